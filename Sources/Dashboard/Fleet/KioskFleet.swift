@@ -35,7 +35,7 @@ package struct KioskFleet: Sendable {
   package static func filters(root: String) -> [String] {
     [
       "status", "service", "stock", "alert/+", "machine/+", "payment/+", "menu", "info", "health",
-      "sales", "forecast", "history", "events",
+      "sales", "forecast", "history", "events", "settings",
     ]
     .map { "\(root)/+/\($0)" }
   }

@@ -24,6 +24,8 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var menu: MenuReport?
   /// The reason why it does not use the stored menu of its chain, or `nil` if there is none.
   package private(set) var menuProblem: String?
+  /// The settings, or `nil` if the kiosk has neither opening hours nor a change of an operator.
+  package private(set) var settings: SettingsReport?
   package private(set) var forecast: ForecastReport?
   package private(set) var soldToday: Int?
   /// Today's takings; empty if the juices have no price.
@@ -99,6 +101,10 @@ package struct KioskState: Sendable, Identifiable {
     case ("menu", 1):
       guard let menu else { return false }
       self.menu = menu
+    case ("settings", 1):
+      let settings = try? SettingsReport(payload: payload)
+      guard settings != nil || (payload.isEmpty && self.settings != nil) else { return false }
+      self.settings = settings
     case ("stock", 1):
       guard let stock = try? StockReport(payload: payload) else { return false }
       self.stock = stock

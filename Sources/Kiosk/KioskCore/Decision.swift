@@ -10,6 +10,9 @@ package struct Decision: Sendable {
   /// The rejected commands, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
+  /// The admitted changes of the settings, which are made after the batch is acknowledged.
+  package private(set) var settings: [ParsedDelivery] = []
+
   /// Whether the published state of a machine or of its jobs has changed.
   package var machinesChanged = false
 
@@ -51,6 +54,8 @@ package struct Decision: Sendable {
     answers.append(parsed.answer(CommandResult(rejection)))
   }
 
+  mutating func change(_ parsed: ParsedDelivery) { settings.append(parsed) }
+
   mutating func answer(_ messages: [Message]) { answers += messages }
 
   /// Appends a later decision that is committed already.
@@ -58,6 +63,7 @@ package struct Decision: Sendable {
     answers += other.answers
     transaction.records += other.transaction.records
     rejections += other.rejections
+    settings += other.settings
     machinesChanged = machinesChanged || other.machinesChanged
     paymentChanged = paymentChanged || other.paymentChanged
   }

@@ -33,7 +33,8 @@ extension Kiosk {
     switch placeholder {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
     case .alert(let fruit): alerts[fruit]?.rawValue
-    case .servings(let juice): servings(of: juice).map(String.init)
+    // A juice that is not sold has none.
+    case .servings(let juice): String(servings(of: juice) ?? 0)
     case .price(let juice): settings.menu.juice(juice)?.price?.symbolText
     case .payment(let device):
       charges.reports.first { $0.device == device }?.report.message(in: settings.language)

@@ -22,7 +22,11 @@ package struct Kiosk: Sendable {
   package let settings: KioskSettings
   package internal(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
-  package private(set) var service: ServiceState
+  /// Whether the kiosk takes orders: it is open, and it is within its hours.
+  package var service: ServiceState { isWithinHours ? switched : .closed }
+  /// The state that the last service command has set.
+  private var switched: ServiceState
+  private var isWithinHours = true
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
   package internal(set) var seq: Int
@@ -58,7 +62,7 @@ package struct Kiosk: Sendable {
       menu: settings.menu,
       store: FruitStore(
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
-    service = state.service
+    switched = state.service
     seq = state.seq
     epoch = state.epoch
     tickets = state.tickets
@@ -79,6 +83,7 @@ package struct Kiosk: Sendable {
   package mutating func recover(_ state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.jobs.adoptAges(of: jobs)
+    next.isWithinHours = isWithinHours
     self = next
   }
 
@@ -126,7 +131,8 @@ package struct Kiosk: Sendable {
   package mutating func decide(
     _ parsedDeliveries: [ParsedDelivery], repeats: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
-    let before = service
+    let before = switched
+    updateHours(at: now)
     let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : jobs.reports
     let paymentBefore = settings.payment == nil ? nil : charges.reports
     var decision = Decision()
@@ -147,6 +153,10 @@ package struct Kiosk: Sendable {
         continue
       case .success(let admitted):
         request = admitted
+      }
+      if case .settings = request.command {
+        change(request, in: parsed, at: now, for: &decision)
+        continue
       }
       if handle(request.command, in: parsed, at: now, for: &decision) { continue }
       if parsed.source.kind == .paid {
@@ -217,7 +227,7 @@ package struct Kiosk: Sendable {
       fireTimers(at: now, in: &decision)
       decision.machinesChanged = !jobs.reports.elementsEqual(reportsBefore, by: ==)
     }
-    if service != before { decision.transaction.service = service }
+    if switched != before { decision.transaction.service = switched }
     updateAlerts()
     return decision
   }
@@ -381,6 +391,40 @@ package struct Kiosk: Sendable {
   mutating func apply(
     _ request: Request, from source: Source, isRetained: Bool, at now: Moment
   ) throws(Rejection) -> LedgerEntry.Outcome {
+    try checkIsCurrent(request, isRetained: isRetained, at: now)
+    switch request.command {
+    case .order(let order): return try make(order, from: source, at: now)
+    case .restock(let restock): return try apply(restock)
+    case .service(let state):
+      switched = state
+      return .service(state)
+    case .job(let decision): return try apply(decision)
+    case .charge(let decision): return try apply(decision)
+    case .settings:
+      throw Rejection(.malformed, "only an operator publishes this, on a topic of its own")
+    case .paid, .payment, .total:
+      throw Rejection(.malformed, "only a payment device publishes this, on its own topics")
+    case .made, .machine:
+      throw Rejection(.malformed, "only a machine publishes this, on its own topics")
+    }
+  }
+
+  /// Admits a change of the settings, which is not an entry of the ledger.
+  private mutating func change(
+    _ request: Request, in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
+  ) {
+    do throws(Rejection) {
+      try checkIsCurrent(request, isRetained: parsed.isRetained, at: now)
+      decision.change(parsed)
+    } catch {
+      counters.rejected += 1
+      decision.reject(parsed, Rejection(error.reason, error.detail, id: request.id))
+    }
+  }
+
+  private func checkIsCurrent(
+    _ request: Request, isRetained: Bool, at now: Moment
+  ) throws(Rejection) {
     // guard: a retained command is not carried out
     guard !isRetained else {
       throw Rejection(.retained, "publish commands without the retain flag")
@@ -394,26 +438,30 @@ package struct Kiosk: Sendable {
           "sent \(age.components.seconds) seconds ago; the limit is \(limit.components.seconds)")
       }
     }
-    switch request.command {
-    case .order(let order): return try make(order, from: source, at: now)
-    case .restock(let restock): return try apply(restock)
-    case .service(let state):
-      service = state
-      return .service(state)
-    case .job(let decision): return try apply(decision)
-    case .charge(let decision): return try apply(decision)
-    case .paid, .payment, .total:
-      throw Rejection(.malformed, "only a payment device publishes this, on its own topics")
-    case .made, .machine:
-      throw Rejection(.malformed, "only a machine publishes this, on its own topics")
-    }
+  }
+
+  /// Whether the opening hours have begun or ended since the last batch.
+  package func hoursHaveChanged(at now: Moment) -> Bool {
+    isWithinHours(at: now) != isWithinHours
+  }
+
+  package mutating func updateHours(at now: Moment) { isWithinHours = isWithinHours(at: now) }
+
+  private func isWithinHours(at now: Moment) -> Bool {
+    guard let hours = settings.hours else { return true }
+    let (day, minute) = settings.wallClock.minute(at: now.timestamp)
+    return hours.isOpen(day: day, minute: minute)
   }
 
   private mutating func make(
     _ order: Order, from source: Source, at now: Moment
   ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: the closed kiosk makes nothing
-    guard service == .open else { throw Rejection(.closed, "the kiosk takes no orders now") }
+    guard service == .open else {
+      throw Rejection(
+        .closed, isWithinHours ? "the kiosk takes no orders now" : "it is outside the opening hours"
+      )
+    }
     guard let juice = settings.menu.juice(order.juice) else {
       throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
     }

@@ -19,6 +19,10 @@ package struct KioskSettings: Sendable {
   package var menuProblem: String?
   package var stock: Stock
   package var orders: Orders
+  /// The hours at which orders are taken, or `nil` for all.
+  package var hours: OpeningHours?
+  /// The published settings, or `nil` if the kiosk has neither hours nor a change.
+  package var settingsReport: SettingsReport?
   /// Panels that use topics of their own.
   package var panels: [PanelBinding] = []
   package var displays: [Display] = []
@@ -205,7 +209,7 @@ extension KioskSettings {
   /// The kinds of commands that the kiosk accepts. Those about jobs require a machine, those about
   /// charges a payment device.
   package var commandKinds: [Command.Kind] {
-    var kinds: [Command.Kind] = [.order, .restock, .service]
+    var kinds: [Command.Kind] = [.order, .restock, .service, .settings]
     if !machines.isEmpty || payment != nil { kinds.append(.job) }
     if !machines.isEmpty { kinds.append(.made) }
     if payment != nil { kinds.append(.paid) }

@@ -7,6 +7,9 @@ extension KioskTopics {
   /// Returns all retained messages of the state.
   package func state(of core: Kiosk, at now: Timestamp) -> [Message] {
     var messages = [retained(menu, core.settings.menuReport.payload), service(core.service)]
+    if let report = core.settings.settingsReport {
+      messages.append(retained(settings, report.payload))
+    }
     for (fruit, quantity) in core.juiceMaker.stock {
       messages.append(stock(of: fruit, quantity))
       messages.append(alert(for: fruit, core.alerts[fruit] ?? .ok))

@@ -106,7 +106,7 @@ package struct ParsedDelivery: Sendable {
     self.debounce = debounce ?? settings.orders.debounce
   }
 
-  func answer(_ result: CommandResult) -> Message {
+  package func answer(_ result: CommandResult) -> Message {
     Message(
       topic: reply?.topic ?? defaultTopic, payload: result.payload,
       correlationData: reply?.correlationData)
@@ -155,5 +155,13 @@ extension Result<Request, Rejection> {
       }
     return .failure(
       Rejection(.rateLimited, "too many messages in one second: send fewer", id: id))
+  }
+}
+
+extension ParsedDelivery {
+  /// Returns a rejection with the id of the request.
+  package func rejection(_ reason: RejectionReason, _ detail: String) -> Rejection {
+    // A request that cannot be read has no id.
+    Rejection(reason, detail, id: (try? request?.get())?.id)
   }
 }

@@ -23,6 +23,13 @@ package struct WallClock: Sendable {
     return hours - hours.rounded(.down)
   }
 
+  /// Returns the local day, counted from 1970-01-01, and its minute.
+  package func minute(at time: Timestamp) -> (day: Int, minute: Int) {
+    let minutes = Int((local(time) / 60_000).rounded(.down))
+    let day = Int((Double(minutes) / 1_440).rounded(.down))
+    return (day, minutes - day * 1_440)
+  }
+
   package static func day(of hour: Int) -> Int { Int((Double(hour) / 24).rounded(.down)) }
 
   private static let hour = 3_600_000.0

@@ -21,12 +21,14 @@ extension Controller {
     ].compactMap(\.self).min()
   }
 
-  /// Runs a cycle if a timer of a machine or a payment device has expired.
+  /// Runs a cycle if a timer of a machine or a payment device has expired, or if the opening hours
+  /// have begun or ended.
   func fireTimers() async throws(LedgerError) {
     let now = clock.now()
-    guard isOnline, core.jobs.wait(at: now) == .zero || core.charges.wait(at: now) == .zero else {
-      return
-    }
+    guard isOnline,
+      core.jobs.wait(at: now) == .zero || core.charges.wait(at: now) == .zero
+        || core.hoursHaveChanged(at: now)
+    else { return }
     try await cycle([])
   }
 

@@ -86,6 +86,7 @@ extension Controller {
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }
     self.settings = settings
     core.adopt(settings, state: state)
+    core.updateHours(at: clock.now())
     commandFilter.adopt(settings)
     displays = DisplayPublisher(settings.displays)
     sales = SalesPublisher(settings: settings)

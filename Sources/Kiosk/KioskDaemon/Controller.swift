@@ -1,6 +1,6 @@
 import Devices
 package import KioskCore
-import KioskProtocol
+package import KioskProtocol
 package import Ledger
 package import Logging
 package import MessageBroker
@@ -49,6 +49,9 @@ package actor Controller {
   var clockWatch: ClockWatch
   /// The client identifier of the session, or `nil` until `run` has started the first connection.
   private(set) var clientID: String?
+  /// The admitted changes of the settings. The receiver calls `answer` for each.
+  package nonisolated let settingsChanges: AsyncStream<ParsedDelivery>
+  private let settingsChange: AsyncStream<ParsedDelivery>.Continuation
   /// A reload that has not ended yet.
   var reload: Reload?
   private(set) var reconnects = -1
@@ -104,6 +107,9 @@ package actor Controller {
     startedAt = now.timestamp
     commandFilter = CommandFilter(settings: settings)
     core = Kiosk(settings: settings, state: state)
+    core.updateHours(at: now)
+    (settingsChanges, settingsChange) = AsyncStream.makeStream(
+      bufferingPolicy: .bufferingOldest(16))
     uplinkProgress?.recorded(through: state.seq)
     tracker = DeliveryTracker(state, lastAcknowledged: ledger.acknowledged)
     self.state = StatePublisher(lastPublished: core)
@@ -225,8 +231,10 @@ package actor Controller {
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
     // guard: a machine gets a request only after the commit
+    let serviceBefore = core.service
     let decision = try commit(parsedDeliveries, counting: new, at: now)
     if !decision.transaction.records.isEmpty || decision.machinesChanged || decision.paymentChanged
+      || core.service != serviceBefore
     {
       state.changed(at: now.uptime)
       displays.stateChanged()
@@ -259,6 +267,18 @@ package actor Controller {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
     if decision.machinesChanged { log.machines(core.jobs.reports, at: now.timestamp) }
+    for parsed in decision.settings {
+      guard case .enqueued = settingsChange.yield(parsed) else {
+        await answer(parsed, CommandResult(parsed.rejection(.rateLimited, "too many changes wait")))
+        continue
+      }
+    }
+  }
+
+  /// Answers a change of the settings.
+  package func answer(_ parsed: ParsedDelivery, _ result: CommandResult) async {
+    await publish([parsed.answer(result)])
+    await broker.acknowledge()
   }
 
   /// Decides a batch and commits it. If the ledger can never store the batch, decides its
@@ -394,6 +414,7 @@ package actor Controller {
 
   private func shutDown() async {
     hasStopped = true
+    settingsChange.finish()
     reload?.end(.stopped)
     await publishChanges()
     if isOnline {

@@ -641,7 +641,7 @@ import Testing
       var result = CommandResult(status: .applied)
       result.id = request.id
       try await scene.kiosk("restock/minji/result", result.payload, retain: false)
-      #expect(try await answer.text.contains("Entry #4 is undone by a counter-entry."))
+      #expect(try await answer.text.contains("counter-entry: −5 Kiwi, +2 Mango."))
       try await publish(5, "undo-7-4", minutesAgo: 0, ["kiwi": -5, "mango": 2])
       let after = try await scene.get("/kiosks/k1").text
       #expect(after.contains("undoes #4") && !after.contains("id=\"undo-4\""))
@@ -728,7 +728,7 @@ import Testing
       for user in ["minji", "vera"] {
         try await scene.authenticate(user)
         let page = try await scene.get("/kiosks/k1").text
-        #expect(page.contains("<section class=\"card away\">"), "\(user)")
+        #expect(page.contains("data-away"), "\(user)")
         #expect(
           page.contains("As of <time datetime=\""), "\(user)"
         )

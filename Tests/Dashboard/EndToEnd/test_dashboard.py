@@ -15,10 +15,13 @@ from selenium.webdriver.common.action_chains import ActionChains
 
 from arrivals import eventually
 from client import Client
-from conftest import MakeBrowser, MakeDashboard, MakeKiosk
+from conftest import MakeBrowser, MakeClient, MakeDashboard, MakeKiosk
 from dashboard import PASSWORDS, Browser, Dashboard
 from kiosk import Kiosk
 from path_proxy import PathProxy
+
+
+EUROS = {"base": "standard", "currency": "EUR", "juices": {"kiwi": {"price": 3}}}
 
 
 def after(browser: Browser, fruit: str) -> str:
@@ -397,6 +400,97 @@ def test_open_and_close(browser: Browser, kiosk: Kiosk, panel: Client) -> None:
     assert panel.order("kiwi")["status"] == "ready"
     entries = [entry for entry in kiosk.ledger() if entry["status"] in ("open", "closed")]
     assert [entry["source"] for entry in entries] == ["service/minji"] * 2
+
+
+def test_settings_are_changed_at_two_kiosks(
+    make_browser: MakeBrowser, kiosk: Kiosk, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    make_kiosk(kiosk={"id": "k2"}, menu=EUROS, stock={"low": 7}).start()
+    client = make_client("kiosk/+/order/p/result", "kiosk/+/service")
+    browser = make_browser()
+    browser.log_in(path="/kiosks/k1/settings")
+    browser.wait_for("All values are those of the kiosk's file.")
+    browser.type("[name=currency]", "EUR")
+    browser.type("[name='price.kiwi']", "3,50")
+    browser.type("[name='low.mango']", "9")
+    browser.press("[name='disabled.banana']")
+    browser.press(".settings summary")
+    browser.press("[name='kiosk.k2']")
+    browser.photograph("settings-filled")
+    browser.send(".settings .primary")
+    browser.wait_for("Saved (k1, k2): Banana juice not sold, Kiwi juice €3.50, Mango: low at 5 → 9")
+    # The sentence has the focus.
+    assert browser.ask("return document.activeElement.className") == "result"
+    browser.wait_for("Differs from the file")
+    for id in ("k1", "k2"):
+        client.publish(f"kiosk/{id}/order/p", "kiwi")
+        answer = client.messages.first(lambda m: m.topic == f"kiosk/{id}/order/p/result").json
+        assert answer["amount"] == "3.50", answer
+    # Hours, in which the kiosk is closed now.
+    browser.press("[name=hours][value=own]")
+    browser.ask("""
+        const now = new Date();
+        const day = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"][(now.getUTCDay() + 3) % 7];
+        document.querySelector(`[name='from.${day}']`).value = "07:00";
+        document.querySelector(`[name='to.${day}']`).value = "00:00";
+    """)
+    browser.send(".settings .primary")
+    browser.wait_for("07:00–24:00", ".result")
+    eventually(lambda: [m.text for m in client.messages if m.topic == "kiosk/k1/service"][-1] == "closed")
+    browser.open("/kiosks/k1")
+    browser.wait_for("Closed", "#state")
+    browser.wait_for("Opening hours: ")
+    # Somebody else has changed it meanwhile: nothing is overwritten.
+    other = make_browser(language="ko-KR", width=390, is_dark=True)
+    other.log_in(path="/kiosks/k1/settings")
+    browser.open("/kiosks/k1/settings")
+    browser.type("[name='low.kiwi']", "8")
+    browser.send(".settings .primary")
+    browser.wait_for("Kiwi: low at 5 → 8")
+    other.type("[name='low.kiwi']", "6")
+    other.send(".settings .primary")
+    other.wait_for("아무것도 변경하지 않았어요")
+    other.photograph("settings-conflict-phone-dark-korean")
+    assert other.one("[name='low.kiwi']").get_attribute("value") == "6" and other.overflow() == 0
+    other.send(".settings .primary")
+    other.wait_for("키위: 부족 기준 8 → 6")
+    # The file's values again, the hours included.
+    browser.open("/kiosks/k1/settings")
+    browser.send("button[value=drop]")
+    browser.wait_for("the file's values", ".result")
+    eventually(lambda: [m.text for m in client.messages if m.topic == "kiosk/k1/service"][-1] == "open")
+    assert "instead of" not in kiosk.command("check").stdout
+
+
+def test_on_a_phone_machines_and_orders_come_first(
+    make_browser: MakeBrowser, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    client = make_client("kiosk/#")
+    kiosk = make_kiosk(machines=[{"name": "bar"}]).start()
+    client.publish("kiosk/k1/machine/bar/status", "online", retain=True)
+    client.restock({"id": "r1", "add": {"kiwi": 3}})
+    tops = "return arguments[0].map(name => document.querySelector(name).getBoundingClientRect().top)"
+    parts = ["#machines", "#orders", "#fruit-kiwi", "#sales", ".fold"]
+    phone, laptop = make_browser(width=390), make_browser()
+    for browser in (phone, laptop):
+        browser.log_in(path="/kiosks/k1")
+        browser.wait_for("bar", "#machines")
+    order = phone.ask(tops, parts)
+    assert order == sorted(order)
+    assert not phone.one("#history").is_displayed() and laptop.one("#history").is_displayed()
+    phone.photograph("phone-kiosk-order")
+    assert phone.overflow() == 0
+    phone.press(".fold summary")
+    phone.wait_for("Kiwi +3", "#history")
+    # Offline: grey, with the time, on the open page.
+    color = "return getComputedStyle(document.querySelector(arguments[0])).color"
+    soft = laptop.ask(color, ".muted")
+    assert laptop.ask(color, "#fruit-kiwi .number") != soft and "As of" not in laptop.text()
+    kiosk.stop()
+    for part in ("#age", "#machines", "#sales"):
+        laptop.wait_for("As of", part)
+    assert {laptop.ask(color, part) for part in ("#fruit-kiwi .number", "#machines .chip", "#sales .figure b")} == {soft}
+    laptop.photograph("kiosk-offline")
 
 
 def test_korean_on_a_small_dark_screen(make_browser: MakeBrowser, kiosk: Kiosk) -> None:

@@ -92,6 +92,10 @@ FORMS = {
     },
     "/routes/r1/delete": {},
     "/kiosks/k1/undo": {"undo": "1"},
+    "/kiosks/k1/settings": {"id": "attack-6", "replaces": "", "do": "save", "hours": "file", "low.kiwi": "9"},
+    "/routes/r1/edit": {"name": "x"},
+    "/routes/r1/kiosks/k1/skip": {"skip": "1"},
+    "/routes/r1/kiosks/k1/correct": {"id": "attack-7", "brought.kiwi": "1"},
     "/kiosks/k1/wall": {"do": "create"},
     "/routes/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
 }
@@ -167,6 +171,29 @@ def test_a_form_that_is_huge_or_nonsense_is_refused(
                      "poured." + "9" * 30, "<b>.1"):
         answer = operator.post("/kiosks/k1/job", csrf_token=csrf_token, id="x", decision=decision)
         assert answer.status == 400, decision
+
+
+def test_a_change_of_settings_that_is_nonsense_is_refused(
+    untouched: Kiosk, make_web_client: MakeWebClient
+) -> None:
+    operator = make_web_client("minji")
+    eventually(lambda: is_known(operator))
+    csrf_token = operator.get("/kiosks/k1").csrf_token
+    whole = {"id": "x", "replaces": "", "do": "save", "hours": "file", "low.kiwi": "9"}
+    for fields, status, text in (
+        ({"id": "no id"}, 400, ""), ({"id": ""}, 400, ""), ({"kiosk.<b>": "1"}, 400, ""),
+        # A kiosk that the page does not offer, such as one of another region.
+        ({"kiosk.nowhere": "1"}, 400, ""), ({"kiosk.k1": "1"}, 400, ""),
+        ({"low.kiwi": "-1"}, 200, "write whole numbers"), ({"low.kiwi": "9" * 30}, 200, "write whole numbers"),
+        ({"low.kiwi": "101"}, 200, "above its capacity"), ({"low.kiwi": "1e3"}, 200, "write whole numbers"),
+        ({"price.kiwi": "x", "currency": "EUR"}, 200, "is not an amount"), ({"price.kiwi": "3"}, 200, "currency"),
+        ({"hours": "own"}, 200, "at least one day"), ({"hours": "own", "from.mon": "7", "to.mon": "8"}, 200, "both times"),
+        ({"hours": "own", "from.mon": "07:00", "to.mon": ""}, 200, "both times"),
+        ({"replaces": "s9"}, 200, "Nothing was changed"), ({"low.kiwi": "5"}, 200, "nothing to change"),
+    ):
+        answer = operator.post("/kiosks/k1/settings", csrf_token=csrf_token, **(whole | fields))
+        assert answer.status == status and text in answer.text, fields
+    assert not (untouched.folder / "ledger.sqlite.settings").exists()
 
 
 def test_a_viewer_changes_nothing(untouched: Kiosk, make_web_client: MakeWebClient) -> None:
@@ -286,6 +313,10 @@ EVIL = [
 ]
 
 
+# The only links to other sites.
+MAPS = ("https://www.google.com/maps/search/?api=1&query=", "https://map.kakao.com/link/search/")
+
+
 def check_page(html: str) -> Elements:
     """Checks that the page contains no element and no script that the dashboard has not written."""
     found = Elements(html)
@@ -293,7 +324,10 @@ def check_page(html: str) -> Elements:
     assert not [name for name in found.attributes if name.startswith("on") or name == "style"]
     for name in ("href", "src", "action"):
         for value in found.attributes.get(name, set()):
-            assert value.startswith(("/", "#")) and not value.startswith("//"), value
+            if value.startswith(MAPS):
+                assert re.fullmatch(r"[A-Za-z0-9%._/?=&:-]+", value), value
+                continue
+            assert value.startswith(("/", "#", "?correct")) and not value.startswith("//"), value
     assert html.count("<script") == html.count("<script src=\"/")
     return found
 
@@ -318,6 +352,11 @@ def hostile_kiosk(client: Client, name: str, evil: str) -> None:
         "juices": [{"id": "kiwi", "name": names, "recipe": {"kiwi": 3}}],
     })
     tell("stock", {"seq": 1, "at": now, "fruits": {"kiwi": 5, "mango": 2}})
+    tell("settings", {
+        "id": "s1", "by": evil, "at": now, "unused": [evil], "prices": {}, "disabled": ["kiwi"],
+        "file": {"fruits": [{"id": "kiwi", "name": names, "capacity": 9}],
+                 "juices": [{"id": "kiwi", "name": names, "recipe": {"kiwi": 3}}]},
+    })
     tell("alert/kiwi", "low")
     tell("service", "open")
     tell("sales", {
@@ -372,12 +411,13 @@ def test_what_a_kiosk_says_is_text(
         for event in body.decode().split("\n\n"):
             data = [line[6:] for line in event.splitlines() if line.startswith("data: ")]
             check_page("\n".join(data))
+    assert shown in " ".join(check_page(operator.get("/kiosks/k9/settings").text).text.split())
 
 
 def test_what_a_kiosk_answers_is_text(make_web_client: MakeWebClient, make_client: MakeClient) -> None:
     evil = "\"><x-evil onclick='x'>"
     operator = make_web_client("minji")
-    kiosk = make_client("kiosk/k9/order/+", "kiosk/k9/restock/+", "kiosk/k9/job/+")
+    kiosk = make_client("kiosk/k9/order/+", "kiosk/k9/restock/+", "kiosk/k9/job/+", "kiosk/k9/settings/+")
     hostile_kiosk(kiosk, "k9", "x")
     eventually(lambda: is_known(operator, "k9"))
     kiosk.client.on_message = lambda client, data, message: client.publish(
@@ -389,6 +429,7 @@ def test_what_a_kiosk_answers_is_text(make_web_client: MakeWebClient, make_clien
     for path, fields in (
         ("panel", {"juice": "kiwi"}), ("restock", {"set.kiwi": "4", "expect.kiwi": "5"}),
         ("job", {"decision": "poured.102"}),
+        ("settings", {"replaces": "s1", "do": "save", "capacity.kiwi": "8", "disabled.kiwi": "1"}),
     ):
         answer = operator.post(f"/kiosks/k9/{path}", csrf_token=csrf_token, id="a1", **fields)
         assert answer.status == 200
@@ -482,7 +523,8 @@ def test_numbers_that_no_kiosk_has_do_no_harm(
         client.publish(f"kiosk/{name}/events", json.dumps(entry | {"changes": kiwi}))
         eventually(lambda: is_known(operator, name))
         csrf_token = operator.get(f"/kiosks/{name}").csrf_token
-        for path in ("/", f"/kiosks/{name}", f"/kiosks/{name}/panel", f"/kiosks/{name}/display"):
+        for path in ("/", f"/kiosks/{name}", f"/kiosks/{name}/panel", f"/kiosks/{name}/display",
+                     f"/kiosks/{name}/settings"):
             assert operator.get(path).status == 200, path
         for fields in (
             {"do": "fill"}, {"do": "review", "add.kiwi": "1000000000"},

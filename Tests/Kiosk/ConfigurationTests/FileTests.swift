@@ -2,6 +2,7 @@ import Devices
 import Foundation
 import JuiceDomain
 import KioskCore
+import KioskProtocol
 import TestSupport
 import Testing
 
@@ -108,6 +109,13 @@ import Testing
     var payment = KioskSettings.Payment(devices: [terminal])
     payment.freePanels = ["staff"]
     expected.payment = payment
+    expected.hours = OpeningHours(
+      ["mon": "07:00-22:00", "tue": "07:00-22:00", "fri": "18:00-02:00", "sun": "00:00-24:00"]
+        .reduce(into: [:]) { hours, day in
+          if let name = OpeningHours.Day(rawValue: day.key) {
+            hours[name] = OpeningHours.Interval(day.value)
+          }
+        })
     #expect(
       try KioskConfiguration.parse(yaml: yaml, file: "config/kiosk.yaml") == expected)
 

@@ -22,8 +22,8 @@ import Testing
     (
       "recipes: []",
       "k.yaml:1:1: recipes: there is no such key; known here: "
-        + "kiosk, broker, uplink, ledger, orders, home_assistant, menu, stock, panels, machines, "
-        + "payment, displays"
+        + "kiosk, broker, uplink, ledger, orders, home_assistant, menu, stock, hours, panels, "
+        + "machines, payment, displays"
     ),
     (
       "broker: {\"a\\e[2J\": 1}",

@@ -41,6 +41,7 @@ import Testing
       yaml: """
         kiosk: {language: ko, name: City hall, place: 1 Main Street}
         stock: {initial: 1, capacity: 7, low: 2}
+        hours: {mon: "07:00-22:00"}
         orders: {max_age_seconds: 1, max_quantity: 1, debounce_milliseconds: 1, max_per_second: 1}
         home_assistant: {enabled: true, prefix: ha, form: device, account: x}
         menu: {base: standard, juices: {shake: {recipe: {kiwi: 1}}}}
@@ -56,7 +57,7 @@ import Testing
   @Test func noKeyIsForgotten() {
     let others = [
       "kiosk.language", "kiosk.name", "kiosk.place", "stock", "orders", "home_assistant", "menu",
-      "payment",
+      "payment", "hours",
     ]
     for path in KioskConfiguration.settings.map({ $0.joined(separator: ".") }) {
       let isFixed = Self.fixed[path] != nil

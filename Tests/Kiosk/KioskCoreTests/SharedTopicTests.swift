@@ -166,8 +166,8 @@ import Testing
     let filters = settings.subscriptions
     #expect(
       filters.map(\.text) == [
-        "kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+", "hasp/#", "stat/wall/+",
-        "homeassistant/status", "tele/x/LWT",
+        "kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+",
+        "kiosk/k1/settings/+", "hasp/#", "stat/wall/+", "homeassistant/status", "tele/x/LWT",
       ])
     for (index, filter) in filters.enumerated() {
       #expect(!filters.dropFirst(index + 1).contains { $0.overlaps(filter) })

@@ -55,7 +55,22 @@ const list = (fields, names, counted) => {
   }).join(", ");
 };
 
+// Says that the driver need not wait, where nobody can miss it.
+const driveOn = () => {
+  const banner = document.getElementById("drive-on");
+  if (!banner) return;
+  const isSaved = ["waiting", "unknown"].includes(entry(location.pathname)?.state);
+  if (isSaved && banner.hidden) {
+    banner.hidden = false;
+    banner.scrollIntoView({ block: "start" });
+    banner.focus();
+    navigator.vibrate?.(200);
+  }
+  banner.hidden = !isSaved;
+};
+
 const show = () => {
+  driveOn();
   const section = document.getElementById("saved");
   if (!section) return;
   const rows = entries().map(({ path, title, state, fields, names, user: owner }) => {
@@ -240,7 +255,8 @@ const bindForm = () => {
     button.disabled = true;
     deliver(path).finally(() => {
       button.disabled = false;
-      if (entry(path)) document.getElementById("saved").scrollIntoView({ block: "end" });
+      const note = document.querySelector("#drive-on:not([hidden])") ?? document.getElementById("saved");
+      if (entry(path)) note.scrollIntoView({ block: note.id === "saved" ? "end" : "start" });
     });
   });
 };

@@ -46,6 +46,11 @@ document.querySelectorAll("[data-zone]").forEach((note) => {
   try { note.hidden = clock(note.dataset.zone) === clock(undefined); } catch { note.hidden = false; }
 });
 
+// On a phone, what is happening comes first.
+if (matchMedia("(max-width: 820px)").matches) {
+  document.querySelectorAll("details.fold").forEach((details) => { details.open = false; });
+}
+
 // "/" begins a search, as on many sites.
 addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey) return;

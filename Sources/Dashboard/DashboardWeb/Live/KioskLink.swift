@@ -85,7 +85,7 @@ package final class KioskLink: Service {
   package func run() async {
     let filters =
       KioskFleet.filters(root: root)
-      + ["restock/+", "service/+", "job/+", "\(Self.virtualPanel)"]
+      + ["restock/+", "service/+", "settings/+", "job/+", "\(Self.virtualPanel)"]
       .map { "\(root)/+/\($0)/result" }
     await broker.connect(
       SessionOptions(

@@ -1,3 +1,4 @@
+import Fleet
 import JuiceDomain
 import KioskProtocol
 
@@ -22,6 +23,15 @@ enum CommonNotices {
           "사용자 파일을 읽을 수 없어요. 전에 등록된 사용자는 계속 로그인할 수 있어요:") + "\n\(problem)")
     }
     return LivePart("users", "\(notice)")
+  }
+
+  /// Returns the time of numbers of a kiosk that is offline, since when they may have changed.
+  static func age(
+    _ kiosk: KioskState, _ time: Timestamp?, _ now: Timestamp, _ language: Language
+  ) -> HTML? {
+    guard !kiosk.isOnline, let time else { return nil }
+    let localTime = LocalTime(kiosk.timeZone, now: now, language)
+    return "<p class=\"muted\">\(language("As of", "기준 시각:")) \(localTime.html(time))</p>"
   }
 
   static func offline(_ language: Language) -> HTML {

@@ -22,6 +22,11 @@ extension HTML {
     return "<\(tag) \(attributes)>\(html)</\(tag)>"
   }
 
+  /// Returns the sentence about what an action has changed; the page begins there.
+  static func result(_ notice: HTML) -> HTML {
+    "<div class=\"result\" tabindex=\"-1\" autofocus>\(notice)</div>"
+  }
+
   /// - Parameter foot: The rows of the table's footer.
   static func table(
     _ heads: [String], _ rows: [HTML], id: HTML? = nil, style: HTML = "review", foot: HTML? = nil

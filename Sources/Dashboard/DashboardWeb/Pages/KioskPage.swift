@@ -25,7 +25,7 @@ struct KioskPage {
       title: kiosk.title(language),
       body: """
         <p class="path"><a href="/">← \(language("Kiosks", "키오스크"))</a></p>
-        \(notice)
+        \(notice.map(HTML.result))
         \(CommonNotices.broker(connectionError, language).html)
         <div class="title">
         <h1>\(kiosk.title(language))</h1>
@@ -36,26 +36,30 @@ struct KioskPage {
         <div class="columns">
         <div class="column">
         \(stock.html)
-        <section class="card">
-        <h2>\(language("History", "재고 이력"))</h2>
-        \(context.isOperator ? undoForm : .empty)\(history.html)
+        <section class="card last">
+        <details class="fold" open><summary><h2>\(language("History", "재고 이력"))</h2></summary>
+        \(context.isOperator ? undoForm : .empty)\(history.html)</details>
         </section>
         </div>
         <div class="column">
         \(cards.machines.html)
         \(payment.payments.html)
-        <section class="card">
+        <section class="card first">
         <h2>\(language("Live orders", "실시간 주문"))</h2>
         \(orders.html)
         </section>
         \(sales.html)
-        <section class="card">
+        <section class="card last">
         <h2>\(language("More", "더 보기"))</h2>
         <div class="actions">
         \(context.isOperator ? panelLink : .empty)
         <a class="button" href="/kiosks/\(kiosk.id)/display">\(language("Display", "화면"))</a>
+        \(context.isOperator ? settingsLink : .empty)
         \(context.isOperator ? serviceForm : .empty)
         </div>
+        \(kiosk.settings?.hours.map { hours in
+          "<p class=\"muted\">\(language("Opening hours:", "영업시간:")) \(language.text(hours))</p>" as HTML
+        })
         \(payment.refundForm)\(context.isOperator ? wall : .empty)
         </section>
         </div>
@@ -67,7 +71,8 @@ struct KioskPage {
   var liveParts: [LivePart] {
     [
       CommonNotices.broker(connectionError, language), state, cards.decisions, payment.decisions,
-      cards.machines, payment.payments, orders, history, sales, service,
+      cards.machines, payment.payments, orders, history, stock.age,
+      sales, service,
     ]
       + stock.liveParts
   }
@@ -85,7 +90,9 @@ struct KioskPage {
   }
 
   private var state: LivePart {
-    LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))\(unsold)")
+    // The style greys all numbers of the page while the kiosk is offline.
+    let away: HTML? = kiosk.isOnline ? nil : "<span hidden data-away></span>"
+    return LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))\(away)\(unsold)")
   }
 
   /// The juices that cannot be sold, with their reasons.
@@ -129,6 +136,12 @@ struct KioskPage {
   private var panelLink: HTML {
     """
     <a class="button" href="/kiosks/\(kiosk.id)/panel">\(language("Virtual panel", "가상 버튼"))</a>
+    """
+  }
+
+  private var settingsLink: HTML {
+    """
+    <a class="button" href="/kiosks/\(kiosk.id)/settings">\(language("Settings", "설정"))</a>
     """
   }
 

@@ -61,7 +61,8 @@ struct MachineCards {
     let machines: [HTML] = kiosk.machineReports.map(machine)
     return LivePart(
       "machines", tag: "section", class: "card",
-      "<h2>\(language("Machines", "기계"))</h2><ul class=\"machines\">\(machines)</ul>")
+      "<h2>\(language("Machines", "기계"))</h2>\(CommonNotices.age(kiosk, kiosk.lastMessageAt, localTime.now, language))<ul class=\"machines\">\(machines)</ul>"
+    )
   }
 
   private func machine(_ machine: MachineID, _ report: MachineReport) -> HTML {

@@ -35,7 +35,7 @@ struct SalesCharts {
       <span class="muted">\(language("in 30 days", "30일 동안")) \(all.text(language))</span></p>
       """
     return """
-      <h2>\(title)</h2>
+      <h2>\(title)</h2>\(CommonNotices.age(kiosk, sales.at, localTime.now, language))
       <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("glasses today", "잔 판매 (오늘)"))\(usual)</p>
       \(taken)
       \(hours(sales))

@@ -33,7 +33,7 @@ struct StockForm {
     }
     guard context.isOperator else {
       return """
-        <section class="\(style)"><h2>\(title)</h2>\(age)
+        <section class="card"><h2>\(title)</h2>\(age.html)
         <div class="fruits">\(liveParts.map(\.html))</div></section>
         """
     }
@@ -42,8 +42,8 @@ struct StockForm {
       return "<div class=\"fruit\(style)\">\(part.html)\(stepper(fruit))</div>\n"
     }
     return """
-      <section class="\(style)">
-      <h2>\(title)</h2>\(age)
+      <section class="card">
+      <h2>\(title)</h2>\(age.html)
       <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
       \(context.fields())\(isFilled ? CommonNotices.notSentYet(language) : nil)
       <div class="fruits">\(rows)</div>
@@ -58,14 +58,9 @@ struct StockForm {
       """
   }
 
-  /// The style of the card: grey while the kiosk is offline.
-  private var style: HTML { kiosk.isOnline ? "card" : "card away" }
-
   /// The time of the stock while the kiosk is offline, when it may have changed since.
-  private var age: HTML? {
-    guard !kiosk.isOnline, let time = kiosk.stock?.at else { return nil }
-    let localTime = LocalTime(kiosk.timeZone, now: now, language)
-    return "<p class=\"muted\">\(language("As of", "기준 시각:")) \(localTime.html(time))</p>"
+  var age: LivePart {
+    LivePart("age", CommonNotices.age(kiosk, kiosk.stock?.at, now, language) ?? .empty)
   }
 
   /// The bar and the number of each fruit.

@@ -76,7 +76,9 @@ extension DashboardServer {
         return try kioskPage(context).page(notice: notice).response(context)
       }
       let result = try await send(.restock(undo.restock), .restock, form, context, id: undo.id)
-      return try kioskPage(context).page(notice: context.notice(result, undoing: seq)).response(
+      return try kioskPage(context).page(
+        notice: context.notice(result, undoing: seq, undo.restock, kiosk)
+      ).response(
         context)
     }
     router.post("job") { request, context in
@@ -103,7 +105,9 @@ extension DashboardServer {
         let service = form["service"].flatMap(ServiceState.init(rawValue:))
       else { throw RequestError.badForm }
       let result = try await send(.service(service), .service, form, context, id: id)
-      return try kioskPage(context).page(notice: context.notice(result, of: service)).response(
+      return try kioskPage(context).page(
+        notice: context.notice(result, of: service, hours: kiosk(context).settings?.hours)
+      ).response(
         context)
     }
   }
@@ -215,11 +219,17 @@ extension ChargeDecision {
 }
 
 extension PageContext {
-  fileprivate func notice(_ result: CommandResult?, undoing seq: Int) -> HTML {
+  fileprivate func notice(
+    _ result: CommandResult?, undoing seq: Int, _ undo: Restock, _ kiosk: KioskState
+  ) -> HTML {
     switch (result?.status, result?.reason) {
     case (.applied, _):
+      let changes = undo.add.map { fruit, amount in
+        "\(signed(amount)) \(kiosk.name(of: fruit, language))"
+      }.joined(separator: ", ")
       return language.notice(
-        .good, "Entry #\(seq) is undone by a counter-entry.", "#\(seq) 기록을 반대 기록으로 되돌렸어요.")
+        .good, "Entry #\(seq) is undone by a counter-entry: \(changes).",
+        "#\(seq) 기록을 반대 기록으로 되돌렸어요: \(changes).")
     case (_, .belowZero):
       return language.notice(
         .bad, "Nothing was changed: some of the fruit has been used since.",
@@ -232,8 +242,13 @@ extension PageContext {
     }
   }
 
-  fileprivate func notice(_ result: CommandResult?, of service: ServiceState) -> HTML {
+  fileprivate func notice(
+    _ result: CommandResult?, of service: ServiceState, hours: OpeningHours?
+  ) -> HTML {
     switch (result?.status, result?.reason) {
+    case (.applied, _) where service == .open && hours != nil:
+      return language.notice(
+        .good, "The kiosk takes orders within its opening hours.", "이제 영업시간에 주문을 받아요.")
     case (.applied, _):
       return service == .open
         ? language.notice(.good, "The kiosk is open.", "영업을 시작했어요.")

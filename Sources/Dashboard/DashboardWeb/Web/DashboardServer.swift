@@ -21,7 +21,7 @@ package import ServiceLifecycle
 /// | path | handlers | pages |
 /// |---|---|---|
 /// | `/` | `addFleet` | all kiosks |
-/// | `/kiosks/:kiosk` | `addKiosk`, `addPanel` | one kiosk, its virtual panel and display |
+/// | `/kiosks/:kiosk` | `addKiosk`, `addPanel`, `addSettings` | one kiosk, its virtual panel, display and settings |
 /// | `/routes` | `addRoutes` | routes and their stops |
 /// | `/chain` | `addChain` | the archive, if there is one |
 /// | `/wall/:token` | `addWall` | the display of one kiosk, without a login |
@@ -113,6 +113,7 @@ package struct DashboardServer: Sendable {
     addFleet(to: authenticated)
     addKiosk(to: authenticated.group("kiosks/:kiosk"))
     addPanel(to: authenticated.group("kiosks/:kiosk"))
+    addSettings(to: authenticated.group("kiosks/:kiosk"))
     addWallForm(to: authenticated.group("kiosks/:kiosk"))
     addWall(to: router.group("wall/:token"))
     addRoutes(to: authenticated.group("routes"))

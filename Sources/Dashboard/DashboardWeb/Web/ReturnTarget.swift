@@ -17,9 +17,11 @@ enum ReturnTarget {
     guard request.method == .post else { return request.uri.string }
     let parts = request.uri.path.split(separator: "/")
     switch (parts.first, parts.count) {
-    case ("kiosks", 3) where parts[2] == "panel", ("routes", 4), ("login", 1):
+    case ("kiosks", 3) where ["panel", "settings"].contains(parts[2]), ("routes", 4), ("login", 1):
       return "/" + parts.joined(separator: "/")
-    case ("kiosks", 3), ("routes", 3): return "/" + parts.dropLast().joined(separator: "/")
+    case ("routes", 3) where parts[2] == "edit": return "/" + parts.joined(separator: "/")
+    case ("kiosks", 3), ("routes", 3), ("routes", 5):
+      return "/" + parts.dropLast().joined(separator: "/")
     case ("routes", 1): return "/routes/new"
     default: return "/"
     }
@@ -30,7 +32,7 @@ enum ReturnTarget {
     let values = form.names("").compactMap { name -> String? in
       // The others belong to the page on which the form was, or are not entered by a person.
       guard let kind = name.split(separator: ".").first.map({ String($0) }),
-        kept.contains(kind), let value = form[name], !value.isEmpty, value != "0"
+        kept.contains(kind), let value = form[name], !value.isEmpty, value != "0" || kind == "low"
       else { return nil }
       return "\(name.percentEncoded)=\(value.percentEncoded)"
     }
@@ -41,6 +43,7 @@ enum ReturnTarget {
 
   private static let kept: Set<String> = [
     "add", "set", "brought", "counted", "ledger", "arrival", "until", "margin", "fill", "q",
-    "kiosk",
+    "kiosk", "price", "disabled", "capacity", "low", "currency", "hours", "from", "to",
+    "order", "name", "driver",
   ]
 }

@@ -36,6 +36,16 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package private(set) var desiredMenu: DesiredMenu?
   /// The reason why the stored menu from the chain is not used, or `nil` if there is none.
   package var menuProblem: String?
+  /// The opening hours, or `nil` if the kiosk is always open.
+  package var hours: OpeningHours?
+  /// The change that an operator has made, or `nil` if there is none.
+  package internal(set) var settings: StoredSettings?
+  /// The values that the change has replaced.
+  package internal(set) var fileSettings: FileSettings?
+  /// The parts of the change that do not fit the file.
+  package internal(set) var unusedSettings: [Rejection] = []
+  /// The reason why the stored change is not used, or `nil` if there is none.
+  package var settingsProblem: String?
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
   /// The devices at which customers pay, or `nil` if nothing is paid.
@@ -53,7 +63,11 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   /// - Parameters:
   ///   - desired: The menu that a chain wants the kiosk to sell, instead of the file's own menu.
   ///   - file: The path of the menu's file, or `nil` if it was received.
-  mutating func read(_ root: inout Section, under desired: DesiredMenu?, file: String? = nil) {
+  ///   - settings: The change that an operator has made.
+  mutating func read(
+    _ root: inout Section, under desired: DesiredMenu?, file: String? = nil,
+    with settings: StoredSettings? = nil
+  ) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
     broker = root.section("broker") {
       BrokerConfiguration(&$0, clientID: "juice-kiosk-\(kiosk.id)")
@@ -71,6 +85,7 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
       desiredMenu = desired
     }
     stock = root.section("stock") { KioskSettings.Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
+    hours = root.optional("hours") { OpeningHours(&$0) }
     let panelReader = PanelReader(
       &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
@@ -80,6 +95,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     }
     payment = PaymentReader(&root, free: panelReader.freePanels).payment
     displays = DisplayReader(&root, menu: menu, payment: payment).displays + panelReader.lamps
+    // Buttons and screens may use a juice that is not sold at the moment.
+    if let settings { apply(settings) }
   }
 
   /// Reports each juice of a desired menu that is not on the file's own menu and that no machine
@@ -118,12 +135,14 @@ extension KioskConfiguration {
     /// - Parameters:
     ///   - desired: A menu that replaces the file's own menu.
     ///   - menuFile: The path of its file, or `nil` if it was received.
+    ///   - settings: A change of an operator, which replaces values of both.
     package func configuration(
-      under desired: DesiredMenu? = nil, from menuFile: String? = nil
+      under desired: DesiredMenu? = nil, from menuFile: String? = nil,
+      with settings: StoredSettings? = nil
     ) throws(ConfigurationErrors) -> KioskConfiguration {
       var configuration = KioskConfiguration()
       try Document.read(yaml, file: file, environment: environment) {
-        configuration.read(&$0, under: desired, file: menuFile)
+        configuration.read(&$0, under: desired, file: menuFile, with: settings)
       }
       return configuration
     }

@@ -45,6 +45,13 @@ struct Check: AsyncParsableCommand {
           hint: "send it again, or to drop it, remove \(configuration.ledgerPath).menu"),
         in: "the menu of the chain", key: "")
     }
+    if let problem = configuration.settingsProblem {
+      throw ConfigurationErrors(
+        Diagnostic(
+          "it cannot be used, the kiosk starts with the file's own values: \(problem)",
+          hint: "to drop it, remove \(SettingsFile(configuration).path)"),
+        in: "the change of the settings", key: "")
+    }
     let brokers = [configuration.broker, configuration.uplink?.broker].compactMap(\.self)
     var warnings = try brokers.compactMap { try $0.passwordWarning() }
     if let warning = options.serviceLinksWarning { warnings.append(warning) }
@@ -95,6 +102,8 @@ struct Check: AsyncParsableCommand {
             + "\(file.path) and reload"
         ))
     }
+    if let hours = configuration.hours { facts.append(("hours", hours.text)) }
+    if let change = configuration.settingsSummary { facts.append(("changed", change)) }
     facts += configuration.panels.map { panel in
       let buttons = panel.buttons.keys.sorted().joined(separator: ", ")
       return ("panel", "\(panel.name): \(buttons) on \(panel.topic)")
@@ -127,6 +136,10 @@ struct Check: AsyncParsableCommand {
       if menu == nil, let menu = configuration.desiredMenu {
         json.member("menu_version", menu.version)
       }
+      if let hours = configuration.hours { json.member("hours", hours.text) }
+      if configuration.settings != nil {
+        json.member("changed", configuration.settingsDifferences)
+      }
       json.member("panels", configuration.panels) { json, panel in
         json.member("name", panel.name)
         json.member("topic", panel.topic)
@@ -151,6 +164,15 @@ struct Check: AsyncParsableCommand {
     } catch {
       throw Failure.badData("\(file) does not fit this kiosk:\n\(error)")
     }
+  }
+}
+
+extension KioskConfiguration {
+  /// The difference that an operator has made, and how to drop it; `nil` if there is none.
+  var settingsSummary: String? {
+    guard let settings, !settingsDifferences.isEmpty else { return nil }
+    return "by \(settings.by) at \(settings.at): \(settingsDifferences.joined(separator: ", ")); "
+      + "to drop it, use the dashboard, or remove \(SettingsFile(self).path) and reload"
   }
 }
 

@@ -54,6 +54,9 @@ struct Run: PreparedCommand {
     if let problem = configuration.menuProblem {
       logger.error("the menu of the chain cannot be used, the file's own menu is: \(problem)")
     }
+    if let problem = configuration.settingsProblem {
+      logger.error("the change of the settings cannot be used, the file's own are: \(problem)")
+    }
     let uplinkProgress = configuration.uplink.map { _ in UplinkProgress() }
     let menus = MenuMailbox(
       version: configuration.desiredMenu?.version ?? 0, problem: configuration.menuProblem)

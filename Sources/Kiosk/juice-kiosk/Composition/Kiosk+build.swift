@@ -68,6 +68,8 @@ extension KioskSettings {
       stock: configuration.stock, orders: configuration.orders, version: Release.version)
     menuVersion = configuration.desiredMenu?.version
     menuProblem = configuration.menuProblem
+    hours = configuration.hours
+    settingsReport = configuration.settingsReport
     name = configuration.kiosk.name
     place = configuration.kiosk.place
     panels = configuration.panels

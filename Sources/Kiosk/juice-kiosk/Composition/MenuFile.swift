@@ -7,26 +7,21 @@ import YAMLConfiguration
 /// The file beside the ledger that stores the menu published by the chain. Without this file, or if
 /// it cannot be used, the kiosk starts with the menu of its configuration.
 struct MenuFile {
-  let path: String
-  private let folder: StateFolder
-  private let name: String
+  private let file: LedgerSideFile
+  var path: String { file.path }
 
   /// Creates the file's description.
   ///
   /// - Returns: `nil` if the configuration has no uplink.
   init?(_ configuration: KioskConfiguration) {
     guard configuration.uplink != nil else { return nil }
-    path = configuration.ledgerPath + ".menu"
-    let place = URL(filePath: path)
-    name = place.lastPathComponent
-    folder = StateFolder(path: place.deletingLastPathComponent().path(percentEncoded: false))
+    file = LedgerSideFile(configuration, ending: ".menu")
   }
 
   /// - Throws: `StateError`, or `JSONError` if the file does not hold a menu.
   func read() throws -> DesiredMenu? {
     // The kiosk's own JSON of a menu may be longer than the payload that it received.
-    try folder.read(name, upTo: 8 * DesiredMenu.maximumSize)
-      .map { try DesiredMenu(payload: Array($0)) }
+    try file.read(upTo: 8 * DesiredMenu.maximumSize).map { try DesiredMenu(payload: $0) }
   }
 
   /// Returns the first three lines of an error on one line.
@@ -39,8 +34,49 @@ struct MenuFile {
   /// Stores a menu.
   ///
   /// - Parameter menu: The menu, or `nil` to remove the file.
-  func write(_ menu: DesiredMenu?) throws(StateError) {
-    if let menu { try folder.write(name, Data(menu.payload)) } else { try folder.remove(name) }
+  func write(_ menu: DesiredMenu?) throws(StateError) { try file.write(menu?.payload) }
+}
+
+/// The file beside the ledger that stores the change that an operator has made. Without this file, or
+/// if it cannot be used, the kiosk starts with the values of its configuration.
+struct SettingsFile {
+  private let file: LedgerSideFile
+  var path: String { file.path }
+
+  init(_ configuration: KioskConfiguration) {
+    file = LedgerSideFile(configuration, ending: ".settings")
+  }
+
+  /// - Throws: `StateError`, or `JSONError` if the file does not hold a change.
+  func read() throws -> StoredSettings? {
+    try file.read(upTo: 8 * KioskProtocol.Request.maximumPayload)
+      .map { try StoredSettings(payload: $0) }
+  }
+
+  /// Stores a change, or removes the file.
+  func write(_ settings: StoredSettings?) throws(StateError) { try file.write(settings?.payload) }
+}
+
+/// A file with the name of the ledger and another ending.
+private struct LedgerSideFile {
+  let path: String
+  private let folder: StateFolder
+  private let name: String
+
+  init(_ configuration: KioskConfiguration, ending: String) {
+    path = configuration.ledgerPath + ending
+    let place = URL(filePath: path)
+    name = place.lastPathComponent
+    folder = StateFolder(path: place.deletingLastPathComponent().path(percentEncoded: false))
+  }
+
+  func read(upTo limit: Int) throws(StateError) -> [UInt8]? {
+    try folder.read(name, upTo: limit).map { Array($0) }
+  }
+
+  /// - Parameter payload: The content, or `nil` to remove the file.
+  func write(_ payload: [UInt8]?) throws(StateError) {
+    if let payload { try folder.write(name, Data(payload)) } else { try folder.remove(name) }
   }
 }
 
@@ -49,18 +85,30 @@ extension ConfigurationOptions {
     try KioskConfiguration.Text(path: file, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// Returns the configuration with the menu in force.
+  /// Returns the configuration with the menu and the settings in force.
   func loadWithMenu() throws -> KioskConfiguration { try text().withMenu() }
 }
 
 extension KioskConfiguration.Text {
-  /// Returns the configuration with the stored menu of the chain if there is one. If that menu
-  /// cannot be read or does not fit, returns the file's own menu and `menuProblem`.
+  /// Returns the configuration with the stored menu of the chain and the stored change of an
+  /// operator, if there are any. If the menu cannot be read or does not fit, returns the file's own
+  /// menu and `menuProblem`; if the change cannot be read, `settingsProblem`.
   func withMenu() throws(ConfigurationErrors) -> KioskConfiguration {
     var own = try configuration()
+    let settingsFile = SettingsFile(own)
+    var settings: StoredSettings?
+    var settingsProblem: String?
+    do { settings = try settingsFile.read() } catch {
+      settingsProblem = error is StateError ? "\(error)" : "\(settingsFile.path): \(error)"
+    }
+    if settings != nil { own = try configuration(with: settings) }
+    own.settingsProblem = settingsProblem
     guard let file = MenuFile(own) else { return own }
     do {
-      return try file.read().map { try configuration(under: $0) } ?? own
+      guard let menu = try file.read() else { return own }
+      var configuration = try configuration(under: menu, with: settings)
+      configuration.settingsProblem = settingsProblem
+      return configuration
     } catch let error as StateError {
       own.menuProblem = "\(error)"  // It contains the path.
     } catch {

@@ -8,8 +8,8 @@ import UnixSignals
 import YAMLConfiguration
 
 /// Applies a new configuration to the running kiosk, completely or not at all. On SIGHUP it reads
-/// the file again; on a new menu from the chain it combines that menu with the file as it was read
-/// last.
+/// the file again; on a new menu from the chain, or a new change of an operator, it combines both with
+/// the file as it was read last.
 struct ReloadService: Service {
   let options: ConfigurationOptions
   /// The text that the kiosk started with; `configuration` is its parsed form.
@@ -22,7 +22,10 @@ struct ReloadService: Service {
   /// SIGHUP signals, trapped since the start of the program.
   let hangups: UnixSignalsSequence
 
-  private enum Call { case hangup, menu }
+  private enum Call {
+    case hangup, menu
+    case settings(ParsedDelivery)
+  }
 
   private struct Running {
     var text: KioskConfiguration.Text
@@ -35,10 +38,12 @@ struct ReloadService: Service {
     await withDiscardingTaskGroup { group in
       group.addTask { for await _ in hangups { call.yield(.hangup) } }
       group.addTask { for await _ in menus.arrivals { call.yield(.menu) } }
+      group.addTask { for await each in controller.settingsChanges { call.yield(.settings(each)) } }
       for await call in calls.cancelOnGracefulShutdown() {
         switch call {
         case .hangup: running = await hangUp(after: running)
         case .menu: running = await takeMenu(after: running)
+        case .settings(let parsed): running = await takeSettings(parsed, after: running)
         }
       }
       group.cancelAll()
@@ -72,7 +77,14 @@ struct ReloadService: Service {
       logger.warning("the stored menu of the chain cannot be used: \(problem)")
       // The running kiosk keeps its menu, or all of its settings if the new file does not fit it.
       if let menu = running.configuration.desiredMenu {
-        configuration = try text.configuration(under: menu)
+        configuration = try text.configuration(under: menu, with: configuration.settings)
+      }
+    }
+    if let problem = configuration.settingsProblem {
+      logger.warning("the stored change of the settings cannot be used: \(problem)")
+      if let settings = running.configuration.settings {
+        configuration = try text.configuration(
+          under: configuration.desiredMenu, with: settings)
       }
     }
     let fixed = configuration.changesForRestart(from: running.configuration)
@@ -107,7 +119,8 @@ struct ReloadService: Service {
       return running
     }
     do {
-      let new = try running.text.configuration(under: menu)
+      let new = try running.text.configuration(
+        under: menu, with: running.configuration.settings)
       // Stored before the kiosk uses it, so that the next start uses this menu, too.
       try file.write(menu)
       switch await reload(new) {
@@ -126,6 +139,56 @@ struct ReloadService: Service {
       let detail = MenuFile.summary(of: error)
       logger.warning("menu \(menu.version) of the chain is refused: \(detail)")
       menus.report(.refused(version: menu.version, detail: String(detail.prefix(1000))))
+      return running
+    }
+  }
+
+  // MARK: Change of an operator
+
+  private func takeSettings(_ parsed: ParsedDelivery, after running: Running) async -> Running {
+    guard case .success(let request) = parsed.request, let id = request.id,
+      case .settings(let command) = request.command
+    else { return running }
+    var result = CommandResult(status: .applied)
+    result.id = id
+    let (old, file) = (running.configuration.settings, SettingsFile(running.configuration))
+    guard id != old?.id else {
+      result.isDuplicate = true
+      await controller.answer(parsed, result)
+      return running
+    }
+    do {
+      guard command.replaced == old?.id else {
+        throw parsed.rejection(
+          .conflict, "the settings have changed: \(old.map { "by \($0.by)" } ?? "dropped")")
+      }
+      let settings = StoredSettings(
+        id: id, by: parsed.source.name, at: .now, change: command.change)
+      let new = try running.text.configuration(
+        under: running.configuration.desiredMenu, with: settings)
+      if let flaw = new.unusedSettings.first { throw parsed.rejection(flaw.reason, flaw.detail) }
+      // Stored before the kiosk uses it, so that the next start uses it, too.
+      try file.write(settings)
+      switch await reload(new) {
+      case .taken:
+        logger.notice(
+          "\(settings.by) has changed the settings: \(new.settingsDifferences.joined(separator: ", "))"
+        )
+        await controller.answer(parsed, result)
+        return Running(text: running.text, configuration: new)
+      case .refused(let error):
+        try file.write(old)
+        throw error
+      case .stopped:
+        // The next start uses it.
+        return running
+      }
+    } catch {
+      let rejection =
+        error as? Rejection
+        ?? parsed.rejection(.notRecorded, String(MenuFile.summary(of: error).prefix(1000)))
+      logger.warning("settings of \(parsed.source.name) are rejected: \(rejection.detail)")
+      await controller.answer(parsed, CommandResult(rejection))
       return running
     }
   }

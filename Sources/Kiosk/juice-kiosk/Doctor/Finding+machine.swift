@@ -41,6 +41,20 @@ extension [Finding] {
           "cannot be used, the kiosk starts with the file's own menu: \(problem)",
           fix: "send the menu again, or to drop it, remove \(configuration.ledgerPath).menu"))
     }
+    if let problem = configuration.settingsProblem {
+      findings.append(
+        .error(
+          .configuration, "the change of the settings",
+          "cannot be used, the kiosk starts with the file's own values: \(problem)",
+          fix: "to drop it, remove \(SettingsFile(configuration).path)"))
+    } else if let change = configuration.settingsSummary {
+      findings.append(
+        configuration.unusedSettings.isEmpty
+          ? .note(.configuration, "the change of the settings", change)
+          : .warning(
+            .configuration, "the change of the settings", change,
+            fix: "save the settings again in the dashboard"))
+    }
     // A user who can change the file can direct the kiosk to another broker, or to another password
     // file.
     if let rights = FileRights(file), rights.mode & UInt32(S_IWOTH) != 0 {

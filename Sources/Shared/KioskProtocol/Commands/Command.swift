@@ -5,6 +5,8 @@ package enum Command: Hashable, Sendable {
   case order(Order)
   case restock(Restock)
   case service(ServiceState)
+  /// Values in the place of those of the kiosk's file.
+  case settings(SettingsCommand)
   /// A person's decision about a job.
   case job(JobDecision)
   /// A machine's report on a job.
@@ -21,7 +23,7 @@ package enum Command: Hashable, Sendable {
   case charge(ChargeDecision)
 
   package enum Kind: String, CaseIterable, Sendable {
-    case order, restock, service, job, made, paid
+    case order, restock, service, settings, job, made, paid
 
     /// The term for a sender of this kind, for messages.
     package var sender: String {
@@ -29,7 +31,7 @@ package enum Command: Hashable, Sendable {
       case .order: "panel"
       case .made: "machine"
       case .paid: "payment device"
-      case .restock, .service, .job: "source"
+      case .restock, .service, .settings, .job: "source"
       }
     }
   }
@@ -41,6 +43,7 @@ package enum Command: Hashable, Sendable {
     case .order: .order
     case .restock: .restock
     case .service: .service
+    case .settings: .settings
     case .job, .charge: .job
     case .made, .machine: .made
     case .paid, .payment, .total: .paid
@@ -72,6 +75,7 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// | `order` | `kiwi`, or `{"id":"p1-17","juice":"kiwi","quantity":2}` |
 /// | `restock` | `{"add":{"kiwi":12},"expect":{"kiwi":3}}` |
 /// | `service` | `open`, or `{"service":"closed"}` |
+/// | `settings` | `{"id":"s1","low":{"kiwi":9}}` |
 /// | `job` | `{"job":1234,"decision":"poured"}` |
 /// | `made` | `{"job":1234,"status":"done"}` |
 /// | `paid` | `{"charge":17,"status":"held","amount":350,"currency":"EUR"}` |

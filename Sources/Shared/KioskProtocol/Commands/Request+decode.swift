@@ -86,6 +86,11 @@ extension Command {
         throw Rejection(.malformed, "service is neither open nor closed")
       }
       self = .service(state)
+    case .settings:
+      guard json.present("id") != nil else {
+        throw Rejection(.malformed, "id is missing: a new one for each change")
+      }
+      self = .settings(try SettingsCommand(json))
     case .job where json.present("charge") != nil:
       let words = ChargeDecision.Choice.allCases.map(\.rawValue).joined(separator: ", ")
       let text = try json.string("decision", required: words)

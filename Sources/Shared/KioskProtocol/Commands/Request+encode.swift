@@ -20,6 +20,7 @@ extension Request {
         if !restock.expect.isEmpty { json.member("expect", restock.expect) }
       case .service(let state):
         json.member("service", state.rawValue)
+      case .settings(let command): json.members(command)
       case .job(let decision):
         json.member("job", decision.job)
         json.member("decision", decision.choice.rawValue)

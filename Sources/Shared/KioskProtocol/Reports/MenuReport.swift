@@ -14,29 +14,14 @@ package struct MenuReport: Hashable, Sendable {
     self.lowThresholds = lowThresholds
   }
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("fruits", menu.fruits) { json, fruit in
-        json.member("id", fruit.id.text)
-        json.member("name", fruit.name)
-        if let capacity = capacities[fruit.id] { json.member("capacity", capacity) }
-        if let low = lowThresholds[fruit.id] { json.member("low", low) }
-        if let crate = fruit.crate { json.member("crate", crate) }
-      }
-      json.member("juices", menu.juices) { json, juice in
-        json.member("id", juice.id.text)
-        json.member("name", juice.name)
-        json.member("recipe", juice.recipe.amounts)
-        if let price = juice.price { json.member("price", price) }
-      }
-    }
-  }
+  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 
   /// Parses a payload, ignoring unknown members.
   ///
   /// - Throws: `JSONError` if the payload is not a menu, or an inconsistent one.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
+  package init(payload: [UInt8]) throws(JSONError) { try self.init(JSON.parse(payload)) }
+
+  init(_ json: JSON) throws(JSONError) {
     guard let fruits = json.elements("fruits"), let juices = json.elements("juices") else {
       throw JSONError(offset: 0, problem: "fruits or juices is missing")
     }
@@ -51,6 +36,22 @@ package struct MenuReport: Hashable, Sendable {
 }
 
 extension JSONWriter {
+  mutating func members(_ report: MenuReport) {
+    member("fruits", report.menu.fruits) { json, fruit in
+      json.member("id", fruit.id.text)
+      json.member("name", fruit.name)
+      if let capacity = report.capacities[fruit.id] { json.member("capacity", capacity) }
+      if let low = report.lowThresholds[fruit.id] { json.member("low", low) }
+      if let crate = fruit.crate { json.member("crate", crate) }
+    }
+    member("juices", report.menu.juices) { json, juice in
+      json.member("id", juice.id.text)
+      json.member("name", juice.name)
+      json.member("recipe", juice.recipe.amounts)
+      if let price = juice.price { json.member("price", price) }
+    }
+  }
+
   package mutating func member(_ key: StaticString, _ name: LocalizedName) {
     member(key) { json in
       json.member("en", name[.english])

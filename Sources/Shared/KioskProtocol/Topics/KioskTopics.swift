@@ -13,7 +13,7 @@ package import JuiceDomain
 ///
 /// | topics | publisher | payload |
 /// |---|---|---|
-/// | `order`, `restock`, `service`, `job`, `made`, `paid`, each with `/<sender>` | sender | `Request` |
+/// | `order`, `restock`, `service`, `settings`, `job`, `made`, `paid`, each with `/<sender>` | sender | `Request` |
 /// | the same with `/result` | kiosk | `CommandResult` |
 /// | `stock`, `menu`, `alert`, `status`, `info`, `health`, `sales`, ... | kiosk | reports |
 /// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
@@ -68,6 +68,8 @@ package struct KioskTopics: Hashable, Sendable {
   package func alert(for fruit: Fruit.ID) -> String { "\(base)/alert/\(fruit)" }
   /// A `ServiceState`.
   package var service: String { "\(base)/service" }
+  /// A `SettingsReport`.
+  package var settings: String { "\(base)/settings" }
   /// A `KioskStatus`.
   package var status: String { "\(base)/status" }
   /// A `KioskInfo`.

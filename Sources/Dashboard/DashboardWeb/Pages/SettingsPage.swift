@@ -1,0 +1,292 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The form of a kiosk's prices, amounts and opening hours, for this kiosk and others.
+struct SettingsPage {
+  /// Maximum number of other kiosks listed, and of kiosks changed together.
+  static let maximumOthers = 200
+
+  let kiosk: KioskState
+  /// The kiosks that may be changed together with this one; none for a user with a region.
+  let others: [KioskState]
+  let connectionError: String?
+  let now: Timestamp
+  let context: PageContext
+  /// The form that was not processed, or `nil` for the values in force.
+  var filled: Form?
+  /// The id of the command; the same if it is sent again.
+  var id = CommandID.random
+
+  private var language: Language { context.language }
+  private var localTime: LocalTime { LocalTime(kiosk.timeZone, now: now, language) }
+
+  func page(notice: HTML? = nil) -> Page {
+    let title = language("Settings", "설정")
+    return Page(
+      title: "\(title) · \(kiosk.title(language))",
+      body: """
+        <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
+        <h1>\(title)</h1>
+        \(notice.map(HTML.result))\(CommonNotices.broker(connectionError, language).html)
+        \(kiosk.isOnline ? nil : CommonNotices.offline(language))
+        \(state)
+        \(form)
+        """, timeZone: kiosk.timeZone)
+  }
+
+  /// The change in force, and the button that drops it.
+  private var state: HTML {
+    guard let stored = kiosk.settings?.stored, !stored.change.isEmpty else {
+      return """
+        <p class="muted">\(language(
+          "All values are those of the kiosk's file. What you save here replaces them.",
+          "지금은 모두 키오스크 파일의 값이에요. 여기서 저장하면 그 값을 대신해요."))</p>
+        """
+    }
+    let unused: [HTML] = (kiosk.settings?.unused ?? []).map { HTML.notice(.warn, $0) }
+    return """
+      <section class="card"><h2>\(language("Differs from the file", "파일과 다른 값"))</h2>
+      <p>\(stored.by), \(localTime.html(stored.at)): \(words(stored.change))</p>\(unused)
+      <form method="post" action="/kiosks/\(kiosk.id)/settings">\(context.fields(id: .random))\(replaces)
+      <button name="do" value="drop">\(language("Drop: use the file's values", "파일의 값으로 되돌리기"))</button></form>
+      </section>
+      """
+  }
+
+  private var replaces: HTML { .hidden("replaces", kiosk.settings?.stored?.id.text ?? "") }
+
+  private var form: HTML {
+    guard let file = kiosk.fileMenu else {
+      return """
+        <p class="empty">\(language("The kiosk has not sent its menu yet.", "아직 메뉴를 받지 못했어요."))</p>
+        """
+    }
+    return """
+      <form method="post" action="/kiosks/\(kiosk.id)/settings" class="settings">
+      \(context.fields(id: id))\(replaces)
+      <div class="columns"><div class="column">
+      <section class="card"><h2>\(language("Juices", "쥬스"))</h2>\(currencyField)
+      \(file.menu.juices.map(juice))</section>
+      \(othersCard)
+      </div><div class="column">
+      <section class="card"><h2>\(language("Fruits", "과일"))</h2>\(file.menu.fruits.map(fruit))</section>
+      \(hours)
+      </div></div>
+      <div class="actions"><button class="primary" name="do" value="save">\(language("Save", "저장"))</button></div>
+      </form>
+      """
+  }
+
+  private var currencyField: HTML? {
+    guard kiosk.currency == nil else { return nil }
+    return """
+      <label class="line">\(language("Currency of the prices, such as EUR", "가격의 통화 (예: KRW)"))
+      <input name="currency" maxlength="3" autocapitalize="characters" value="\(filled?["currency"] ?? "")"></label>
+      """
+  }
+
+  private func juice(_ juice: Juice) -> HTML {
+    let name = juice.name[language]
+    let price = kiosk.price(of: juice.id)
+    let isDisabled =
+      filled.map { $0["disabled.\(juice.id)"] != nil } ?? kiosk.change.disabled.contains(juice.id)
+    let label = language("Price", "가격")
+    return """
+      <fieldset class="line"><legend>\(name)</legend>
+      <label>\(label)\(kiosk.currency.map { " (\($0.code))" as HTML })\(fileNote(price, juice.price) { $0.text(language) })
+      <input name="price.\(juice.id)" inputmode="decimal" maxlength="20" autocomplete="off" \
+      value="\(filled?["price.\(juice.id)"] ?? price?.text ?? "")"></label>
+      <label class="choice"><input type="checkbox" name="disabled.\(juice.id)" value="1"\
+      \(isDisabled ? " checked" : .empty)> \(language("not sold", "판매하지 않음"))</label></fieldset>
+
+      """
+  }
+
+  private func fruit(_ fruit: Fruit) -> HTML {
+    func field(_ name: String, _ label: String, _ now: Int?, _ file: Int?) -> HTML {
+      """
+      <label>\(label)\(fileNote(now, file) { "\($0)" })
+      <input type="number" inputmode="numeric" min="0" max="1000000000" name="\(name).\(fruit.id)" \
+      value="\(filled?["\(name).\(fruit.id)"] ?? now.map { "\($0)" } ?? "")" required></label>
+
+      """
+    }
+    return """
+      <fieldset class="line"><legend>\(fruit.name[language])</legend>
+      \(field("capacity", language("Capacity", "최대 수량"), kiosk.menu?.capacities[fruit.id],
+        kiosk.fileMenu?.capacities[fruit.id]))\
+      \(field("low", language("Low at", "부족 기준"), kiosk.menu?.lowThresholds[fruit.id],
+        kiosk.fileMenu?.lowThresholds[fruit.id]))</fieldset>
+
+      """
+  }
+
+  /// Returns the value of the file if it differs from the one in force.
+  private func fileNote<Value: Equatable>(
+    _ now: Value?, _ file: Value?, _ text: (Value) -> String
+  ) -> HTML? {
+    guard now != file else { return nil }
+    return """
+       <small class="muted">\(language("file:", "파일:")) \(file.map(text) ?? "–")</small>
+      """
+  }
+
+  private var hours: HTML {
+    let inForce = kiosk.settings?.hours
+    let isOwn = (filled?["hours"]).map { $0 == "own" } ?? (kiosk.change.hours != nil)
+    let fileText =
+      kiosk.settings?.fileHours.map(language.text) ?? language("always open", "항상 영업")
+    let days: [HTML] = OpeningHours.Day.allCases.map { day in
+      let interval = inForce?.intervals[day]
+      func field(_ name: String, _ label: String, _ value: String?) -> HTML {
+        """
+        <input type="time" name="\(name).\(day.rawValue)" value="\(filled?["\(name).\(day)"] ?? value ?? "")" \
+        aria-label="\(language.name(of: day)): \(label)">
+
+        """
+      }
+      // A time field has no 24:00.
+      let times = interval?.text.replacing("24:00", with: "00:00").split(separator: "-")
+      return """
+        <div class="day"><span>\(language.name(of: day))</span>
+        \(field("from", language("from", "시작"), times.map { String($0[0]) }))–
+        \(field("to", language("until", "종료"), times.map { String($0[1]) }))</div>
+
+        """
+    }
+    return """
+      <section class="card"><h2>\(language("Opening hours", "영업시간"))</h2>
+      <label class="choice"><input type="radio" name="hours" value="file"\(isOwn ? .empty : " checked")> \
+      \(language("As in the file:", "파일대로:")) \(fileText)</label>
+      <label class="choice"><input type="radio" name="hours" value="own"\(isOwn ? " checked" : .empty)> \
+      \(language("At these times:", "아래 시간에만:"))</label>
+      <div class="days">\(days)</div>
+      <p class="muted">\(language(
+        "A day without times is closed. An end before the start is on the next day; from 00:00 until 00:00 is the whole day. The kiosk opens and closes by itself.",
+        "시간이 없는 요일은 쉬어요. 종료가 시작보다 이르면 다음 날까지, 00:00~00:00은 하루 종일이에요. 키오스크가 스스로 열고 닫아요."))</p>
+      </section>
+      """
+  }
+
+  private var othersCard: HTML? {
+    guard !others.isEmpty else { return nil }
+    let rows: [HTML] = others.prefix(Self.maximumOthers).map { other in
+      let isTicked = filled?["kiosk.\(other.id)"] != nil
+      return """
+        <li><label class="choice"><input type="checkbox" name="kiosk.\(other.id)" value="1"\
+        \(isTicked ? " checked" : .empty)>
+        <span><b>\(other.title(language))</b> <span class="muted">\(other.place ?? "")</span></span></label>
+        \(other.isOnline ? nil : "<span class=\"chip bad\">\(language("Offline", "오프라인"))</span>" as HTML)</li>
+
+        """
+    }
+    let more = others.count - Self.maximumOthers
+    return """
+      <section class="card"><details\(rows.isEmpty || filled?.names("kiosk.").isEmpty != false ? .empty : " open")>
+      <summary>\(language("Change other kiosks, too", "다른 키오스크도 함께 바꾸기"))</summary>
+      <p class="muted">\(language(
+        "They get only what you change on this page, as far as they have the juice or the fruit and the same currency.",
+        "이 페이지에서 바꾼 값만, 같은 쥬스·과일·통화가 있는 키오스크에 적용돼요."))</p>
+      <ul class="choices">\(rows)</ul>\(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)</details></section>
+      """
+  }
+
+  // MARK: Words
+
+  /// Returns the values of a change, separated by commas.
+  func words(_ change: SettingsChange) -> String {
+    var words: [String] = []
+    for juice in kiosk.fileMenu?.menu.juices ?? [] {
+      let name = juice.name[language]
+      if let price = change.prices[juice.id] {
+        let old = juice.price.map { "\($0.text(language)) → " } ?? ""
+        words.append("\(name) \(old)\(price.text(language))")
+      }
+      if change.disabled.contains(juice.id) {
+        words.append(language("\(name) not sold", "\(name) 판매하지 않음"))
+      }
+    }
+    for fruit in kiosk.fileMenu?.menu.fruits ?? [] {
+      let name = fruit.name[language]
+      if let amount = change.capacities[fruit.id] {
+        words.append(language("\(name): capacity \(amount)", "\(name): 최대 \(amount)"))
+      }
+      if let amount = change.lowThresholds[fruit.id] {
+        words.append(language("\(name): low at \(amount)", "\(name): 부족 기준 \(amount)"))
+      }
+    }
+    if let hours = change.hours { words.append(language.text(hours)) }
+    return words.isEmpty
+      ? language("the file's values", "파일의 값") : words.joined(separator: ", ")
+  }
+
+  /// Returns the changed values, such as `Kiwi juice ₩3,000 → ₩3,500`.
+  func words(_ edit: SettingsEdit) -> String {
+    var words: [String] = []
+    for juice in kiosk.fileMenu?.menu.juices ?? [] {
+      let name = juice.name[language]
+      if let price = edit.prices[juice.id] {
+        let old = kiosk.price(of: juice.id).map { "\($0.text(language)) → " } ?? ""
+        words.append("\(name) \(old)\(price.text(language))")
+      }
+      if let isSold = edit.sold[juice.id] {
+        words.append(
+          isSold
+            ? language("\(name) sold", "\(name) 판매함")
+            : language("\(name) not sold", "\(name) 판매하지 않음"))
+      }
+    }
+    for fruit in kiosk.fileMenu?.menu.fruits ?? [] {
+      let name = fruit.name[language]
+      if let amount = edit.capacities[fruit.id] {
+        let old = kiosk.menu?.capacities[fruit.id] ?? 0
+        words.append(
+          language("\(name): capacity \(old) → \(amount)", "\(name): 최대 \(old) → \(amount)"))
+      }
+      if let amount = edit.lowThresholds[fruit.id] {
+        let old = kiosk.menu?.lowThresholds[fruit.id] ?? 0
+        words.append(
+          language("\(name): low at \(old) → \(amount)", "\(name): 부족 기준 \(old) → \(amount)"))
+      }
+    }
+    switch edit.hours {
+    case .file: words.append(language("hours as in the file", "영업시간은 파일대로"))
+    case .own(let hours): words.append(language.text(hours))
+    case nil: break
+    }
+    return words.joined(separator: ", ")
+  }
+}
+
+extension Language {
+  func name(of day: OpeningHours.Day) -> String {
+    switch day {
+    case .mon: self("Mon", "월")
+    case .tue: self("Tue", "화")
+    case .wed: self("Wed", "수")
+    case .thu: self("Thu", "목")
+    case .fri: self("Fri", "금")
+    case .sat: self("Sat", "토")
+    case .sun: self("Sun", "일")
+    }
+  }
+
+  /// Returns the opening hours; days in a row with the same hours are one range.
+  func text(_ hours: OpeningHours) -> String {
+    var ranges: [(days: [OpeningHours.Day], text: String)] = []
+    for day in OpeningHours.Day.allCases {
+      let text = hours.intervals[day]?.text.replacing("-", with: "–") ?? ""
+      if ranges.last?.text == text {
+        ranges[ranges.count - 1].days.append(day)
+      } else {
+        ranges.append(([day], text))
+      }
+    }
+    return ranges.compactMap { days, text -> String? in
+      guard !text.isEmpty, let first = days.first, let last = days.last else { return nil }
+      let span = first == last ? name(of: first) : "\(name(of: first))–\(name(of: last))"
+      return "\(span) \(text)"
+    }.joined(separator: ", ")
+  }
+}

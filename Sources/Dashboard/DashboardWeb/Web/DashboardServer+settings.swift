@@ -1,0 +1,249 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+extension DashboardServer {
+  /// Adds the page of a kiosk's settings.
+  ///
+  /// - Parameter router: The group of a kiosk's path.
+  func addSettings(to router: RouterGroup<PageContext>) {
+    router.get("settings") { request, context in
+      guard context.isOperator else { throw RequestError.notAllowed }
+      var page = try settingsPage(context)
+      guard context.filled["hours"] != nil else { return page.page().response(context) }
+      page.filled = context.filled
+      return page.page(notice: CommonNotices.notSentYet(context.language)).response(context)
+    }
+    router.post("settings") { request, context in
+      let form = try await request.form(from: context, sessions)
+      return try await change(form, context).response(context)
+    }
+  }
+
+  private func settingsPage(_ context: PageContext) throws -> SettingsPage {
+    let kiosk = try kiosk(context)
+    // The path names the only kiosk that `RequireRegion` has checked.
+    let others =
+      context.user?.region == nil
+      ? link.fleet.kiosks.values.filter { $0.id != kiosk.id && $0.fileMenu != nil } : []
+    func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
+    return SettingsPage(
+      kiosk: kiosk, others: others.sorted { key($0) < key($1) },
+      connectionError: link.connectionError, now: link.time, context: context)
+  }
+
+  private func change(_ form: Form, _ context: PageContext) async throws -> Page {
+    guard let id = form.commandID, let replaced = form["replaces"] else {
+      throw RequestError.badForm
+    }
+    var page = try settingsPage(context)
+    let kiosk = page.kiosk
+    let isDrop = form["do"] == "drop"
+    // The form again, with a new command unless this one may still arrive.
+    func again(_ notice: HTML, id: CommandID = .random) -> Page {
+      (page.filled, page.id) = (isDrop ? nil : form, id)
+      return page.page(notice: notice)
+    }
+    let language = context.language
+    if let stored = kiosk.settings?.stored, stored.id == id {
+      return page.page(notice: language.notice(.good, "Saved.", "저장했어요."))
+    }
+    guard replaced == kiosk.settings?.stored?.id.text ?? "" else {
+      return again(
+        language.notice(
+          .warn,
+          "Nothing was changed: \(kiosk.settings?.stored?.by ?? "") has changed the settings meanwhile. Compare with the values of the kiosk, and save again.",
+          "그사이 \(kiosk.settings?.stored?.by ?? "")님이 설정을 바꿔서 아무것도 변경하지 않았어요. 확인하고 다시 저장해 주세요."))
+    }
+    let edit: SettingsEdit
+    do throws(SettingsEdit.Problem) {
+      edit = try isDrop ? SettingsEdit() : SettingsEdit(form, at: kiosk)
+    } catch {
+      return again(.notice(.bad, error.text(language)))
+    }
+    let chosen = try Set(
+      form.names("kiosk.").map { name in
+        guard let id = KioskID(name) else { throw RequestError.badForm }
+        return id
+      })
+    let targets = page.others.filter { chosen.contains($0.id) }
+    // Also of a kiosk that a user with a region has added to the form.
+    guard targets.count == chosen.count, chosen.count <= SettingsPage.maximumOthers else {
+      throw RequestError.badForm
+    }
+    guard isDrop || !edit.isEmpty else {
+      return again(language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요."))
+    }
+    let words = isDrop ? page.words(SettingsChange()) : page.words(edit)
+    let results = try await send(edit, isDrop: isDrop, to: [kiosk] + targets, form, context, id: id)
+    let notice = notice(results, words, [kiosk] + targets, language)
+    guard let own = results[kiosk.id] else { return again(notice, id: id) }
+    if own.status == .rejected { return again(notice) }
+    // The kiosk publishes its settings before it answers.
+    return try settingsPage(context).page(notice: notice)
+  }
+
+  /// Sends the edit to each kiosk at the same time.
+  ///
+  /// - Returns: The answers. A kiosk that has the values already counts as `applied`.
+  private func send(
+    _ edit: SettingsEdit, isDrop: Bool, to kiosks: [KioskState], _ form: Form,
+    _ context: PageContext, id: CommandID
+  ) async throws -> [KioskID: CommandResult] {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let source = Source(kind: .settings, name: user.name.text)
+    return try await withThrowingTaskGroup { group in
+      for kiosk in kiosks {
+        group.addTask { () -> (KioskID, CommandResult?) in
+          let change = isDrop ? SettingsChange() : kiosk.change(by: edit)
+          guard change != kiosk.change else { return (kiosk.id, CommandResult(status: .applied)) }
+          let command = SettingsCommand(replacing: kiosk.settings?.stored?.id, with: change)
+          return (
+            kiosk.id, try await send(.settings(command), to: kiosk.id, as: source, form, id: id)
+          )
+        }
+      }
+      var results: [KioskID: CommandResult] = [:]
+      for try await (kiosk, result) in group { results[kiosk] = result }
+      return results
+    }
+  }
+
+  private func notice(
+    _ results: [KioskID: CommandResult], _ words: String, _ kiosks: [KioskState],
+    _ language: Language
+  ) -> HTML {
+    let done = kiosks.filter { results[$0.id]?.status == .applied }
+    let others: [HTML] = kiosks.compactMap { kiosk in
+      guard let result = results[kiosk.id] else {
+        let text = language(
+          "no answer yet. Saving again is safe: the kiosk applies it only once.",
+          "아직 응답이 없어요. 다시 저장해도 한 번만 처리돼요.")
+        return "<li>\(kiosk.title(language)): \(text)</li>"
+      }
+      guard result.status != .applied else { return nil }
+      let reason =
+        result.reason == .conflict
+        ? language("the settings have changed meanwhile", "그사이 설정이 바뀜")
+        : result.detail ?? result.reason?.text(language) ?? ""
+      let kept = language("nothing was changed:", "아무것도 바뀌지 않았어요:")
+      return "<li>\(kiosk.title(language)): \(kept) \(reason)</li>"
+    }
+    let names = done.map { $0.title(language) }.joined(separator: ", ")
+    let saved: HTML? =
+      done.isEmpty
+      ? nil : "<p><strong>\(language("Saved", "저장했어요"))</strong> (\(names)): \(words)</p>"
+    return .notice(
+      others.isEmpty ? .good : .warn,
+      html: "\(saved)\(others.isEmpty ? nil : "<ul>\(others)</ul>" as HTML)", tag: "div")
+  }
+}
+
+extension SettingsEdit {
+  /// The reason why a form contains no valid values.
+  fileprivate enum Problem: Error {
+    case price(Juice)
+    case currency
+    case amount(Fruit)
+    case low(Fruit)
+    case hours(OpeningHours.Day)
+    case noHours
+
+    func text(_ language: Language) -> String {
+      switch self {
+      case .price(let juice):
+        language(
+          "\(juice.name[language]): the price is not an amount such as 3.50.",
+          "\(juice.name[language]): 가격을 3500처럼 적어 주세요.")
+      case .currency:
+        language(
+          "A price needs a currency of three capital letters, such as EUR.",
+          "가격에는 KRW처럼 대문자 세 글자의 통화가 필요해요.")
+      case .amount(let fruit):
+        language(
+          "\(fruit.name[language]): write whole numbers from 0.",
+          "\(fruit.name[language]): 0 이상의 정수를 적어 주세요.")
+      case .low(let fruit):
+        language(
+          "\(fruit.name[language]) would be low above its capacity.",
+          "\(fruit.name[language]): 부족 기준이 최대 수량보다 커요.")
+      case .hours(let day):
+        language(
+          "\(language.name(of: day)): write both times, and different ones.",
+          "\(language.name(of: day))요일: 서로 다른 시작과 종료를 모두 적어 주세요.")
+      case .noHours:
+        language(
+          "Write the times of at least one day, or close the kiosk on its page.",
+          "적어도 하루의 시간을 적어 주세요. 계속 닫으려면 키오스크 페이지에서 영업을 종료하세요.")
+      }
+    }
+  }
+
+  /// Reads the values of a form that differ from those in force.
+  fileprivate init(_ form: Form, at kiosk: KioskState) throws(Problem) {
+    self.init()
+    guard let file = kiosk.fileMenu else { return }
+    for juice in file.menu.juices {
+      let old = kiosk.price(of: juice.id)
+      if let text = form["price.\(juice.id)"]?.filter({ !$0.isWhitespace }), text != old?.text ?? ""
+      {
+        guard let currency = kiosk.currency ?? form["currency"].flatMap({ Currency($0) }) else {
+          throw .currency
+        }
+        guard let price = Money(text.decimal(currency), currency),
+          price.units <= 1_000_000_000_000
+        else { throw .price(juice) }
+        if price != old { prices[juice.id] = price }
+      }
+      let isSold = form["disabled.\(juice.id)"] == nil
+      if isSold == kiosk.change.disabled.contains(juice.id) { sold[juice.id] = isSold }
+    }
+    for fruit in file.menu.fruits {
+      let capacity = try Self.amount(form, "capacity", fruit) ?? kiosk.menu?.capacities[fruit.id]
+      let low = try Self.amount(form, "low", fruit) ?? kiosk.menu?.lowThresholds[fruit.id]
+      if let capacity, let low, low > capacity { throw .low(fruit) }
+      if capacity != kiosk.menu?.capacities[fruit.id] { capacities[fruit.id] = capacity }
+      if low != kiosk.menu?.lowThresholds[fruit.id] { lowThresholds[fruit.id] = low }
+    }
+    if form["hours"] == "own" {
+      let own = try Self.hours(form)
+      if own != kiosk.settings?.hours { hours = .own(own) }
+    } else if kiosk.change.hours != nil {
+      hours = .file
+    }
+  }
+
+  private static func amount(
+    _ form: Form, _ kind: String, _ fruit: Fruit
+  ) throws(Problem) -> Int? {
+    guard let text = form["\(kind).\(fruit.id)"], !text.isEmpty else { return nil }
+    guard let amount = form.value("\(kind).\(fruit.id)"), amount >= 0 else {
+      throw .amount(fruit)
+    }
+    return amount
+  }
+
+  private static func hours(_ form: Form) throws(Problem) -> OpeningHours {
+    var intervals: [OpeningHours.Day: OpeningHours.Interval] = [:]
+    for day in OpeningHours.Day.allCases {
+      let from = form["from.\(day)"] ?? ""
+      var to = form["to.\(day)"] ?? ""
+      if from.isEmpty, to.isEmpty { continue }
+      // The end of the day; a time field has no 24:00.
+      if to == "00:00" { to = "24:00" }
+      guard let interval = OpeningHours.Interval("\(from)-\(to)") else { throw .hours(day) }
+      intervals[day] = interval
+    }
+    guard let hours = OpeningHours(intervals) else { throw .noHours }
+    return hours
+  }
+}
+
+extension String {
+  /// The number with a decimal point, if people write `3,500` (without decimals) or `3,50`.
+  fileprivate func decimal(_ currency: Currency) -> String {
+    if currency.decimals == 0 { return replacing(",", with: "") }
+    return contains(".") ? self : replacing(",", with: ".")
+  }
+}

@@ -1,0 +1,73 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// The values that an operator changes at one or several kiosks together.
+package struct SettingsEdit: Hashable, Sendable {
+  package var prices: [Juice.ID: Money] = [:]
+  package var capacities: FruitAmounts = [:]
+  package var lowThresholds: FruitAmounts = [:]
+  /// Whether each juice is sold.
+  package var sold: [Juice.ID: Bool] = [:]
+  package var hours: Hours?
+
+  package enum Hours: Hashable, Sendable {
+    /// Those of the kiosk's file.
+    case file
+    case own(OpeningHours)
+  }
+
+  package init() {}
+
+  package var isEmpty: Bool { self == Self() }
+}
+
+extension KioskState {
+  /// The values of the kiosk's file, or of its chain, without the change of an operator.
+  package var fileMenu: MenuReport? { settings?.file ?? menu }
+
+  /// The change of an operator that is in force.
+  package var change: SettingsChange { settings?.stored?.change ?? SettingsChange() }
+
+  /// The price in force, also of a juice that is not sold at the moment.
+  package func price(of juice: Juice.ID) -> Money? {
+    menu?.menu.juice(juice)?.price ?? change.prices[juice] ?? fileMenu?.menu.juice(juice)?.price
+  }
+
+  /// The currency of its prices, or `nil` without prices.
+  package var currency: Currency? {
+    (fileMenu?.menu.juices ?? []).lazy.compactMap { self.price(of: $0.id)?.currency }.first
+  }
+
+  /// Returns the whole change that has the result of an edit. Values that equal those of the file,
+  /// and values that this kiosk does not have, are left out.
+  package func change(by edit: SettingsEdit) -> SettingsChange {
+    var change = change
+    guard let file = fileMenu else { return change }
+    change.prices.merge(edit.prices) { $1 }
+    let currency = currency
+    change.prices = change.prices.filter { juice, price in
+      guard let own = file.menu.juice(juice) else { return false }
+      return own.price != price && (currency == nil || price.currency == currency)
+    }
+    for (juice, isSold) in edit.sold {
+      if isSold { change.disabled.remove(juice) } else { change.disabled.insert(juice) }
+    }
+    change.disabled = change.disabled.filter { file.menu.juice($0) != nil }
+    func merged(
+      _ amounts: FruitAmounts, _ new: FruitAmounts, file: FruitAmounts
+    ) -> FruitAmounts {
+      var amounts = amounts
+      for (fruit, amount) in new { amounts[fruit] = amount }
+      return FruitAmounts(amounts.filter { file[$0.fruit] != nil && file[$0.fruit] != $0.amount })
+    }
+    change.capacities = merged(change.capacities, edit.capacities, file: file.capacities)
+    change.lowThresholds = merged(
+      change.lowThresholds, edit.lowThresholds, file: file.lowThresholds)
+    switch edit.hours {
+    case .file: change.hours = nil
+    case .own(let hours): change.hours = hours == settings?.fileHours ? nil : hours
+    case nil: break
+    }
+    return change
+  }
+}

@@ -1,0 +1,131 @@
+package import JuiceDomain
+package import KioskCore
+package import KioskProtocol
+import YAMLConfiguration
+
+// The change that an operator has made, in the place of values of the file.
+extension KioskConfiguration {
+  /// The values of the file, or of the chain's menu, that a change replaces.
+  package struct FileSettings: Sendable, Equatable {
+    package var menu: Menu
+    package var stock: KioskSettings.Stock
+    package var hours: OpeningHours?
+
+    package var report: MenuReport {
+      MenuReport(menu: menu, capacities: stock.capacities, lowThresholds: stock.lowThresholds)
+    }
+  }
+
+  /// Uses the change, except for those parts that do not fit the file, and lists these in
+  /// `unusedSettings`. So a new file or menu never makes the kiosk forget a price.
+  mutating func apply(_ stored: StoredSettings) {
+    let file = FileSettings(menu: menu, stock: stock, hours: hours)
+    (settings, fileSettings) = (stored, file)
+    let change = stored.change
+    let currency = menu.juices.lazy.compactMap(\.price?.currency).first
+    for (juice, price) in change.prices.sorted(by: { $0.key < $1.key }) {
+      if menu.juice(juice) == nil {
+        unusedSettings.append(Rejection(.unknownJuice, "there is no \(juice) on the menu"))
+      } else if let currency, price.currency != currency {
+        unusedSettings.append(
+          Rejection(.malformed, "the price of \(juice) is not in \(currency.code)"))
+      }
+    }
+    let prices = change.prices.filter { currency == nil || $0.value.currency == currency }
+    for juice in change.disabled.sorted() where menu.juice(juice) == nil {
+      unusedSettings.append(Rejection(.unknownJuice, "there is no \(juice) on the menu"))
+    }
+    let juices = menu.juices.map { juice in
+      Juice(
+        id: juice.id, name: juice.name, recipe: juice.recipe, price: prices[juice.id] ?? juice.price
+      )
+    }
+    do throws(MenuError) {
+      let sold = juices.filter { !change.disabled.contains($0.id) }
+      menu = try Menu(fruits: menu.fruits, juices: sold)
+    } catch {
+      unusedSettings.append(Rejection(.malformed, "a kiosk must sell at least one juice"))
+      menu = (try? Menu(fruits: menu.fruits, juices: juices)) ?? menu
+    }
+    apply(change.capacities, change.lowThresholds)
+    hours = change.hours ?? hours
+  }
+
+  private mutating func apply(_ capacities: FruitAmounts, _ lowThresholds: FruitAmounts) {
+    for fruit in Set((Array(capacities) + Array(lowThresholds)).map(\.fruit)).sorted() {
+      guard let capacity = capacities[fruit] ?? stock.capacities[fruit],
+        let low = lowThresholds[fruit] ?? stock.lowThresholds[fruit]
+      else {
+        unusedSettings.append(Rejection(.unknownFruit, "\(fruit) is not a fruit of this kiosk"))
+        continue
+      }
+      guard low <= capacity else {
+        unusedSettings.append(
+          Rejection(
+            .malformed, "\(fruit) would be low at \(low), above its capacity of \(capacity)"))
+        continue
+      }
+      (stock.capacities[fruit], stock.lowThresholds[fruit]) = (capacity, low)
+    }
+  }
+
+  /// The settings to publish, or `nil` if the kiosk has neither hours nor a change.
+  package var settingsReport: SettingsReport? {
+    guard settings != nil || hours != nil else { return nil }
+    let file = fileSettings ?? FileSettings(menu: menu, stock: stock, hours: hours)
+    return SettingsReport(
+      stored: settings, file: file.report, fileHours: file.hours,
+      unused: unusedSettings.map(\.detail))
+  }
+
+  /// The differences between the values in force and those of the file, for people.
+  package var settingsDifferences: [String] {
+    guard let settings, let file = fileSettings else { return [] }
+    let change = settings.change
+    var differences: [String] = []
+    func add(_ name: String, _ value: String?, _ old: String?) {
+      if value != old {
+        differences.append("\(name) \(value ?? "none") instead of \(old ?? "none")")
+      }
+    }
+    for juice in file.menu.juices {
+      guard let now = menu.juice(juice.id) else {
+        differences.append("\(juice.id) is not sold")
+        continue
+      }
+      add("price of \(juice.id)", now.price?.description, juice.price?.description)
+    }
+    for fruit in file.menu.fruits.map(\.id) {
+      func compare(_ name: String, _ amounts: (KioskSettings.Stock) -> FruitAmounts) {
+        let (now, old) = (amounts(stock)[fruit], amounts(file.stock)[fruit])
+        add("\(name) of \(fruit)", now.map(String.init), old.map(String.init))
+      }
+      compare("capacity", \.capacities)
+      compare("low mark", \.lowThresholds)
+    }
+    if let hours = change.hours { add("hours", hours.text, file.hours?.text) }
+    return differences + unusedSettings.map { "not used: \($0.detail)" }
+  }
+}
+
+extension OpeningHours {
+  /// Reads the section `hours`: `{mon: "07:00-22:00"}`.
+  init?(_ section: inout Section) {
+    var intervals: [Day: Interval] = [:]
+    for day in Day.allCases { section.read(day.rawValue, .openingHours, into: &intervals[day]) }
+    if section.keys.isEmpty {
+      section.report(Diagnostic("has no day", hint: "write it like '{mon: \"07:00-22:00\"}'"))
+    }
+    self.init(intervals)
+  }
+}
+
+extension Format where Value == OpeningHours.Interval {
+  fileprivate static let openingHours = Format { scalar throws(Diagnostic) in
+    guard let interval = Value(scalar.text) else {
+      throw Diagnostic(
+        "\(scalar.text.quoted) is not a time span", hint: "write it like \"07:00-22:00\"")
+    }
+    return interval
+  }
+}

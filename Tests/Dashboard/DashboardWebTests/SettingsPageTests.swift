@@ -1,0 +1,175 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+/// The settings of a kiosk, which the test simulates.
+@Suite struct SettingsPageTests {
+  private static let fruits: FruitAmounts = FruitAmounts(
+    Menu.standard.fruits.map { (fruit: $0.id, amount: 100) })
+
+  /// Posts the form and answers in the kiosk's name.
+  private static func save(
+    _ scene: Scene, _ body: String, _ status: CommandResult.Status,
+    _ reason: RejectionReason? = nil, publishing: Bool = false
+  ) async throws -> (page: String, command: SettingsCommand) {
+    async let page = scene.post("/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
+    let message = try await scene.nextCommand()
+    #expect(message.topic == "kiosk/k1/settings/minji")
+    let request = try KioskProtocol.Request(kind: .settings, payload: message.payload)
+    guard case .settings(let command) = request.command, let id = request.id else {
+      throw RequestError.badForm
+    }
+    if publishing { try await publish(scene, id, command.change) }
+    var result = CommandResult(status: status)
+    (result.id, result.reason) = (request.id, reason)
+    try await scene.kiosk("settings/minji/result", result.payload, retain: false)
+    return (try await page.text, command)
+  }
+
+  private static func publish(
+    _ scene: Scene, _ id: CommandID, _ change: SettingsChange
+  ) async throws {
+    let file = MenuReport(
+      menu: .standard, capacities: fruits,
+      lowThresholds: FruitAmounts(fruits.map { (fruit: $0.fruit, amount: 5) }))
+    let stored = StoredSettings(id: id, by: "minji", at: scene.now, change: change)
+    try await scene.kiosk(
+      "settings", SettingsReport(stored: stored, file: file, fileHours: nil).payload)
+  }
+
+  @Test func whatIsChangedIsSentAndShown() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = try await scene.get("/kiosks/k1/settings").text
+      #expect(form.contains("All values are those of the kiosk&#39;s file."))
+      let body =
+        "id=s1&replaces=&do=save&currency=EUR&price.kiwi=3,50&capacity.kiwi=100&low.kiwi=9"
+        + "&disabled.mango=1&hours=own&from.mon=07:00&to.mon=22:00&from.tue=18:00&to.tue=00:00"
+        + "&from.wed=00:00&to.wed=00:00"
+      let (page, command) = try await Self.save(scene, body, .applied, publishing: true)
+      #expect(command.replaced == nil)
+      #expect(command.change.prices == ["kiwi": Money(units: 350, .euro)])
+      #expect(command.change.capacities == [:] && command.change.lowThresholds == ["kiwi": 9])
+      #expect(command.change.disabled == ["mango"])
+      #expect(command.change.hours?.text == "mon 07:00-22:00, tue 18:00-24:00, wed 00:00-24:00")
+      #expect(page.contains("Kiwi juice €3.50, Mango juice not sold, Kiwi: low at 5 → 9"))
+      #expect(page.contains("Mon 07:00–22:00, Tue 18:00–24:00, Wed 00:00–24:00"))
+      #expect(page.contains("Differs from the file") && page.contains("minji, <time"))
+      #expect(page.contains("name=\"replaces\" value=\"s1\""))
+      #expect(try await scene.get("/kiosks/k1").text.contains("Mon 07:00–22:00"))
+      // The page of a command that was applied already sends nothing.
+      let again = try await scene.post(
+        "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
+      #expect(again.text.contains("Saved."))
+      // Dropped.
+      let (_, drop) = try await Self.save(scene, "id=s2&replaces=s1&do=drop", .applied)
+      #expect(drop.replaced == "s1" && drop.change.isEmpty)
+    }
+  }
+
+  @Test func aRejectedOrOutdatedFormIsKept() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let body = "id=s1&replaces=&do=save&hours=file&low.kiwi=9&disabled.mango=1"
+      let (rejected, _) = try await Self.save(scene, body, .rejected, .notRecorded)
+      #expect(
+        rejected.contains("nothing was changed")
+          && rejected.contains("name=\"low.kiwi\" value=\"9\""))
+      #expect(!rejected.contains("name=\"id\" value=\"s1\""))
+      var change = SettingsChange()
+      change.lowThresholds = ["kiwi": 7]
+      try await Self.publish(scene, "s0", change)
+      let outdated = try await scene.post(
+        "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
+      #expect(outdated.text.contains("Nothing was changed: minji has changed"))
+      #expect(outdated.text.contains("name=\"replaces\" value=\"s0\""))
+    }
+  }
+
+  @Test func aFormOutlivesItsSession() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      scene.dashboard.sessions.end(scene.session)
+      let answer = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=x&id=s1&replaces=&do=save&hours=own&from.mon=07:00&to.mon=09:00&low.kiwi=0&disabled.mango=1"
+      )
+      try await scene.authenticate("minji")
+      let target = answer.headers[.location]?.dropFirst("/login?to=".count).removingPercentEncoding
+      let page = try await scene.get(try #require(target)).text
+      #expect(page.contains("Your numbers are still here."))
+      #expect(page.contains("name=\"from.mon\" value=\"07:00\""))
+      #expect(page.contains("name=\"disabled.mango\" value=\"1\" checked"))
+      #expect(page.contains("name=\"low.kiwi\" value=\"0\""))
+      #expect(try await scene.get("/kiosks/k2/settings").status == .notFound)
+    }
+  }
+
+  @Test func viewersDoNotSeeIt() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      #expect(try await scene.get("/kiosks/k1/settings").status == .forbidden)
+      #expect(!(try await scene.get("/kiosks/k1").text.contains("/settings")))
+    }
+  }
+
+  @Test func hoursAreShownAsRanges() throws {
+    let all = try #require(OpeningHours.Interval("07:00-22:00"))
+    let late = try #require(OpeningHours.Interval("18:00-02:00"))
+    let hours = try #require(
+      OpeningHours([.mon: all, .tue: all, .wed: all, .fri: all, .sat: late]))
+    #expect(Language.english.text(hours) == "Mon–Wed 07:00–22:00, Fri 07:00–22:00, Sat 18:00–02:00")
+    #expect(Language.korean.text(hours) == "월–수 07:00–22:00, 금 07:00–22:00, 토 18:00–02:00")
+  }
+
+  /// An edit at another kiosk changes only what that kiosk has.
+  @Test func anEditFitsEachKiosk() throws {
+    var fleet = KioskFleet(root: "kiosk")
+    func receive(_ topic: String, _ payload: [UInt8]) {
+      fleet.receive(
+        topic: "kiosk/k1/\(topic)", payload: payload, isRetained: true,
+        at: Timestamp(milliseconds: 0))
+    }
+    let juices = Menu.standard.juices.map { juice in
+      Juice(
+        id: juice.id, name: juice.name, recipe: juice.recipe,
+        price: juice.id == "kiwi" ? Money(units: 300, .euro) : nil)
+    }
+    let menu = try Menu(fruits: Menu.standard.fruits, juices: juices)
+    let report = MenuReport(menu: menu, capacities: Self.fruits, lowThresholds: ["kiwi": 5])
+    receive("menu", report.payload)
+    var old = SettingsChange()
+    old.lowThresholds = ["kiwi": 8, "fig": 1]
+    old.disabled = ["mango", "tea"]
+    receive(
+      "settings",
+      SettingsReport(
+        stored: StoredSettings(id: "s1", by: "a", at: Timestamp(milliseconds: 0), change: old),
+        file: report, fileHours: nil
+      ).payload)
+    let kiosk = try #require(fleet["k1"])
+    var edit = SettingsEdit()
+    edit.prices = [
+      "kiwi": Money(units: 350, .euro), "banana": Money(units: 1, try #require(Currency("KRW"))),
+      "tea": Money(units: 1, .euro),
+    ]
+    edit.capacities = ["kiwi": 100, "mango": 90, "fig": 4]
+    edit.sold = ["mango": true, "banana": false]
+    let change = kiosk.change(by: edit)
+    #expect(change.prices == ["kiwi": Money(units: 350, .euro)])
+    // Equal to the file, or of a fruit that it does not have.
+    #expect(change.capacities == ["mango": 90])
+    #expect(change.lowThresholds == ["kiwi": 8])
+    #expect(change.disabled == ["banana"])
+    edit.prices = ["kiwi": Money(units: 300, .euro)]
+    #expect(kiosk.change(by: edit).prices.isEmpty)
+    receive("settings", [])
+    #expect(fleet["k1"]?.settings == nil)
+  }
+}
