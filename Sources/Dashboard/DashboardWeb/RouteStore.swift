@@ -35,12 +35,21 @@ actor RouteStore {
     others[route.id] = route
     routes = others
     while others.count > Self.maximumRoutes,
-      let first = others.values.min(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) })
+      let first = Self.replaceable(others).min(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+      )
     {
       try folder.remove(Self.name(of: first.id))
       others[first.id] = nil
       routes = others
     }
+  }
+
+  /// The routes other than the latest one of each name, which is kept so that it can be planned
+  /// again; all, if there are too many names.
+  private static func replaceable(_ routes: [Route.ID: Route]) -> [Route] {
+    let saved = Set(Route.saved(routes.values).map(\.id))
+    let others = routes.values.filter { !saved.contains($0.id) }
+    return others.isEmpty ? Array(routes.values) : others
   }
 
   /// Removes a route.
@@ -51,6 +60,17 @@ actor RouteStore {
     guard !route.hasStarted else { return false }
     try folder.remove(Self.name(of: id))
     routes?[id] = nil
+    return true
+  }
+
+  /// Changes a route and stores it.
+  ///
+  /// - Returns: `false` if the route does not exist.
+  func change(_ id: Route.ID, _ change: (inout Route) -> Void) throws(StateError) -> Bool {
+    guard var route = loaded()[id] else { return false }
+    change(&route)
+    try save(route)
+    routes?[id] = route
     return true
   }
 
@@ -111,4 +131,17 @@ actor RouteStore {
   }
 
   private static func name(of id: Route.ID) -> String { "\(directory)/\(id).json" }
+}
+
+extension Route {
+  /// Returns the latest route of each name, sorted by name.
+  static func saved(_ routes: some Sequence<Route>) -> [Route] {
+    var latest: [String: Route] = [:]
+    for route in routes {
+      guard let name = route.name else { continue }
+      if let other = latest[name], other.createdAt >= route.createdAt { continue }
+      latest[name] = route
+    }
+    return latest.values.sorted { ($0.name ?? "") < ($1.name ?? "") }
+  }
 }

@@ -9,7 +9,8 @@ import re
 import subprocess
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Iterator
+from urllib.parse import urlsplit
+from typing import Any, Callable, Iterator
 
 import pytest
 
@@ -281,6 +282,13 @@ def drive(
     network.cut(phone)
     phone.open(f"{path}/kiosks/k2")
     confirm(phone, banana="+5")
+    # Nobody can miss it: it fills the screen from the top, and has the focus.
+    phone.wait_for("Saved on this phone", "#drive-on")
+    assert phone.ask(
+        "const box = document.querySelector('#drive-on').getBoundingClientRect();"
+        "return box.top >= 0 && box.bottom <= innerHeight && box.width > innerWidth * 0.8"
+        " && document.activeElement.id == 'drive-on'"
+    )
     phone.photograph("stop-waiting-phone")
     # Back to the route and on, as if by links.
     phone.open(path)
@@ -345,6 +353,88 @@ def test_whoever_is_logged_out_meanwhile_loses_no_stop(
     phone.wait_for("Done.")
     assert restocks(kiosks["k1"]) == [{"kiwi": 7}]
     assert [e["source"] for e in kiosks["k1"].ledger() if e["status"] == "restocked"] == ["restock/minji"]
+
+
+def test_a_route_is_changed_on_the_way_and_planned_again(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk]
+) -> None:
+    browser = make_browser().log_in()
+    eventually(lambda: len(browser.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
+    for id in NAMES:
+        if browser.one(f"[name='kiosk.{id}']").is_selected() != (id != "k3"):
+            browser.press(f"[name='kiosk.{id}']")
+    browser.type("[name='order.k1']", "1")
+    browser.type("[name='order.k2']", "2")
+    browser.type("[name=name]", "North")
+    browser.type("[name=driver]", "Jun")
+    browser.send("form[action='/routes'] .primary")
+    path = urlsplit(browser.driver.current_url).path
+    browser.wait_for("North", "h1")
+    browser.wait_for("Driver: Jun")
+    # By hand, and not by name.
+    assert browser.texts(".stop h2") == ["Seoul Station", "City Hall"]
+    place = browser.one(".stop .map").get_attribute("href")
+    assert place == "https://www.google.com/maps/search/?api=1&query=Seoul%20Station%201"
+
+    browser.send(f"a[href='{path}/edit']")
+    browser.type("[name='order.k2']", "1")
+    browser.type("[name='order.k1']", "2")
+    browser.ask("document.querySelector('[name=add]').value = 'k3'")
+    browser.photograph("route-edit")
+    browser.send("main form .primary")
+    assert browser.texts(".stop h2") == ["City Hall", "Seoul Station", "Harbour"]
+    assert browser.text("#load tbody td") == str(3 * 90)
+    browser.open(f"{path}/kiosks/k2")
+    browser.send("form[action$='/skip'] button")
+    browser.wait_for("skipped", "#state-k2")
+    assert browser.text("#load tbody td") == str(2 * 90)
+    # On paper: a box for each fruit of the load, each stop and each of its lines, if it is not skipped.
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    boxes = browser.ask("return [...document.querySelectorAll('.tick')].filter(box => box.offsetWidth > 5).length")
+    assert boxes == len(FRUITS) + 2 * (1 + len(FRUITS))
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+    # A wrong number is corrected after the stop was confirmed.
+    browser.open(f"{path}/kiosks/k1")
+    fill(browser, kiwi="+80")
+    browser.press("form[data-fill] .primary")
+    browser.wait_for("Done.")
+    browser.send("a[href='?correct=1']")
+    browser.type("[name='brought.kiwi']", "8")
+    browser.photograph("stop-correct")
+    browser.send("form[action$='/correct'] .primary")
+    browser.wait_for("Done, corrected.")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 80}, {"kiwi": -72}]
+    assert kiosks["k1"].stock()["kiwi"] == 18
+    browser.open("/routes")
+    browser.wait_for("8 / 90", "#missing")
+    browser.photograph("routes-saved")
+    # Planned again: the same kiosks in the same order, without the one that was skipped.
+    browser.send("a[href^='/routes/new?from=']")
+    assert [browser.one(f"[name='kiosk.{id}']").is_selected() for id in NAMES] == [True, False, True]
+    assert browser.one("[name='order.k3']").get_attribute("value") == "3"
+    assert browser.one("[name=driver]").get_attribute("value") == "Jun"
+
+
+def test_two_currencies_are_in_one_van_only_on_purpose(
+    make_browser: MakeBrowser, make_kiosk: MakeKiosk
+) -> None:
+    for id, currency in (("k1", "EUR"), ("k2", "KRW")):
+        menu = {"base": "standard", "currency": currency, "juices": {"kiwi": {"price": 5}}}
+        make_kiosk(kiosk={"id": id}, menu=menu).start()
+    browser = make_browser().log_in()
+    eventually(lambda: len(browser.open("/routes/new").all("[name^='kiosk.']:enabled")) == 2)
+    for id in ("k1", "k2"):
+        if not browser.one(f"[name='kiosk.{id}']").is_selected():
+            browser.press(f"[name='kiosk.{id}']")
+    browser.type("[name='order.k2']", "1")
+    browser.send("form[action='/routes'] .primary")
+    browser.wait_for("EUR: k1")
+    browser.photograph("route-mixed")
+    assert all(browser.one(f"[name='kiosk.{id}']").is_selected() for id in ("k1", "k2"))
+    browser.press("[name=mixed]")
+    browser.send("form[action='/routes'] .primary")
+    assert browser.texts(".stop h2") == ["k2", "k1"]
 
 
 def test_of_two_who_fill_in_a_stop_the_first_counts(

@@ -330,6 +330,70 @@ import Testing
     #expect(route["k1"]?.report?.isDone == true)
   }
 
+  @Test func aConfirmedStopIsCorrectedOnce() throws {
+    var route = Self.route([try Self.kiosk("k1", stock: 20, use: 2)], try Self.plan())
+    var stop = try #require(route["k1"])
+    func report(_ id: Request.ID, brought: Int, counted: Int) -> Route.StopReport {
+      Route.StopReport(
+        command: id, user: "jun", at: Self.now, brought: ["kiwi": brought],
+        counted: ["kiwi": counted], ledger: [:])
+    }
+    #expect(stop.correct(report("x1", brought: 8, counted: 6)) == .outdated)
+    _ = stop.confirm(Self.report())
+    stop.updateOutcome(of: "c1", with: CommandResult(status: .applied), next: "c2")
+    let first = try #require(stop.report)
+    let (brought, counted) = (first.brought["kiwi"] ?? 0, first.counted["kiwi"] ?? 0)
+    // The same numbers are no correction.
+    #expect(
+      stop.correct(report("x1", brought: brought, counted: counted)) == .answered(first))
+    guard
+      case .send(let sent) = stop.correct(
+        report("x1", brought: brought + 3, counted: counted + 1))
+    else {
+      Issue.record("the correction is not sent")
+      return
+    }
+    #expect(stop.restock(of: sent) == Restock(add: ["kiwi": 4]))
+    #expect(sent.ledger == first.ledger)
+    // Without an answer only the same one is sent, also after it was stored.
+    stop.updateOutcome(of: "x1", with: nil, next: "c3")
+    #expect(stop.correct(report("x2", brought: 1, counted: 1)) == .send(sent))
+    route["k1"] = stop
+    stop = try #require(try Route(payload: route.payload)["k1"])
+    #expect(stop.isUnanswered && stop.correction == sent)
+    var rejected = stop
+    rejected.updateOutcome(of: "x1", with: Self.rejected(.belowZero), next: "c3")
+    #expect(rejected.report == first && !rejected.isUnanswered)
+    // Another one may be sent then.
+    #expect(rejected.correct(report("x2", brought: 9, counted: 9)) != .outdated)
+    stop.updateOutcome(of: "x1", with: CommandResult(status: .applied), next: "c3")
+    #expect(stop.report?.brought == ["kiwi": brought + 3] && stop.correction == nil)
+    #expect(stop.report?.isDone == true && stop.report?.isCorrection == true)
+    // Neither the same correction again, nor the stop itself, is sent.
+    #expect(stop.correct(sent) == .answered(try #require(stop.report)))
+    #expect(stop.confirm(Self.report()) == .outdated)
+    route["k1"] = stop
+    #expect(try Route(payload: route.payload) == route)
+  }
+
+  @Test func aSkippedKioskNeedsNoLoad() throws {
+    var route = Self.route(
+      [try Self.kiosk("k1", stock: 20, use: 2), try Self.kiosk("k2", stock: 30, use: 2)],
+      try Self.plan(.capacity))
+    (route.name, route.driver) = ("North", "Jun")
+    let both = route.load.map(\.sum)
+    var stop = try #require(route["k1"])
+    stop.skip(true)
+    route["k1"] = stop
+    #expect(route.load.map(\.sum) != both && route.load.count == 1)
+    #expect(try Route(payload: route.payload) == route)
+    // Whoever confirms it after all has visited it; a confirmed stop is not skipped.
+    _ = stop.confirm(Self.report())
+    #expect(!stop.isSkipped)
+    stop.skip(true)
+    #expect(!stop.isSkipped)
+  }
+
   @Test(arguments: ["", "{}", #"{"id":"r1"}"#, "[]"])
   func whatIsNoRouteIsRefused(payload: String) {
     #expect(throws: JSONError.self) { try Route(payload: Array(payload.utf8)) }

@@ -92,6 +92,14 @@ extension ChainQuery {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
+  /// Returns the region of each of the kiosks that has one.
+  func regions(of kiosks: [KioskID]) throws(DatabaseError) -> [KioskID: String] {
+    let rows = try rows(
+      "SELECT kiosk, region FROM own WHERE region <> '' AND kiosk = ANY ($2::text[])",
+      ["{\(kiosks.map(\.text).joined(separator: ","))}"])
+    return Dictionary(rows.compactMap { row in row.kiosk(0).map { ($0, row[1]) } }) { $1 }
+  }
+
   /// Returns rows of region, number of kiosks and number of offline kiosks; then glasses and
   /// out-of-stock orders, each of today and both spans.
   func regions(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {

@@ -9,7 +9,7 @@ struct RouteForm {
   static let maximumShown = 200
 
   let fleet: KioskFleet
-  let plan: RoutePlan
+  var plan: RoutePlan
   /// A part of a name or of a state, as in the list of kiosks.
   let filter: String
   let now: Timestamp
@@ -17,6 +17,12 @@ struct RouteForm {
   var problem: String?
   /// The ids of the kiosks to select, or empty for those that would run out of a fruit.
   var chosen: Set<String> = []
+  /// The values of the form that was not accepted.
+  var filled: Form?
+  /// The route to plan again.
+  var source: Route?
+  /// The currencies or regions that the chosen kiosks do not share.
+  var mixed: MixedKiosks?
 
   private var language: Language { context.language }
   private var zone: String? { fleet.timeZone }
@@ -38,6 +44,7 @@ struct RouteForm {
         <h1>\(title)</h1>
         \(problem.map { HTML.notice(.bad, $0) })
         <form method="get" action="/routes/new" class="card plan">
+        \(source.map { HTML.hidden("from", $0.id.text) })
         <div class="fields">
         <label>\(language("Arrival", "도착"))
         <input type="datetime-local" name="arrival" value="\(localTime.field(plan.arrival))" required></label>
@@ -55,6 +62,17 @@ struct RouteForm {
         </form>
         \(kiosks)
         """)
+  }
+
+  /// Returns the fields for the name and the driver of a route.
+  static func texts(_ name: String?, _ driver: String?, _ language: Language) -> HTML {
+    """
+    <label>\(language("Name, to plan it again (optional)", "이름 (다시 계획할 때, 선택)"))
+    <input name="name" maxlength="\(Route.maximumName)" value="\(name ?? "")"></label>
+    <label>\(language("Driver (optional)", "운전하는 사람 (선택)"))
+    <input name="driver" maxlength="\(Route.maximumName)" value="\(driver ?? "")"></label>
+
+    """
   }
 
   private func words(_ fill: RoutePlan.Fill) -> String {
@@ -84,14 +102,22 @@ struct RouteForm {
       \(HTML.hidden("arrival", localTime.field(plan.arrival)))\(HTML.hidden("until", localTime.field(plan.end)))
       \(HTML.hidden("margin", "\(plan.margin)"))\(HTML.hidden("fill", plan.fill.rawValue))
       <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
+      <p class="muted">\(language("Numbers set the order of the stops; kiosks without one follow by name.", "번호대로 방문하고, 번호가 없으면 이름순이에요."))</p>
       <p class="muted">\(language(
         "\(proposed) would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: they are selected.",
         "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크 \(proposed)곳을 골랐어요."))</p>
       <ul class="choices">\(sorted.prefix(Self.maximumShown).enumerated().map { row($0.element, isFirst: $0.offset < Route.maximumKiosks) })</ul>
       \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)
+      <div class="fields">\(Self.texts(filled?["name"] ?? source?.name, filled?["driver"] ?? source?.driver, language))</div>
+      \(mixed.map { $0.notice(language) })
       <div class="actions"><button class="primary">\(language("Create the route", "방문 경로 만들기"))</button></div>
       </section></form>
       """
+  }
+
+  /// Returns the position in the route that is planned again, or an empty text.
+  private func position(of kiosk: KioskID) -> String {
+    source?.stops.firstIndex { $0.kiosk == kiosk }.map { "\($0 + 1)" } ?? ""
   }
 
   /// - Parameter isFirst: Whether the row is among the first ones, up to the maximum for a route.
@@ -116,7 +142,9 @@ struct RouteForm {
       <li><label class="choice"><input type="checkbox" name="kiosk.\(kiosk.id)" value="1"\
       \(isTicked ? " checked" : .empty)\(kiosk.isKnown ? .empty : " disabled")>
       <span><b>\(kiosk.title(language))</b> <span class="muted">\(kiosk.place ?? "")</span></span></label>
-      <span class="chips">\(chips)</span></li>
+      <span class="chips">\(chips)<input class="order" type="number" inputmode="numeric" min="1" max="999" \
+      name="order.\(kiosk.id)" value="\(filled?["order.\(kiosk.id)"] ?? position(of: kiosk.id))" \
+      aria-label="\(language("Position of \(kiosk.title(language))", "\(kiosk.title(language)) 순서"))"></span></li>
 
       """
   }

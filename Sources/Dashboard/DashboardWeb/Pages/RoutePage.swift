@@ -14,7 +14,13 @@ struct RoutePage {
 
   func page(notice: HTML? = nil) -> Page {
     let arrival = localTime.text(route.plan.arrival)
-    let title = language("Route of \(arrival)", "\(arrival) 방문 경로")
+    let title = route.name ?? language("Route of \(arrival)", "\(arrival) 방문 경로")
+    let driver = route.driver.map { language("Driver: \($0)", "운전: \($0)") + " · " }
+    let named = route.name.map { _ in "\(arrival) · " }
+    let change: HTML = """
+      <a class="button" href="\(path)/edit">\(language("Change", "바꾸기"))</a>
+      <a class="button" href="/routes/new?from=\(route.id)">\(language("Plan it again", "다시 계획하기"))</a>
+      """
     let delete: HTML = """
       <form method="post" action="\(path)/delete">\(context.fields())
       <button>\(language("Delete the route", "방문 경로 삭제"))</button></form>
@@ -26,15 +32,16 @@ struct RoutePage {
       title: title,
       body: """
         <p class="path"><a href="/routes">← \(language("Routes", "방문 경로"))</a></p>
-        \(notice)
+        \(notice.map(HTML.result))
         <h1>\(title)</h1>
-        <p class="muted">\(language("Must last until", "다음 방문:")) \(localTime.text(route.plan.end)) · \
+        <p class="muted">\(named ?? "")\(driver ?? "")\(language("Must last until", "다음 방문:")) \(localTime.text(route.plan.end)) · \
         \(language("margin", "여유")) \(route.plan.margin) % · \
         \(route.plan.fill == .capacity ? language("filled up", "가득 채움") : language("as needed", "필요한 만큼")) · \
         \(language("planned by", "계획:")) \(route.createdBy), \(localTime.html(route.createdAt))</p>
         <div class="actions screen">\(print)
         <a class="button" href="\(path)/stops.csv">\(language("Stops as CSV", "방문지 CSV"))</a>
         <a class="button" href="\(path)/load.csv">\(language("Load as CSV", "적재 CSV"))</a>
+        \(context.isOperator ? change : .empty)
         \(context.isOperator && !route.hasStarted ? delete : .empty)</div>
         \(SavedReports(context: context).html)
         <section class="card"><h2>\(language("Load", "적재"))</h2>\(load)</section>
@@ -63,7 +70,7 @@ struct RoutePage {
     let rows: [HTML] = route.load.map { load in
       let crates: HTML? = load.crates.map { "\($0) × \(load.crate ?? 0)" }
       return """
-        <tr><th scope="row">\(load.fruit.name[language])</th><td>\(load.sum)</td>
+        <tr><th scope="row">\(Self.tick)\(load.fruit.name[language])</th><td>\(load.sum)</td>
         <td>\(crates ?? "–")</td><td><strong>\(load.amount)</strong></td></tr>
 
         """
@@ -75,6 +82,9 @@ struct RoutePage {
       ], rows, id: "load")
   }
 
+  /// A box to tick on paper.
+  private static let tick: HTML = "<span class=\"tick\" aria-hidden=\"true\"></span>"
+
   private func state(_ stop: Route.Stop) -> LivePart {
     LivePart("state-\(stop.kiosk)", tag: "span", class: "chips", "\(stop.chip(language))")
   }
@@ -83,7 +93,7 @@ struct RoutePage {
     let rows: [HTML] = stop.lines.map { line in
       let report = stop.report
       return """
-        <tr><th scope="row">\(line.fruit.name[language])</th><td>\(line.now)</td>
+        <tr><th scope="row">\(Self.tick)\(line.fruit.name[language])</th><td>\(line.now)</td>
         <td>\(line.expected)\(line.isForecast ? .empty : "?")</td><td><strong>\(line.bring)</strong></td>
         <td class="blank">\(report.map { "\($0.brought[line.fruit.id] ?? 0)" })</td>
         <td class="blank">\(report.map { $0.counted[line.fruit.id].map { "\($0)" } ?? "" })</td></tr>
@@ -104,10 +114,10 @@ struct RoutePage {
       <p class="muted">? \(language("no forecast: the stock at that time", "예측 없음: 당시 재고"))</p>
       """
     return """
-      <section class="card stop" aria-labelledby="stop-\(stop.kiosk)">
-      <div class="title"><h2 id="stop-\(stop.kiosk)"><a data-stop href="\(path)/kiosks/\(stop.kiosk)">\(stop.title(language))</a></h2>
+      <section class="card stop\(stop.isSkipped ? " skipped" : .empty)" aria-labelledby="stop-\(stop.kiosk)">
+      <div class="title"><h2 id="stop-\(stop.kiosk)">\(Self.tick)<a data-stop href="\(path)/kiosks/\(stop.kiosk)">\(stop.title(language))</a></h2>
       \(state(stop).html)</div>
-      <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")</p>
+      <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
       \(stop.wasOnline ? nil : offline)
       <div class="wide">\(HTML.table(heads, rows))</div>
       \(unknown)
@@ -121,6 +131,7 @@ extension Route.Stop {
   /// The state as an identifier, for scripts and CSV.
   var status: String {
     switch report?.outcome {
+    case nil where isSkipped: "skipped"
     case nil: "open"
     case .unknown: "unknown"
     case .applied: "applied"
@@ -131,6 +142,12 @@ extension Route.Stop {
   func chip(_ language: Language) -> HTML {
     let (style, text): (HTML, String) =
       switch report?.outcome {
+      case nil where isSkipped: ("", language("skipped", "건너뜀"))
+      case .applied where correction?.outcome == .unknown:
+        ("warn", language("correction: no answer yet", "수정: 응답 대기"))
+      case .applied where correction != nil: ("bad", language("correction rejected", "수정 거절됨"))
+      case .applied where report?.isCorrection == true:
+        ("good", language("done, corrected", "완료(수정됨)"))
       case nil: ("", language("open", "예정"))
       case .unknown: ("warn", language("no answer yet", "응답 대기"))
       case .applied: ("good", language("done", "완료"))

@@ -25,11 +25,24 @@ struct RoutesPage {
       title: title,
       body: """
         <h1>\(title)</h1>
-        \(problems.map { HTML.notice(.bad, "\(leftOut)\n\($0)") })\(context.isOperator ? new : .empty)
+        \(saved)\(problems.map { HTML.notice(.bad, "\(leftOut)\n\($0)") })\(context.isOperator ? new : .empty)
         \(SavedReports(context: context).html)
         \(routes.isEmpty ? nothing : list)
         \(differences)
         """, scripts: [.routesScript])
+  }
+
+  /// The named routes, to plan them again.
+  private var saved: HTML? {
+    let named = Route.saved(routes)
+    guard context.isOperator, !named.isEmpty else { return nil }
+    let links: [HTML] = named.map { route in
+      "<a class=\"button\" href=\"/routes/new?from=\(route.id)\">\(route.name ?? "")</a>\n"
+    }
+    return """
+      <section class="card"><h2>\(language("Saved routes: plan one again", "저장한 경로 다시 계획하기"))</h2>
+      <div class="actions">\(links)</div></section>
+      """
   }
 
   private var nothing: HTML {
@@ -42,19 +55,19 @@ struct RoutesPage {
   private var list: HTML {
     let rows: [HTML] = routes.map { route in
       let localTime = LocalTime(route.timeZone, now: now, language)
-      let done = route.stops.count { $0.report?.isDone == true }
+      let done = route.stops.count { $0.report?.isDone == true || $0.isSkipped }
       let style: HTML = done == route.stops.count ? "good" : ""
       return """
-        <tr><th scope="row"><a href="/routes/\(route.id)">\(localTime.text(route.plan.arrival))</a></th>
+        <tr><th scope="row"><a href="/routes/\(route.id)">\(route.name.map { "\($0), " } ?? "")\(localTime.text(route.plan.arrival))</a></th>
         <td><span class="chip \(style)">\(done) / \(route.stops.count)</span></td>
         <td>\(route.load.reduce(0) { $0 + $1.sum })</td>
-        <td>\(route.createdBy)</td></tr>
+        <td>\(route.driver ?? "–")</td><td>\(route.createdBy)</td></tr>
 
         """
     }
     let heads = [
       language("Route", "방문 경로"), language("Kiosks done", "완료한 키오스크"), language("Fruit", "과일"),
-      language("Planned by", "계획한 사람"),
+      language("Driver", "운전"), language("Planned by", "계획한 사람"),
     ]
     return """
       <section class="card"><div class="wide">\(HTML.table(heads, rows))</div></section>

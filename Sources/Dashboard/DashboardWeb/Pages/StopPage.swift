@@ -34,11 +34,18 @@ struct StopPage {
       body: """
         <p class="path"><a href="/routes/\(route.id)">← \(language("Route", "방문 경로"))</a></p>
         \(CommonNotices.broker(connectionError, language).html)
+        <section class="drive-on" id="drive-on" role="alert" tabindex="-1" hidden>
+        <h2>\(language("Saved on this phone", "이 휴대폰에 저장했어요"))</h2>
+        <p>\(language(
+          "Drive on: it is sent by itself as soon as there is a network and a page of the routes is open.",
+          "다음 장소로 가세요. 네트워크가 연결되고 방문 경로 페이지가 열려 있으면 저절로 보내요."))</p>
+        <a class="button" href="/routes/\(route.id)">\(language("To the other kiosks", "다른 키오스크로"))</a></section>
         <section class="card narrow" data-outcome="\(outcome(notice))">
         <h1>\(title)</h1>
-        <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")</p>
+        <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
         \(notice.map(words))\(state)\(isOffline ? CommonNotices.offline(language) : nil)
         \(content(filled ?? stop.report))
+        \(context.isOperator && stop.report == nil ? skipForm : .empty)
         </section>
         \(SavedReports(context: context).html)
         """, live: stop.report?.isDone == true ? nil : "\(path)/live", scripts: [.routesScript])
@@ -80,12 +87,20 @@ struct StopPage {
   }
 
   private var state: HTML? {
-    guard let report = stop.report else { return nil }
-    switch report.outcome {
+    guard let report = stop.report else {
+      return stop.isSkipped
+        ? language.notice(.hint, "This kiosk is skipped on this route.", "이번 경로에서는 건너뛰는 키오스크예요.")
+        : nil
+    }
+    switch (stop.correction ?? report).outcome {
     case .applied:
       let time = LocalTime(route.timeZone, now: now, language).html(report.at)
       return .notice(
-        .good, html: "\(language("Done.", "완료했어요."))\n\(report.user), \(time)")
+        .good,
+        html: """
+          \(report.isCorrection ? language("Done, corrected.", "완료했고, 수량을 고쳤어요.") : language("Done.", "완료했어요."))
+          \(report.user), \(time)
+          """)
     case .unknown: return CommonNotices.noAnswer(language)
     case .rejected(.conflict, _, let stock):
       return CommonNotices.conflict(
@@ -100,10 +115,65 @@ struct StopPage {
 
   private func content(_ filled: Route.StopReport?) -> HTML {
     switch stop.report?.outcome {
-    case .applied: return "\(summary)\(back)"
+    case .applied where context.isOperator && stop.correction?.outcome == .unknown:
+      return "\(summary)\(correction)\(back)"
+    case .applied
+    where context.isOperator && (context.filled["correct"] != nil || stop.correction != nil):
+      return "\(correction)\(back)"
+    case .applied: return "\(summary)\(context.isOperator ? correct : .empty)\(back)"
     case .unknown: return "\(summary)\(self.context.isOperator ? again : .empty)\(back)"
     default: return self.context.isOperator ? form(filled) : "\(summary)\(back)"
     }
+  }
+
+  private var skipForm: HTML {
+    """
+    <form method="post" action="\(path)/skip">\(context.fields())
+    <div class="actions"><button name="skip" value="\(stop.isSkipped ? "0" : "1")">\(stop.isSkipped
+      ? language("Visit it after all", "다시 방문하기") : language("Skip this kiosk", "이 키오스크 건너뛰기"))</button></div></form>
+    """
+  }
+
+  private var correct: HTML {
+    """
+    <p class="actions"><a class="button" href="?correct=1">\(language("Correct these numbers", "수량 고치기"))</a></p>
+    """
+  }
+
+  /// The form that corrects the applied report; while a correction has no answer, it sends the same
+  /// again.
+  private var correction: HTML {
+    let sent = stop.correction
+    let shown = sent ?? stop.report
+    let isUnanswered = sent?.outcome == .unknown
+    let rows: [HTML] = stop.lines.map { line in
+      let fruit = line.fruit.id
+      func field(_ kind: String, _ label: String, _ amount: Int, _ limit: HTML) -> HTML {
+        """
+        <label><span>\(label)</span>
+        <input type="number" inputmode="numeric"\(limit) name="\(kind).\(fruit)" value="\(amount)"\
+        \(isUnanswered ? " readonly" : .empty)></label>
+
+        """
+      }
+      let count = stop.report?.counted[fruit].map { old in
+        field("counted", language("Counted", "센 것"), shown?.counted[fruit] ?? old, " min=\"0\"")
+      }
+      return """
+        <fieldset class="line"><legend>\(line.fruit.name[language])</legend>\(count)\
+        \(field("brought", language("Brought", "채운 것"), shown?.brought[fruit] ?? 0, .empty))</fieldset>
+
+        """
+    }
+    return """
+      <form method="post" action="\(path)/correct">\(context.fields(id: isUnanswered ? sent?.command : .random))
+      <p class="muted">\(language(
+        "Enter the right numbers. The difference is booked now; the sheet and its sums have the right ones.",
+        "맞는 수량을 적어 주세요. 차이를 지금 기록하고, 방문 기록과 합계도 고쳐요."))</p>
+      \(rows)
+      <div class="actions"><button class="primary">\(isUnanswered
+        ? language("Send again", "다시 보내기") : language("Correct", "고치기"))</button></div></form>
+      """
   }
 
   private var back: HTML {

@@ -3,6 +3,8 @@ import Foundation
 import Hummingbird
 import JuiceDomain
 import KioskProtocol
+import Logging
+import Postgres
 
 extension DashboardServer {
   /// Adds the pages of routes.
@@ -17,7 +19,13 @@ extension DashboardServer {
     router.get("new") { request, context in
       guard context.isOperator else { throw RequestError.notAllowed }
       let query = Form(request.uri.query ?? "")
-      return routeForm(query, context).page().response(context)
+      var form = routeForm(query, context)
+      if let source = query["from"].flatMap({ Route.ID($0) }), let source = await routes[source] {
+        form.source = source
+        form.chosen = Set(source.stops.filter { !$0.isSkipped }.map(\.kiosk.text))
+        if query["arrival"] == nil { form.plan = form.plan.lasting(as: source.plan) }
+      }
+      return form.page().response(context)
     }
     router.post { request, context in
       let form = try await request.form(from: context, sessions)
@@ -30,6 +38,14 @@ extension DashboardServer {
       return try live(request, context, interest: .route(id)) {
         try await routePage(context).liveParts
       }
+    }
+    route.get("edit") { _, context in
+      guard context.isOperator else { throw RequestError.notAllowed }
+      return editPage(try await self.route(context), context).page().response(context)
+    }
+    route.post("edit") { request, context in
+      let form = try await request.form(from: context, sessions)
+      return try await edit(form, context)
     }
     route.get("stops.csv") { _, context in
       let route = try await self.route(context)
@@ -68,6 +84,20 @@ extension DashboardServer {
       let form = try await request.form(from: context, sessions)
       return try await confirm(form, context)
     }
+    router.post("skip") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let skip = form["skip"], ["0", "1"].contains(skip) else { throw RequestError.badForm }
+      let (id, kiosk) = (try context.routeID(), try context.kioskID())
+      guard try await routes.update(id, kiosk, { $0.skip(skip == "1") }) != nil else {
+        throw RequestError.notFound
+      }
+      link.updates.changed(id)
+      return Response.redirect(to: "/routes/\(id)", type: .normal)
+    }
+    router.post("correct") { request, context in
+      let form = try await request.form(from: context, sessions)
+      return try await correct(form, context)
+    }
   }
 
   // MARK: Planning
@@ -88,7 +118,7 @@ extension DashboardServer {
     }
     return RouteForm(
       fleet: fleet, plan: plan, filter: query["q"] ?? "", now: now, context: context,
-      problem: problem, chosen: Set(query.names("kiosk.")))
+      problem: problem, chosen: Set(query.names("kiosk.")), filled: query)
   }
 
   private func createRoute(_ form: Form, _ context: PageContext) async throws -> Response {
@@ -108,6 +138,12 @@ extension DashboardServer {
         "Choose 1 to \(Route.maximumKiosks) kiosks.", "키오스크를 1~\(Route.maximumKiosks)곳 골라 주세요.")
       return routeForm(form, context, problem: problem).page().response(context)
     }
+    let kiosks = names.compactMap { KioskID($0).flatMap { fleet[$0] } }
+    if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
+      var page = routeForm(form, context)
+      page.mixed = mixed
+      return page.page().response(context)
+    }
     for name in names {
       guard let id = KioskID(name), let kiosk = fleet[id] else { throw RequestError.badForm }
       guard let lines = plan.lines(for: kiosk, at: now) else { continue }
@@ -116,19 +152,101 @@ extension DashboardServer {
           kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
           command: .random))
     }
-    // Numeric order: stop 4 precedes stop 10.
+    // By the numbers of the form, then by name in numeric order: stop 4 precedes stop 10.
     stops.sort {
+      let positions = [$0, $1].map { form.value("order.\($0.kiosk)") ?? .max }
+      guard positions[0] == positions[1] else { return positions[0] < positions[1] }
       let order = $0.title(context.language).compare($1.title(context.language), options: .numeric)
       return order == .orderedSame ? $0.kiosk < $1.kiosk : order == .orderedAscending
     }
     let route = Route(
       id: .random, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: fleet.timeZone,
-      stops: stops)
+      stops: stops, name: form.text("name"), driver: form.text("driver"))
     try await routes.add(route)
     return .redirect(to: "/routes/\(route.id)", type: .normal)
   }
 
+  /// Returns the currencies or regions of the kiosks if there are several. Without an answer of the
+  /// archive, only the currencies.
+  private func mixture(of kiosks: [KioskState], _ context: PageContext) async -> MixedKiosks? {
+    var regions: [KioskID: String] = [:]
+    if let archive, let user = context.user {
+      let ids = kiosks.map(\.id)
+      do throws(ChainError) {
+        regions = try await archive.query(user) { query throws(DatabaseError) in
+          try query.regions(of: ids)
+        }
+      } catch {
+        context.logger.warning("the regions of a route are not compared: \(error)")
+      }
+    }
+    return MixedKiosks(kiosks, regions: regions, context.language)
+  }
+
+  private func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {
+    let others = link.fleet.kiosks.values.filter { route[$0.id] == nil && $0.menu != nil }
+    func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
+    return RouteEditPage(
+      route: route, others: others.sorted { key($0) < key($1) }, context: context)
+  }
+
+  private func edit(_ form: Form, _ context: PageContext) async throws -> Response {
+    let (fleet, now) = (link.fleet, link.time)
+    let route = try await route(context)
+    var added: Route.Stop?
+    if let text = form["add"], !text.isEmpty {
+      guard let id = KioskID(text), let kiosk = fleet[id], route[id] == nil,
+        route.stops.count < Route.maximumKiosks,
+        let lines = route.plan.lines(for: kiosk, at: now)
+      else { throw RequestError.badForm }
+      let kiosks = route.stops.compactMap { fleet[$0.kiosk] } + [kiosk]
+      if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
+        var page = editPage(route, context)
+        (page.problem, page.filled) = (mixed, form)
+        return page.page().response(context)
+      }
+      added = Route.Stop(
+        kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
+        command: .random)
+    }
+    let isFound = try await routes.change(route.id) { [added] route in
+      (route.name, route.driver) = (form.text("name"), form.text("driver"))
+      if let added, route[added.kiosk] == nil { route.stops.append(added) }
+      let positions = route.stops.enumerated().map { index, stop in
+        (form.value("order.\(stop.kiosk)") ?? .max, index)
+      }
+      route.stops = zip(positions, route.stops).sorted { $0.0 < $1.0 }.map(\.1)
+    }
+    guard isFound else { throw RequestError.notFound }
+    link.updates.changed(route.id)
+    return .redirect(to: "/routes/\(route.id)", type: .normal)
+  }
+
   // MARK: Stops
+
+  /// Sends the difference to a stop that the kiosk has applied.
+  private func correct(_ form: Form, _ context: PageContext) async throws -> Response {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let (id, kiosk) = (try context.routeID(), try context.kioskID())
+    let stop = try await self.stop(context)
+    let new = try Route.StopReport(form, stop, user: user, at: link.time)
+    guard link.connectionError == nil else { throw RequestError.notSent(form) }
+    let step = try await routes.update(id, kiosk) { stop in
+      let step = stop.correct(new)
+      return (step, stop.correction.map { stop.restock(of: $0) })
+    }
+    guard let step else { throw RequestError.notFound }
+    if case (.send(let sent), let restock?) = step {
+      let result = try await send(
+        .restock(restock), to: kiosk, as: Source(kind: .restock, name: sent.user), form,
+        id: sent.command)
+      _ = try await routes.update(id, kiosk) {
+        $0.updateOutcome(of: sent.command, with: result, next: .random)
+      }
+      link.updates.changed(id)
+    }
+    return try await stopPage(context).page().response(context)
+  }
 
   /// Sends the stop to the kiosk, or shows the result of an earlier attempt.
   private func confirm(_ form: Form, _ context: PageContext) async throws -> Response {
@@ -170,7 +288,7 @@ extension DashboardServer {
     let id = try context.routeID()
     guard let route = await routes[id] else { throw RequestError.notFound }
     let fleet = link.fleet
-    for stop in route.stops where stop.report?.outcome == .unknown {
+    for stop in route.stops where stop.isUnanswered {
       guard let kiosk = fleet[stop.kiosk] else { continue }
       _ = try await routes.update(id, stop.kiosk) { $0.updateOutcome(from: kiosk) }
     }
@@ -208,7 +326,23 @@ extension Route.ID {
   }
 }
 
+extension Form {
+  /// Returns the visible text of a field, or `nil` if there is none.
+  fileprivate func text(_ name: String) -> String? {
+    let text = (self[name] ?? "").visible(upTo: Route.maximumName)
+    return text.allSatisfy(\.isWhitespace) ? nil : text
+  }
+}
+
 extension RoutePlan {
+  /// Returns the plan with the length, the margin and the fill of another one.
+  fileprivate func lasting(as other: RoutePlan) -> Self {
+    let length = other.end.milliseconds - other.arrival.milliseconds
+    return Self(
+      arrival: arrival, end: Timestamp(milliseconds: arrival.milliseconds + length),
+      margin: other.margin, fill: other.fill) ?? self
+  }
+
   /// The reason why a form contains no valid plan.
   fileprivate enum Problem: Error {
     case times, margin, tooFar

@@ -18,6 +18,8 @@ extension Route: FormattedMessage {
     guard let plan else { throw JSONError(offset: 0, problem: "this is not a route") }
     self.plan = plan
     timeZone = members.optional("time_zone", \.timeZone)
+    name = members.text("name", \.name, upTo: Self.maximumName)
+    driver = members.text("driver", \.driver, upTo: Self.maximumName)
     stops = try members.all("stops", \.stops)
   }
 }
@@ -33,6 +35,8 @@ extension Route.Stop: FormattedMessage {
     lines = try members.all("lines", \.lines)
     command = try members.required("command", \.command)
     report = try members.optional("report", \.report)
+    correction = try members.optional("correction", \.correction)
+    isSkipped = members.flag("skipped", \.isSkipped)
   }
 }
 
@@ -77,6 +81,7 @@ extension Route.StopReport: FormattedMessage {
       outcome = .rejected(rejection.0, detail: rejection.1, stock: rejection.2)
     default: throw JSONError(offset: 0, problem: "'outcome' is unknown")
     }
+    isCorrection = members.flag("correction", \.isCorrection)
   }
 }
 

@@ -18,7 +18,7 @@ extension Route {
   /// contents of a crate, the largest one is used.
   package var load: [Load] {
     var (fruits, sums): ([Fruit], [Fruit.ID: (sum: Int, crate: Int?)]) = ([], [:])
-    for line in stops.lazy.flatMap(\.lines) {
+    for line in stops.lazy.filter({ !$0.isSkipped }).flatMap(\.lines) {
       if sums[line.fruit.id] == nil { fruits.append(line.fruit) }
       let (sum, crate) = sums[line.fruit.id] ?? (0, nil)
       sums[line.fruit.id] = (

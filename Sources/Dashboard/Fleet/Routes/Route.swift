@@ -34,10 +34,13 @@ package struct Route: Hashable, Sendable, Identifiable {
   /// The IANA name of the time zone in which its times are shown, or `nil` for UTC.
   package let timeZone: String?
   package var stops: [Stop]
+  /// The name under which the route is planned again, or `nil` if it has none.
+  package var name: String?
+  package var driver: String?
 
   package init(
     id: ID, createdAt: Timestamp, createdBy: String, plan: RoutePlan, timeZone: String?,
-    stops: [Stop]
+    stops: [Stop], name: String? = nil, driver: String? = nil
   ) {
     self.id = id
     self.createdAt = createdAt
@@ -45,7 +48,11 @@ package struct Route: Hashable, Sendable, Identifiable {
     self.plan = plan
     self.timeZone = timeZone
     self.stops = stops
+    (self.name, self.driver) = (name, driver)
   }
+
+  /// Maximum length of a name, in characters.
+  package static let maximumName = 64
 
   /// The planned amount of one fruit for a kiosk.
   package struct Line: Hashable, Sendable {
@@ -72,6 +79,10 @@ package struct Route: Hashable, Sendable, Identifiable {
     package internal(set) var command: Request.ID
     /// The latest report, or `nil` if the stop is not confirmed.
     package internal(set) var report: StopReport?
+    /// Whether the kiosk is left out this time.
+    package internal(set) var isSkipped = false
+    /// The latest correction of the report, or `nil` if it was applied or there is none.
+    package internal(set) var correction: StopReport?
 
     package init(
       kiosk: KioskID, name: LocalizedName?, place: String?, wasOnline: Bool, lines: [Line],
@@ -105,6 +116,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     /// differs when the command arrives, the kiosk rejects it.
     package let ledger: FruitAmounts
     package var outcome: Outcome
+    /// Whether this report has replaced an earlier one that the kiosk had applied.
+    package internal(set) var isCorrection = false
 
     package init(
       command: Request.ID, user: String, at: Timestamp, brought: FruitAmounts,
@@ -196,7 +209,40 @@ extension Route.Stop {
     }
     guard new.command == command else { return .outdated }
     report = new
+    isSkipped = false
     return .send(new)
+  }
+
+  /// Leaves the kiosk out, or not, unless it is confirmed.
+  package mutating func skip(_ isSkipped: Bool) { self.isSkipped = isSkipped && report == nil }
+
+  /// Stores a correction of a report that the kiosk has applied. A count can only be corrected, as
+  /// the recorded stock at the time is unknown for others.
+  package mutating func correct(_ new: Route.StopReport) -> Step {
+    guard let report, report.isDone else { return .outdated }
+    if report.command == new.command { return .answered(report) }
+    if let correction, correction.outcome == .unknown { return .send(correction) }
+    let counted = FruitAmounts(
+      report.counted.map { ($0.fruit, new.counted[$0.fruit] ?? $0.amount) })
+    var correction = Route.StopReport(
+      command: new.command, user: new.user, at: new.at, brought: new.brought, counted: counted,
+      ledger: report.ledger)
+    correction.isCorrection = true
+    guard !restock(of: correction).add.isEmpty else { return .answered(report) }
+    self.correction = correction
+    return .send(correction)
+  }
+
+  /// Returns the restock that turns the stock by the report into the stock by the correction.
+  package func restock(of correction: Route.StopReport) -> Restock {
+    let changes = lines.map { line in
+      let fruit = line.fruit.id
+      func stock(_ report: Route.StopReport?) -> Int {
+        (report?.counted[fruit] ?? 0) + (report?.brought[fruit] ?? 0)
+      }
+      return (fruit: fruit, amount: stock(correction) - stock(report))
+    }
+    return Restock(add: FruitAmounts(changes.filter { $0.amount != 0 }))
   }
 
   /// Records the answer of the kiosk.
@@ -207,6 +253,7 @@ extension Route.Stop {
   package mutating func updateOutcome(
     of id: Request.ID, with result: CommandResult?, next: Request.ID
   ) {
+    if correction?.command == id { return updateCorrection(with: result) }
     guard let report, report.command == id, report.outcome == .unknown, let result else { return }
     switch (result.status, result.reason) {
     case (.applied, _): self.report?.outcome = .applied
@@ -220,17 +267,37 @@ extension Route.Stop {
     }
   }
 
+  private mutating func updateCorrection(with result: CommandResult?) {
+    guard var correction, correction.outcome == .unknown, let result else { return }
+    switch (result.status, result.reason) {
+    case (.applied, _):
+      correction.outcome = .applied
+      // A copy of the first report is out of date from now on.
+      (report, self.correction, command) = (correction, nil, correction.command)
+    case (_, .rateLimited): break
+    case (_, let reason?):
+      self.correction?.outcome = .rejected(
+        reason, detail: result.detail ?? "", stock: result.stock ?? [:])
+    default: break
+    }
+  }
+
+  /// Whether a kiosk's answer is missing.
+  package var isUnanswered: Bool { (correction ?? report)?.outcome == .unknown }
+
   /// Records a report as applied if the kiosk's events contain its restock, for a report without an
   /// answer.
   ///
   /// - Returns: Whether the restock was found.
   package mutating func updateOutcome(from kiosk: KioskState) -> Bool {
-    guard let report, report.outcome == .unknown else { return false }
+    guard isUnanswered, var sent = correction ?? report else { return false }
     let isDone = kiosk.services.contains { entry in
       guard case .restocked = entry.outcome else { return false }
-      return entry.id == report.command && entry.source?.name == report.user
+      return entry.id == sent.command && entry.source?.name == sent.user
     }
-    if isDone { self.report?.outcome = .applied }
-    return isDone
+    guard isDone else { return false }
+    sent.outcome = .applied
+    (report, correction, command) = (sent, nil, sent.command)
+    return true
   }
 }
