@@ -11,7 +11,7 @@ package struct SettingsEdit: Hashable, Sendable {
   package var hours: Hours?
 
   package enum Hours: Hashable, Sendable {
-    /// Those of the kiosk's file.
+    /// The opening hours of the kiosk's file.
     case file
     case own(OpeningHours)
   }
