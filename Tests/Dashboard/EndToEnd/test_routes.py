@@ -9,8 +9,8 @@ import re
 import subprocess
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Iterator
 from urllib.parse import urlsplit
-from typing import Any, Callable, Iterator
 
 import pytest
 
