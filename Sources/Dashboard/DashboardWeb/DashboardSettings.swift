@@ -10,7 +10,7 @@ package struct DashboardSettings: Sendable {
   package var isBehindProxy: Bool
   /// The path below which the proxy serves the pages.
   package var basePath: BasePath
-  /// The folder for the routes and the messages that are not delivered yet.
+  /// The folder for the routes, the messages that are not delivered yet, and the history.
   package var stateFolder: String
 
   package init(

@@ -40,7 +40,7 @@ extension AlertEvaluator.Transition {
 }
 
 extension Alert {
-  fileprivate func write(to json: inout JSONWriter) {
+  func write(to json: inout JSONWriter) {
     let kind: String
     switch self {
     case .noBroker: kind = "no_broker"
@@ -70,7 +70,7 @@ extension Alert {
     if let kiosk { json.member("kiosk", kiosk.text) }
   }
 
-  fileprivate init?(_ json: JSON) {
+  init?(_ json: JSON) {
     let kiosk = json.text("kiosk").flatMap { KioskID($0) }
     switch (json.text("alert"), kiosk) {
     case ("no_broker", _): self = .noBroker

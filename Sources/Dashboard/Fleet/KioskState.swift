@@ -9,6 +9,8 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var status: KioskStatus?
   /// The time at which it went offline, or `nil` if that was before the dashboard was connected.
   package private(set) var offlineSince: Timestamp?
+  /// The time at which its program started.
+  package private(set) var startedAt: Timestamp?
   /// The latest time stated in its messages.
   package private(set) var lastMessageAt: Timestamp?
   package private(set) var service: ServiceState?
@@ -118,6 +120,7 @@ package struct KioskState: Sendable, Identifiable {
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
       (name, place, menuProblem) = (info.name, info.place, info.menuProblem)
+      startedAt = info.startedAt
       updateLastMessage(at: info.startedAt)
     case ("sales", 1):
       guard let sales = try? SalesReport(payload: payload) else { return false }

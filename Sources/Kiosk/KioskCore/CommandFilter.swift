@@ -30,7 +30,8 @@ package struct CommandFilter: Sendable {
   package private(set) var dropped = 0
   private var settings: KioskSettings
   private var panels: PanelIndex
-  /// The topics of birth messages, which are no commands and are not counted as dropped.
+  /// The topics of birth messages, which are no commands and are not counted as dropped; nor are
+  /// requests for reports.
   private var birthTopics: Set<String>
   /// The machines by their status topics.
   private var machines: [String: MachineID]
@@ -172,7 +173,8 @@ package struct CommandFilter: Sendable {
   }
 
   private mutating func isExpected(_ topic: String) -> Bool {
-    birthTopics.contains(topic) || !panels.panels(subscribedTo: topic).isEmpty
+    birthTopics.contains(topic) || settings.topics.sender(requestingReportOn: topic) != nil
+      || !panels.panels(subscribedTo: topic).isEmpty
   }
 }
 

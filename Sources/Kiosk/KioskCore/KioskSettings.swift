@@ -239,7 +239,7 @@ extension KioskSettings {
   package var subscriptions: [TopicFilter] {
     (commandFilters
       + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters)
-      + birthTopics).map(
+      + birthTopics + [topics.reportFilter]).map(
         TopicFilter.init(unchecked:))).withoutCovered()
   }
 

@@ -13,7 +13,7 @@ extension Controller {
   /// published once no deliveries are left; or `nil` if the kiosk is offline.
   var wait: Duration? {
     guard isOnline else { return nil }
-    if state.isBehind { return .zero }
+    if state.isBehind || !reports.isIdle { return .zero }
     let now = clock.now().timestamp
     return [
       sales.wait(at: now), displays.wait(at: now), core.jobs.wait(at: clock.now()),
@@ -38,6 +38,7 @@ extension Controller {
     let now = clock.now().timestamp
     var messages = displays.due(at: now) { core.message(for: $0) }
     messages += try sales.due(at: now, reading: ledger, core: core)
+    messages += try reports.due(reading: ledger, core: core)
     guard !messages.isEmpty else { return }
     await publish(messages)
     await broker.acknowledge()

@@ -90,6 +90,7 @@ extension Controller {
     commandFilter.adopt(settings)
     displays = DisplayPublisher(settings.displays)
     sales = SalesPublisher(settings: settings)
+    reports = SalesResponder(settings: settings)
     self.reload = nil
     defer { reload.end(.taken) }
 

@@ -46,6 +46,7 @@ package actor Controller {
   var topics: PublishedTopics
   var displays: DisplayPublisher
   var sales: SalesPublisher
+  var reports: SalesResponder
   var clockWatch: ClockWatch
   /// The client identifier of the session, or `nil` until `run` has started the first connection.
   private(set) var clientID: String?
@@ -116,6 +117,7 @@ package actor Controller {
     topics = PublishedTopics(known: state.topics)
     displays = DisplayPublisher(settings.displays)
     sales = SalesPublisher(settings: settings)
+    reports = SalesResponder(settings: settings)
   }
 
   /// Runs the kiosk until the task is cancelled. Then publishes `offline` and disconnects, within
@@ -186,6 +188,7 @@ package actor Controller {
       try await cycle(deliveries)
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
       displays.handle(deliveries)
+      reports.handle(deliveries)
     case .sessionBegan:
       // guard: a new session forgets the fingerprints of the old one
       tracker.sessionBegan()
@@ -202,6 +205,7 @@ package actor Controller {
       ledger.recordAcknowledged(through: tracker.acknowledged)
       topics.connectionLost()
       displays.connectionLost()
+      reports.reset()
       if failure == nil { log.warn("\(error)") }
     case .updated(let refusal):
       subscriptionsChanged(refusal)

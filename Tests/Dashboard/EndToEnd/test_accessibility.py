@@ -91,6 +91,8 @@ def test_the_checker_finds_nothing_on_any_page(
     browser = make_browser(
         width=width, height=height, language=LANGUAGES[language], is_dark=is_dark)
     look = Look(browser, f"{screen}-{'dark' if is_dark else 'light'}-{language}")
+    done = browser.dashboard.command("user", "role", "minji", "admin")
+    assert done.returncode == 0, done.stderr
     browser.open()
     look.at("login")
     browser.log_in()
@@ -136,6 +138,23 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.one(".board")
     browser.one(".pay li")
     look.at("display")
+    for path, name in (
+        ("/history?days=90", "history"), ("/kiosks/k1/history", "history-of-one"),
+        ("/kiosks/k1/sales", "sales"), ("/account", "account"),
+    ):
+        browser.open(path)
+        look.at(name)
+    browser.open("/users")
+    browser.press("#user-vera summary")
+    look.at("users")
+    browser.type("#add [name=user]", "nora")
+    browser.send("#add button")
+    look.at("invited")
+    browser.open("/users/audit")
+    look.at("audit")
+    browser.open("/users")
+    browser.send("#user-nora button[name=role]")
+    look.at("changed")
     browser.open("/nowhere")
     look.at("error")
     assert look.found == [], "\n".join(look.found)

@@ -23,6 +23,7 @@ QUOTES = "\"' onmouseover=alert(3) x='"
 LISTS = [
     "/chain", "/chain/kiosks", "/chain/rollouts", "/chain/sold-out", "/chain/missing", "/chain/conflicts",
     "/chain/shared-ids", "/chain/clocks", "/chain/quarantine",
+    "/chain/sales", "/chain/history",
 ]
 
 

@@ -19,6 +19,7 @@ from conftest import MakeBrowser, MakeClient, MakeDashboard, MakeKiosk
 from dashboard import PASSWORDS, Browser, Dashboard
 from kiosk import Kiosk
 from path_proxy import PathProxy
+from web_client import WebClient
 
 
 EUROS = {"base": "standard", "currency": "EUR", "juices": {"kiwi": {"price": 3}}}
@@ -664,6 +665,44 @@ def test_a_wall_needs_no_login_and_recovers_by_itself(
     # The consoles rightly report that the dashboard was away.
     for each in (browser, wall):
         each.driver.get_log("browser")
+
+
+def test_the_history_says_why_a_kiosk_was_offline_and_who_restocked(
+    browser: Browser, kiosk: Kiosk, panel: Client, dashboard: Dashboard
+) -> None:
+    panel.restock({"id": "r1", "add": {"kiwi": 30}})
+    browser.log_in(path="/kiosks/k1/history")
+
+    def shown(text: str) -> bool:
+        browser.open("/kiosks/k1/history")
+        return text in browser.text()
+
+    eventually(lambda: shown("Kiwi +30"))
+    assert "desk" in browser.text()
+    kiosk.kill()
+    eventually(lambda: shown("Offline"))
+    kiosk.start()
+    eventually(lambda: shown("its program started again at"))
+    assert dashboard.stop() == 0
+    dashboard.start()
+    browser.log_in(path="/history?kind=outages")
+    assert "its program started again at" in browser.text() and "Kiwi +30" not in browser.text()
+
+
+def test_sales_are_compared_and_exported(
+    browser: Browser, kiosk: Kiosk, panel: Client, dashboard: Dashboard
+) -> None:
+    for juice in ("kiwi", "banana", "strawberry"):
+        panel.order(juice)
+    browser.log_in(path="/kiosks/k1/sales")
+    rows = [row.split("\t") for row in browser.texts("#juices tbody tr")]
+    assert [row[:2] for row in rows] == [
+        ["All", "2 "], ["Banana juice", "1 "], ["Kiwi juice", "1 "], ["Strawberry juice", "0 "]]
+    assert rows[3][3] == "1 "
+    link = browser.one("a[href*='excel']").get_attribute("href")
+    viewer = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    csv = viewer.get(link.removeprefix(dashboard.url(""))).text
+    assert csv.startswith("\ufeffsep=,\r\n") and len(csv.splitlines()) == 5
 
 
 def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk) -> None:

@@ -220,6 +220,110 @@ def test_who_restocks_is_who_is_logged_in(kiosk: Kiosk, make_web_client: MakeWeb
     assert [entry.get("source") for entry in kiosk.ledger()] == [None, "restock/minji"]
 
 
+# MARK: Users
+
+USER_FORMS = [
+    ("/users", {"do": "add", "user": "eve", "role": "admin"}),
+    ("/users", {"do": "role", "user": "vera", "role": "admin"}),
+    ("/users", {"do": "reset", "user": "vera"}),
+    ("/users", {"do": "remove", "user": "vera"}),
+    ("/users", {"do": "end", "session": "x"}),
+    ("/account/password", {"password": PASSWORDS["nora"], "new": "in-the-south", "again": "in-the-south"}),
+    ("/account/sessions", {"session": "x"}),
+]
+
+
+@pytest.fixture
+def users_dashboard(own_dashboard: Dashboard) -> Dashboard:
+    """Has the administrator nora, too."""
+    own_dashboard.add_user("nora", "admin")
+    return own_dashboard
+
+
+def test_users_change_by_forms_of_administrators_only(users_dashboard: Dashboard) -> None:
+    folder = users_dashboard.folder
+    admin, viewer, operator, stranger = (WebClient(users_dashboard.port) for _ in range(4))
+    for client, name in ((admin, "nora"), (viewer, "vera"), (operator, "minji")):
+        client.log_in(name, PASSWORDS[name])
+    stranger.get("/login")
+    before = (folder / "users").read_bytes()
+    own = admin.get("/users").csrf_token
+    for path, fields in USER_FORMS:
+        for csrf_token in ({}, {"csrf_token": ""}, {"csrf_token": own[:-1]},
+                           {"csrf_token": viewer.get("/account").csrf_token}):
+            assert admin.post(path, **fields, **csrf_token).status == 403, (path, csrf_token)
+        assert admin.ask("POST", f"{path}?csrf_token={own}", fields).status == 403
+        for client in (viewer, operator):
+            if path == "/users":
+                token = client.get("/account").csrf_token
+                assert client.post(path, csrf_token=token, **fields).status == 403, path
+        token = stranger.get("/login").csrf_token
+        answer = stranger.post(path, csrf_token=token, **fields)
+        assert answer.status == 303 and answer.place.startswith("/login")
+        assert (folder / "users").read_bytes() == before
+    for client in (viewer, operator):
+        for path in ("/users", "/users/audit"):
+            assert client.get(path).status == 403
+    # The same forms of an administrator are accepted.
+    assert admin.post("/users", csrf_token=own, **USER_FORMS[0][1]).status == 200
+    assert b"\neve admin " in b"\n" + (folder / "users").read_bytes()
+    for fields in ({"do": "add", "user": "x" * 70_000, "role": "viewer"}, {"do": "add", "user": "x"},
+                   {"do": "<b>", "user": "x"}, {"do": "role", "user": "vera", "role": "root"}):
+        assert admin.post("/users", csrf_token=own, **fields).status in (400, 413), fields["do"]
+        admin.close()
+
+
+def test_a_password_link_is_good_once_and_for_nothing_else(users_dashboard: Dashboard) -> None:
+    admin = WebClient(users_dashboard.port).log_in("nora", PASSWORDS["nora"])
+    form = {"csrf_token": admin.get("/users").csrf_token, "do": "reset", "user": "vera"}
+    page = admin.ask("POST", "/users", form, Origin="http://127.0.0.1").text
+    link = re.search(r'value="http://127\.0\.0\.1(/password/[\w-]{43})"', page)[1]
+    stored = (users_dashboard.folder / "state/password-links.json").read_text()
+    assert link.split("/")[-1] not in stored
+    # With a session that a thief knows.
+    thief, victim = WebClient(users_dashboard.port), WebClient(users_dashboard.port)
+    chosen = secrets.token_urlsafe(32)
+    thief.cookies[SESSION] = victim.cookies[SESSION] = chosen
+    new = {"new": "only-reading", "again": "only-reading"}
+    assert thief.post(link, **new).status == 403
+    assert "vera" not in thief.get("/").text
+    done = victim.post(link, csrf_token=victim.get(link).csrf_token, **new)
+    assert (done.status, done.place) == (303, "/")
+    assert victim.session != chosen and "vera" in victim.get().text
+    assert "vera" not in thief.get().text
+    for place in (link, link[:-1], link + "A", "/password/", "/password/" + "A" * 43):
+        assert thief.get(place).status == 404
+        token = thief.get("/login").csrf_token
+        assert thief.post(place, csrf_token=token, **new).status == 404
+    assert WebClient(users_dashboard.port).try_password("vera", PASSWORDS["vera"]).status == 401
+    WebClient(users_dashboard.port).log_in("vera", "only-reading")
+
+
+def test_what_a_user_sends_is_text(users_dashboard: Dashboard) -> None:
+    admin = WebClient(users_dashboard.port).log_in("nora", PASSWORDS["nora"])
+    for evil in EVIL:
+        visible = "".join(evil.split("\n"))
+        if visible.isascii():
+            # The name of the browser, which the list of sessions shows.
+            WebClient(users_dashboard.port).try_password(
+                "vera", PASSWORDS["vera"], **{"User-Agent": visible})
+        said = quote(evil, safe="")
+        for path in (
+            f"/users?user={said}&role={said}&region={said}", f"/users/audit?days={said}&page={said}",
+            f"/history?kind={said}&days={said}", f"/kiosks/k1/sales?from={said}&to={said}",
+            f"/password/{said}", f"/account?{said}",
+        ):
+            answer = admin.get(path)
+            check_headers(answer)
+            check_page(answer.text)
+        token = admin.get("/users").csrf_token
+        for fields in ({"user": evil}, {"user": "vera", "do": "reset"}, {"user": "vera", "region": evil}):
+            form = {"csrf_token": token, "do": "add", "role": "viewer"} | fields
+            answer = admin.ask(
+                "POST", "/users", form, **({"Origin": f"https://{visible}"} if visible.isascii() else {}))
+            check_page(answer.text)
+
+
 # MARK: Sessions
 
 

@@ -17,6 +17,18 @@ final class Authenticator: Sendable {
     dummyHash = .dummy(cost: cost)
   }
 
+  /// Hashes a new password on the queue of known browsers.
+  ///
+  /// - Throws: `RequestError.busy` also without enough memory.
+  func hash(_ password: String, cost: PasswordHash.Cost) async throws(RequestError) -> PasswordHash
+  {
+    let result = try await knownDevices.run {
+      Result { () throws(PasswordHashError) in try PasswordHash(of: password, cost: cost) }
+    }
+    guard let hash = try? result.get() else { throw .busy }
+    return hash
+  }
+
   /// Returns the user with this name and password.
   ///
   /// - Parameter deviceCookie: Returns the value of a cookie of the request by its name.

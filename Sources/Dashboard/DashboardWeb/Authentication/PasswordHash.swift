@@ -18,6 +18,8 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
 
   /// Maximum length of a password, in bytes. Hashing longer texts would only cost time.
   package static let maximumPassword = 1024
+  /// Minimum length of a new password, in characters.
+  package static let minimumPassword = 8
   private static let keySize = 32
 
   private let cost: Cost

@@ -1,3 +1,5 @@
+import JuiceDomain
+import KioskProtocol
 import Synchronization
 
 /// The sessions of logged-in users, in memory. A random token in a cookie identifies a session; it
@@ -8,6 +10,24 @@ final class Sessions: Sendable {
   private struct Session {
     let user: User
     let expires: Instant
+    let origin: Origin
+  }
+
+  /// Where and when a session began.
+  struct Origin: Sendable {
+    var at = Timestamp(milliseconds: 0)
+    var address = ""
+    /// The name of the browser, as it reports it.
+    var browser = ""
+  }
+
+  /// A session as pages show it.
+  struct Listed: Sendable {
+    /// A name for forms, from which the token cannot be computed.
+    let id: String
+    let user: User.Name
+    let origin: Origin
+    let isOwn: Bool
   }
 
   /// Duration of a session.
@@ -19,7 +39,7 @@ final class Sessions: Sendable {
   private let signer = HMACSigner()
 
   /// Starts a session and returns its new token.
-  func begin(for user: User, at now: Instant) -> String {
+  func begin(for user: User, at now: Instant, from origin: Origin = Origin()) -> String {
     let token = HMACSigner.makeToken()
     sessions.withLock { sessions in
       if sessions.count >= Self.maximum {
@@ -30,7 +50,7 @@ final class Sessions: Sendable {
           sessions[oldest] = nil
         }
       }
-      sessions[token] = Session(user: user, expires: now + Self.lifetime)
+      sessions[token] = Session(user: user, expires: now + Self.lifetime, origin: origin)
     }
     return token
   }
@@ -47,6 +67,42 @@ final class Sessions: Sendable {
 
   func end(_ token: String) {
     sessions.withLock { $0[token] = nil }
+  }
+
+  /// Returns the sessions of a user, or of all, the latest first.
+  ///
+  /// - Parameters:
+  ///   - token: The token of the visitor's session.
+  ///   - isValid: Whether a user is still as at the login; otherwise the session is over.
+  func list(
+    of user: User.Name?, at now: Instant, token: String, where isValid: (User) -> Bool
+  ) -> [Listed] {
+    sessions.withLock(\.self)
+      .filter { $0.value.expires > now && user ?? $0.value.user.name == $0.value.user.name }
+      .filter { isValid($0.value.user) }
+      .map {
+        Listed(
+          id: id(of: $0), user: $1.user.name, origin: $1.origin, isOwn: $0 == token)
+      }
+      .sorted { ($0.origin.at, $0.id) > ($1.origin.at, $1.id) }
+  }
+
+  /// Ends a session, unless it belongs to another user than the given one.
+  ///
+  /// - Returns: The user of the session, or `nil` if there is no such session.
+  func end(listedAs id: String, of user: User.Name?) -> User.Name? {
+    sessions.withLock { sessions in
+      guard
+        let token = sessions.first(where: {
+          user ?? $0.value.user.name == $0.value.user.name && self.id(of: $0.key) == id
+        })?.key
+      else { return nil }
+      return sessions.removeValue(forKey: token)?.user.name
+    }
+  }
+
+  private func id(of token: String) -> String {
+    String(signer.signature(for: "session \(token)").prefix(20))
   }
 
   /// Returns the token that a form has to contain as proof that it is part of a page sent to the

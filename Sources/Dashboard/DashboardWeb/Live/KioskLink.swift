@@ -15,7 +15,8 @@ package final class KioskLink: Service {
 
   fileprivate struct Pending {
     let message: Message
-    let answer: AsyncStream<CommandResult>.Continuation
+    /// Receives the payloads on the topic that have the id.
+    let answer: AsyncStream<[UInt8]>.Continuation
   }
 
   fileprivate struct State: Sendable {
@@ -34,11 +35,14 @@ package final class KioskLink: Service {
   /// The source of orders from the virtual panel. The source of all other commands is the user.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
 
+  /// The sender of requests for sales.
+  private static let reader: Request.ID = "dashboard"
+
   private let broker: any BrokerClient
   private let root: String
   private let now: @Sendable () -> Timestamp
   private let answerTimeout: Duration
-  private let logger: Logger
+  let logger: Logger
   private let state: Mutex<State>
   let updates = LiveUpdates()
   let sales = SalesCache()
@@ -85,7 +89,10 @@ package final class KioskLink: Service {
   package func run() async {
     let filters =
       KioskFleet.filters(root: root)
-      + ["restock/+", "service/+", "settings/+", "job/+", "\(Self.virtualPanel)"]
+      + [
+        "restock/+", "service/+", "settings/+", "job/+", "\(Self.virtualPanel)",
+        "report/\(Self.reader.text)",
+      ]
       .map { "\(root)/+/\($0)/result" }
     await broker.connect(
       SessionOptions(
@@ -156,8 +163,30 @@ package final class KioskLink: Service {
     let message = Message(
       topic: topics.command(from: source),
       payload: Request(id: id, sentAt: now(), command: command).payload)
-    let key = Key(topic: topics.result(for: source), id: id)
-    let (answers, continuation) = AsyncStream<CommandResult>.makeStream()
+    return try await send(message, answeredOn: topics.result(for: source), id: id) {
+      try? CommandResult(payload: $0)
+    }
+  }
+
+  /// Requests a page of the sales in a kiosk's ledger.
+  ///
+  /// - Returns: The page, or `nil` if none arrived in time.
+  /// - Throws: `NotSent` at once if the broker is not connected.
+  func ask(_ request: SalesRequest, of kiosk: KioskID) async throws(NotSent) -> SalesExtract? {
+    let topics = KioskTopics(root: root, kiosk: kiosk)
+    return try await send(
+      Message(topic: topics.report(for: Self.reader), payload: request.payload, qos: .atMostOnce),
+      answeredOn: topics.reportResult(for: Self.reader), id: request.id
+    ) { try? SalesExtract(payload: $0) }
+  }
+
+  /// Publishes a message and waits for the first answer that `read` can read.
+  private func send<Answer: Sendable>(
+    _ message: Message, answeredOn topic: String, id: Request.ID,
+    read: @escaping @Sendable ([UInt8]) -> Answer?
+  ) async throws(NotSent) -> Answer? {
+    let key = Key(topic: topic, id: id)
+    let (answers, continuation) = AsyncStream<[UInt8]>.makeStream()
     let sent: Int? = state.withLock { state in
       guard state.isOnline else { return nil }
       state.calls += 1
@@ -175,8 +204,11 @@ package final class KioskLink: Service {
     // If the connection is lost meanwhile, it is published with the next one. The batch, if there is
     // one, belongs to `run`, which acknowledges it.
     _ = try? await broker.publish([message])
-    return await withTaskGroup(of: CommandResult?.self) { group in
-      group.addTask { await answers.first { _ in true } }
+    return await withTaskGroup(of: Answer?.self) { group in
+      group.addTask {
+        for await payload in answers { if let answer = read(payload) { return answer } }
+        return nil
+      }
       group.addTask {
         // Throws only if the task is cancelled, because the result has arrived.
         try? await Task.sleep(for: self.answerTimeout)
@@ -190,13 +222,11 @@ package final class KioskLink: Service {
 
 extension KioskLink.State {
   fileprivate func answer(_ message: Message) {
-    // A message that cannot be read answers no command.
-    guard let result = try? CommandResult(payload: message.payload), let id = result.id else {
-      return
-    }
+    guard let json = try? JSON.parse(message.payload),
+      let id = json.text("id").flatMap({ Request.ID($0) })
+    else { return }
     for pending in (pending[KioskLink.Key(topic: message.topic, id: id)] ?? [:]).values {
-      pending.answer.yield(result)
-      pending.answer.finish()
+      pending.answer.yield(message.payload)
     }
   }
 }

@@ -39,6 +39,8 @@ struct ChainKioskPage {
       <p class="place">\(facts.joined(separator: " · "))</p>
       <p>\(language("From the archive, as of", "체인 기록, 기준 시각")) \(lastReceived)</p>
       \(live)
+      <a class="button" href="/chain/kiosks/\(id)/history">\(language("History", "이력"))</a>
+      <a class="button" href="/chain/sales?kiosk=\(id)">\(language("Sales", "판매"))</a>
       \(issueSections)
       <h2>\(language("Sold", "판매"))</h2>
       \(layout.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })

@@ -6,15 +6,17 @@ import Postgres
 /// The frame of the pages of the chain, and the parts that several of them share.
 struct ChainLayout {
   enum Tab: Hashable {
-    case regions, kiosks, rollouts
+    case regions, kiosks, sales, history, rollouts
     case issue(ChainIssue)
 
-    static let all = [regions, kiosks, rollouts] + ChainIssue.allCases.map { issue($0) }
+    static let all = [regions, kiosks, sales, history, rollouts] + ChainIssue.allCases.map { issue($0) }
 
     var path: String {
       switch self {
       case .regions: "/chain"
       case .kiosks: "/chain/kiosks"
+      case .sales: "/chain/sales"
+      case .history: "/chain/history"
       case .rollouts: "/chain/rollouts"
       case .issue(let issue): "/chain/\(issue.rawValue)"
       }
@@ -24,6 +26,8 @@ struct ChainLayout {
       switch self {
       case .regions: language("Regions", "지역")
       case .kiosks: language("Kiosks", "키오스크")
+      case .sales: language("Sales", "판매")
+      case .history: language("History", "이력")
       case .rollouts: language("Menus", "메뉴")
       case .issue(.soldOut): language("Sold out", "품절")
       case .issue(.missing): language("Gaps", "빠진 기록")
@@ -103,7 +107,7 @@ struct ChainLayout {
   ///
   /// - Parameter isGood: Whether growth is good.
   func change(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
-    "<td>\(now) \(trend(Double(now), Double(before), isGood))</td>"
+    Trend.cell(now, before, isGood: isGood)
   }
 
   /// Returns a cell with one line per currency.
@@ -113,7 +117,7 @@ struct ChainLayout {
   func money(_ rows: [ChainQuery.Row]) -> HTML {
     let amounts: [HTML] = rows.map { row in
       """
-      <span class="sum">\(amount(row, 3)) \(trend(Double(row[3]) ?? 0, Double(row[4]) ?? 0, true))</span>
+      <span class="sum">\(amount(row, 3)) \(Trend.html(Double(row[3]) ?? 0, Double(row[4]) ?? 0, true))</span>
 
       """
     }
@@ -149,14 +153,6 @@ struct ChainLayout {
     return """
       <p class="muted">\(language("Summed up to", "집계 기준 시각")) \(localTime.html(until))</p>\(notice)
       """
-  }
-
-  private func trend(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {
-    guard before > 0 else { return .empty }
-    let percent = Int(min(max(-100, ((now - before) / before * 100).rounded()), 9999))
-    if percent == 0 { return "<span class=\"trend\">±0%</span>" }
-    let style: HTML = (percent > 0) == isGood ? "good" : "bad"
-    return "<span class=\"trend \(style)\">\(percent > 0 ? "+" : "−")\(abs(percent))%</span>"
   }
 
   /// Returns the header cell of a kiosk's row: its name, its id and its place.

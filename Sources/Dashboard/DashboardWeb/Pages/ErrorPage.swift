@@ -69,6 +69,8 @@ enum ErrorPage {
     case .notFound, .loggedOut: (.notFound, "There is no such page.", "없는 페이지예요.")
     case .notAllowed:
       (.forbidden, "You can view this, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
+    case .onlyAdmins:
+      (.forbidden, "Only an administrator sees this page.", "관리자만 볼 수 있는 페이지예요.")
     case .forged:
       (
         .forbidden, "This form is out of date, and nothing was sent.",

@@ -54,6 +54,8 @@ struct KioskPage {
         <div class="actions">
         \(context.isOperator ? panelLink : .empty)
         <a class="button" href="/kiosks/\(kiosk.id)/display">\(language("Display", "화면"))</a>
+        <a class="button" href="/kiosks/\(kiosk.id)/history">\(language("90 days of history", "90일 이력"))</a>
+        <a class="button" href="/kiosks/\(kiosk.id)/sales">\(language("Compare sales", "판매 비교"))</a>
         \(context.isOperator ? settingsLink : .empty)
         \(context.isOperator ? serviceForm : .empty)
         </div>
@@ -200,59 +202,63 @@ struct KioskPage {
   }
 
   private func row(_ entry: LedgerEntry) -> HTML {
-    let (style, mark, text): (HTML, HTML, HTML) =
-      switch entry.outcome {
-      case .ready(let order, _, let ticket):
-        ("good", "<b class=\"ticket\">\(ticket.number)</b>", juice(order))
-      case .accepted(let order, _, let ticket, _, _):
-        (
-          "", "<b class=\"ticket\">\(ticket.number)</b>",
-          "\(juice(order)) · \(language("being made", "만드는 중"))"
-        )
-      case .awaitingPayment(let order, _, let ticket, _, _):
-        (
-          "", "<b class=\"ticket\">\(ticket.number)</b>",
-          "\(juice(order)) · \(language("to be paid", "결제 대기"))"
-        )
-      case .payment(let step):
-        ("", "", "\(language("Charge", "결제")) #\(step.charge): \(step.kind.text(language))")
-      case .total(let total, let device, let difference):
-        (
-          difference == 0 ? "" : "bad", "",
-          "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.text(language))\(difference == 0 ? "" : " · \(language("difference", "차이")) \(Money.text(difference, total.captured.currency, language))")"
-        )
-      case .made(let end):
-        ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))
-      case .failed(let end, let reason, _), .returned(let end, let reason, _):
-        (
-          "bad", "<b class=\"ticket\">\(end.ticket.number)</b>",
-          "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(language.failure(reason))"
-        )
-      case .decided(let choice, let job, _):
-        ("", "", "\(language("Job", "작업")) #\(job): \(choice.text(language))")
-      case .outOfStock(let order, let missing):
-        ("warn", "<b class=\"ticket\">–</b>", outOfStock(order, missing, entry))
-      case .rejected(let reason, let order):
-        (
-          "bad", "<b class=\"ticket\">–</b>",
-          "\(order.map(juice)) · \(reason.text(language))"
-        )
-      case .opened(let changes), .restocked(let changes):
-        (
-          "", "",
-          "\(amounts(changes))\(KioskState.undone(by: entry).map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
-        )
-      case .service(let state):
-        (
-          "", "",
-          "\(state == .open ? language("Opened", "영업 시작") : language("Closed", "영업 종료"))"
-        )
-      }
+    let (style, mark, text) = parts(of: entry)
     let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.text(language))</span>" }
     return """
       <li class="\(style)">\(mark)<span class="what">\(text)\(cost) \(undo(entry))</span>
       <span class="who">\(entry.source?.name ?? "")</span>\(localTime.html(entry.at))</li>
       """
+  }
+
+  /// Returns the style of an entry, its ticket, and its text.
+  func parts(of entry: LedgerEntry) -> (style: HTML, mark: HTML, text: HTML) {
+    switch entry.outcome {
+    case .ready(let order, _, let ticket):
+      ("good", "<b class=\"ticket\">\(ticket.number)</b>", juice(order))
+    case .accepted(let order, _, let ticket, _, _):
+      (
+        "", "<b class=\"ticket\">\(ticket.number)</b>",
+        "\(juice(order)) · \(language("being made", "만드는 중"))"
+      )
+    case .awaitingPayment(let order, _, let ticket, _, _):
+      (
+        "", "<b class=\"ticket\">\(ticket.number)</b>",
+        "\(juice(order)) · \(language("to be paid", "결제 대기"))"
+      )
+    case .payment(let step):
+      ("", "", "\(language("Charge", "결제")) #\(step.charge): \(step.kind.text(language))")
+    case .total(let total, let device, let difference):
+      (
+        difference == 0 ? "" : "bad", "",
+        "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.text(language))\(difference == 0 ? "" : " · \(language("difference", "차이")) \(Money.text(difference, total.captured.currency, language))")"
+      )
+    case .made(let end):
+      ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))
+    case .failed(let end, let reason, _), .returned(let end, let reason, _):
+      (
+        "bad", "<b class=\"ticket\">\(end.ticket.number)</b>",
+        "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(language.failure(reason))"
+      )
+    case .decided(let choice, let job, _):
+      ("", "", "\(language("Job", "작업")) #\(job): \(choice.text(language))")
+    case .outOfStock(let order, let missing):
+      ("warn", "<b class=\"ticket\">–</b>", outOfStock(order, missing, entry))
+    case .rejected(let reason, let order):
+      (
+        "bad", "<b class=\"ticket\">–</b>",
+        "\(order.map(juice)) · \(reason.text(language))"
+      )
+    case .opened(let changes), .restocked(let changes):
+      (
+        "", "",
+        "\(amounts(changes))\(KioskState.undone(by: entry).map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
+      )
+    case .service(let state):
+      (
+        "", "",
+        "\(state == .open ? language("Opened", "영업 시작") : language("Closed", "영업 종료"))"
+      )
+    }
   }
 
   /// Returns a text that links to the restock of the missing fruits.

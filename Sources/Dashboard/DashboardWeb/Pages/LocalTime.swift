@@ -28,7 +28,12 @@ struct LocalTime: Sendable {
     "<time datetime=\"\(time.description)\">\(text(time))</time>"
   }
 
-  var today: CivilDate { CivilDate(daysSinceEpoch: local(now).day) }
+  var today: CivilDate { date(of: now) }
+
+  /// Returns the hour of the day, from 0 to 23.
+  func hour(of time: Timestamp) -> Int { Int(local(time).minute / 60) }
+
+  func date(of time: Timestamp) -> CivilDate { CivilDate(daysSinceEpoch: local(time).day) }
 
   /// Returns the value of a form field, such as `2026-11-21T14:05`.
   func field(_ time: Timestamp) -> String {

@@ -82,7 +82,7 @@ extension DashboardServer {
     }
   }
 
-  private func chainRequest(
+  func chainRequest(
     for request: Request, _ context: PageContext, _ archive: ChainArchive, _ tab: ChainLayout.Tab
   ) throws(RequestError) -> ChainRequest {
     guard let user = context.user else { throw .loggedOut }
@@ -95,7 +95,7 @@ extension DashboardServer {
 }
 
 /// A request for a page of the chain.
-private struct ChainRequest {
+struct ChainRequest {
   let archive: ChainArchive
   let user: User
   let form: Form

@@ -1,5 +1,7 @@
+import Fleet
 import Hummingbird
 import JuiceDomain
+import KioskProtocol
 import Logging
 
 extension DashboardServer {
@@ -24,17 +26,9 @@ extension DashboardServer {
           status: .unauthorized
         ).response(context)
       }
-      sessions.end(context.sessionToken)
-      var response = Response.redirect(to: target, type: .normal)
-      response.setCookie(
-        context.cookie(
-          SessionMiddleware.sessionCookie, sessions.begin(for: user, at: now()),
-          life: Int(Sessions.lifetime.components.seconds)))
-      response.setCookie(
-        context.cookie(
-          DeviceCookie.name(for: user.name), DeviceCookie.make(for: user),
-          life: DeviceCookie.lifetime))
-      return response
+      await activity.record(
+        ActivityLog.Action(user.name.text, .loggedIn, detail: context.address))
+      return logIn(user, request, context, to: target)
     }
     router.post("logout") { request, context in
       _ = try await request.form(from: context, sessions)
@@ -54,6 +48,26 @@ extension DashboardServer {
         context.cookie(SessionMiddleware.languageCookie, language.rawValue, life: 365 * 86_400))
       return response
     }
+  }
+
+  /// Ends the session of a browser, and starts one of a user.
+  func logIn(
+    _ user: User, _ request: Request, _ context: PageContext, to target: String
+  ) -> Response {
+    sessions.end(context.sessionToken)
+    let origin = Sessions.Origin(
+      at: link.time, address: context.address,
+      browser: (request.headers[.userAgent] ?? "").visible(upTo: 120))
+    var response = Response.redirect(to: target, type: .normal)
+    response.setCookie(
+      context.cookie(
+        SessionMiddleware.sessionCookie, sessions.begin(for: user, at: now(), from: origin),
+        life: Int(Sessions.lifetime.components.seconds)))
+    response.setCookie(
+      context.cookie(
+        DeviceCookie.name(for: user.name), DeviceCookie.make(for: user),
+        life: DeviceCookie.lifetime))
+    return response
   }
 
   /// Returns the page to redirect to. A target outside of this server is replaced by `/`.

@@ -31,8 +31,14 @@ extension DashboardServer {
       let form = try await request.form(from: context, sessions)
       let kiosk = try kiosk(context).id
       switch form["do"] {
-      case "create": try await walls.replace(HMACSigner.makeToken(), for: kiosk)
-      case "revoke": try await walls.replace(nil, for: kiosk)
+      case "create":
+        try await walls.replace(HMACSigner.makeToken(), for: kiosk)
+        await activity.record(
+          ActivityLog.Action(context.user?.name.text ?? "", .madeWallLink, kiosk: kiosk))
+      case "revoke":
+        try await walls.replace(nil, for: kiosk)
+        await activity.record(
+          ActivityLog.Action(context.user?.name.text ?? "", .revokedWallLink, kiosk: kiosk))
       default: throw RequestError.badForm
       }
       return Response.redirect(to: "/kiosks/\(kiosk)#wall", type: .normal)

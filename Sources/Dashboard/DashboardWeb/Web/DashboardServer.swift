@@ -23,7 +23,10 @@ package import ServiceLifecycle
 /// | `/` | `addFleet` | all kiosks |
 /// | `/kiosks/:kiosk` | `addKiosk`, `addPanel`, `addSettings` | one kiosk, its virtual panel, display and settings |
 /// | `/routes` | `addRoutes` | routes and their stops |
+/// | `/kiosks/:kiosk/sales` | `addSales` | a period against the one before |
+/// | `/history` | `addHistory` | what happened in the last 90 days |
 /// | `/chain` | `addChain` | the archive, if there is one |
+/// | `/users`, `/account`, `/password/:token` | `addUsers`, `addAccount`, `addPassword` | users, own account, a new password |
 /// | `/wall/:token` | `addWall` | the display of one kiosk, without a login |
 /// | `/login`, `/logout`, `/language` | `addLogin` | |
 /// | `/assets`, `/worker.js` | `Asset` | |
@@ -39,11 +42,15 @@ package struct DashboardServer: Sendable {
   let authenticator: Authenticator
   let routes: RouteStore
   let walls: WallLinks
+  let activity: ActivityStore
+  let salesReader: SalesReader
+  let administration: UserAdministration
+  let cost: PasswordHash.Cost
   let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
   ///   - archive: The archive of the chain, or `nil` without a chain.
-  ///   - cost: The cost of checking an unknown name; equal to the cost for the names of users.
+  ///   - cost: The cost of new passwords, and of checking an unknown name.
   ///   - now: The clock for sessions and for the pauses between login attempts.
   package init(
     settings: DashboardSettings, users: UserFile, link: KioskLink, archive: ChainArchive? = nil,
@@ -57,6 +64,10 @@ package struct DashboardServer: Sendable {
     authenticator = Authenticator(users: users, cost: cost)
     let folder = StateFolder(path: settings.stateFolder)
     (routes, walls) = (RouteStore(folder: folder), WallLinks(folder: folder))
+    salesReader = SalesReader(link: link)
+    administration = UserAdministration(users: users, folder: folder, cost: cost)
+    self.cost = cost
+    activity = ActivityStore(link: link, folder: folder, logger: link.logger)
     self.now = now
   }
 
@@ -94,7 +105,7 @@ package struct DashboardServer: Sendable {
         // updates.
         availableConnectionsDelegate: .maximum(2 * LiveUpdates.maximum, logger: logger)),
       onServerRunning: { onListening($0.localAddress?.port ?? 0) }, logger: logger)
-    return [link, application, link.updates]
+    return [link, activity, application, link.updates]
   }
 
   func responder() -> some HTTPResponder<PageContext> {
@@ -116,19 +127,34 @@ package struct DashboardServer: Sendable {
     addSettings(to: authenticated.group("kiosks/:kiosk"))
     addWallForm(to: authenticated.group("kiosks/:kiosk"))
     addWall(to: router.group("wall/:token"))
+    addPassword(to: router.group("password/:token"))
+    addAccount(
+      to: router.group("account").add(middleware: RequireLogin(isForViewers: true)))
+    addUsers(to: authenticated.group("users").add(middleware: RequireAdmin()))
     addRoutes(to: authenticated.group("routes"))
-    if let archive { addChain(archive, to: authenticated.group("chain")) }
+    addHistory(to: authenticated)
+    addSales(to: authenticated.group("kiosks/:kiosk"))
+    if let archive {
+      addChain(archive, to: authenticated.group("chain"))
+      addHistory(archive, to: authenticated.group("chain"))
+      addSales(archive, to: authenticated.group("chain"))
+    }
     return router
   }
 }
 
 /// Restricts pages to users, and changes to operators.
 struct RequireLogin: RouterMiddleware {
+  /// Whether viewers may change something, because it is their own.
+  var isForViewers = false
+
   func handle(
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
   ) async throws -> Response {
     guard context.user != nil else { throw RequestError.loggedOut }
-    guard request.method != .post || context.isOperator else { throw RequestError.notAllowed }
+    guard request.method != .post || context.isOperator || isForViewers else {
+      throw RequestError.notAllowed
+    }
     return try await next(request, context)
   }
 }

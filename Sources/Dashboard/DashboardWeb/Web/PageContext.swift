@@ -38,7 +38,7 @@ struct PageContext: RequestContext {
     address = peer
   }
 
-  var isOperator: Bool { user?.role == .operator }
+  var isOperator: Bool { user?.isOperator ?? false }
 
   /// Returns the kiosk that the path names.
   func kioskID() throws(RequestError) -> KioskID {
@@ -73,6 +73,8 @@ enum RequestError: Error {
   case notSent(Form)
   /// The form contains values that no page of the dashboard sends.
   case badForm
+  /// The page is for administrators.
+  case onlyAdmins
   case tooManyLogins(Duration)
   /// Too many logins are being checked at the same time.
   case busy

@@ -17,12 +17,14 @@ enum ReturnTarget {
     guard request.method == .post else { return request.uri.string }
     let parts = request.uri.path.split(separator: "/")
     switch (parts.first, parts.count) {
-    case ("kiosks", 3) where ["panel", "settings"].contains(parts[2]), ("routes", 4), ("login", 1):
+    case ("kiosks", 3) where ["panel", "settings"].contains(parts[2]), ("routes", 4), ("login", 1),
+      ("users", 1), ("password", 2):
       return "/" + parts.joined(separator: "/")
     case ("routes", 3) where parts[2] == "edit": return "/" + parts.joined(separator: "/")
     case ("kiosks", 3), ("routes", 3), ("routes", 5):
       return "/" + parts.dropLast().joined(separator: "/")
     case ("routes", 1): return "/routes/new"
+    case ("account", 2): return "/account"
     default: return "/"
     }
   }
@@ -45,5 +47,6 @@ enum ReturnTarget {
     "add", "set", "brought", "counted", "ledger", "arrival", "until", "margin", "fill", "q",
     "kiosk", "price", "disabled", "capacity", "low", "currency", "hours", "from", "to",
     "order", "name", "driver",
+    "user", "role", "region",
   ]
 }

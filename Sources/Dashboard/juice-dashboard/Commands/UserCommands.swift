@@ -26,7 +26,9 @@ struct UserCommands: ParsableCommand {
     var name: User.Name
 
     @Option(
-      help: "viewer (sees everything) or operator (restocks too). Default for a new user: viewer.")
+      help: ArgumentHelp(
+        "viewer (sees everything), operator (restocks too) or admin (manages users too).",
+        discussion: "Default for a new user: viewer."))
     var role: User.Role?
 
     @Option(
@@ -77,7 +79,8 @@ struct UserCommands: ParsableCommand {
     @Argument(transform: userName)
     var name: User.Name
 
-    @Argument(help: "viewer (sees everything) or operator (restocks too).")
+    @Argument(
+      help: "viewer (sees everything), operator (restocks too) or admin (manages users too).")
     var role: User.Role
 
     @Option(help: "The only region whose kiosks the user sees.", transform: regionName)
@@ -186,8 +189,9 @@ struct PasswordOptions: ParsableArguments {
       }
       return readLine()
     }
-    guard let password = prompt("Password: "), password.count >= 8 else {
-      throw .badData("a password has at least 8 characters")
+    guard let password = prompt("Password: "), password.count >= PasswordHash.minimumPassword
+    else {
+      throw .badData("a password has at least \(PasswordHash.minimumPassword) characters")
     }
     guard password.utf8.count <= PasswordHash.maximumPassword else {
       throw .badData("a password has at most \(PasswordHash.maximumPassword) bytes")
@@ -241,11 +245,9 @@ private func userName(_ text: String) throws -> User.Name {
   return name
 }
 
-/// Parses a region by the rules of `juice-archive kiosks load`.
 private func regionName(_ text: String) throws -> String {
-  let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-  guard !words.isEmpty, words.unicodeScalars.count <= 64,
-    !words.unicodeScalars.contains(where: \.isInvisible)
-  else { throw ValidationError("A region is 1 to 64 printable characters on one line.") }
-  return words
+  guard let region = User.region(text) else {
+    throw ValidationError("A region is 1 to 64 printable characters on one line.")
+  }
+  return region
 }

@@ -9,7 +9,7 @@ extension LedgerEntry {
     try self.init(JSON.parse(payload))
   }
 
-  init(_ json: JSON) throws(JSONError) {
+  package init(_ json: JSON) throws(JSONError) {
     guard let seq = json.integer("seq"), let at = json.text("at").flatMap(Timestamp.init),
       let status = json.text("status").flatMap(Status.init(rawValue:)),
       let outcome = Outcome(status, json)

@@ -181,7 +181,7 @@ extension LedgerEntry {
 }
 
 extension JSONWriter {
-  mutating func members(_ entry: LedgerEntry) {
+  package mutating func members(_ entry: LedgerEntry) {
     member("seq", entry.seq)
     if entry.epoch != 0 { member("epoch", entry.epoch) }
     member("at", entry.at.description)

@@ -19,6 +19,7 @@ package import JuiceDomain
 /// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
 /// | `charge/<device>`, `charge/<device>/<action>` | kiosk | `ChargeRequest` |
 /// | `events` | kiosk | `LedgerEntry` |
+/// | `report/<sender>`, the same with `/result` | sender, kiosk | `SalesRequest`, `SalesExtract` |
 /// | `menu/desired`, `replay/<archive>` | chain, archive | `DesiredMenu`, `ReplayRequest` |
 package struct KioskTopics: Hashable, Sendable {
   /// The common prefix, such as `kiosk/k1`.
@@ -110,6 +111,15 @@ package struct KioskTopics: Hashable, Sendable {
   package func paymentTotal(of device: PaymentDeviceID) -> String {
     "\(payment(at: device))/total"
   }
+  /// The filter for the requests of all senders: `SalesRequest`.
+  package var reportFilter: String { "\(base)/report/+" }
+  package func report(for sender: Request.ID) -> String { "\(base)/report/\(sender.text)" }
+  /// The answers to a sender: `SalesExtract`.
+  package func reportResult(for sender: Request.ID) -> String { "\(report(for: sender))/result" }
+  /// Returns the sender that requests on a topic, or `nil` if the topic is not a report topic.
+  package func sender(requestingReportOn topic: String) -> Request.ID? {
+    name(of: topic, below: "report")
+  }
   /// Every new `LedgerEntry`.
   package var events: String { "\(base)/events" }
 
@@ -127,7 +137,11 @@ package struct KioskTopics: Hashable, Sendable {
   package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }
   /// Returns the archive that requests on a topic, or `nil` if the topic is not a replay topic.
   package func archive(requestedOn topic: String) -> Request.ID? {
-    let start = "\(base)/replay/"
+    name(of: topic, below: "replay")
+  }
+
+  private func name(of topic: String, below level: String) -> Request.ID? {
+    let start = "\(base)/\(level)/"
     guard topic.utf8.starts(with: start.utf8) else { return nil }
     return Request.ID(String(topic.utf8.dropFirst(start.utf8.count)) ?? "")
   }

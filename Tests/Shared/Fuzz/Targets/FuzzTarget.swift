@@ -157,6 +157,14 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       let again = try? KioskHealth(payload: health.payload)
       expect(again == health, "\(health) is read back as \(String(describing: again))")
     }
+    if let request = try? SalesRequest(payload: payload) {
+      let again = try? SalesRequest(payload: request.payload)
+      expect(again == request, "\(request) is read back as \(String(describing: again))")
+    }
+    if let extract = try? SalesExtract(payload: payload) {
+      let again = try? SalesExtract(payload: extract.payload)
+      expect(again == extract, "\(extract) is read back as \(String(describing: again))")
+    }
     if let report = try? ForecastReport(payload: payload) {
       let again = try? ForecastReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")

@@ -1,0 +1,157 @@
+import CommandLineSupport
+import Fleet
+import Foundation
+import JuiceDomain
+import KioskProtocol
+import Logging
+import ServiceLifecycle
+
+/// Records the history of the fleet and stores it for 90 days, each day in a file of its own.
+actor ActivityStore: Service {
+  /// Number of days for which the history is stored.
+  static let retention = 90
+  /// Maximum number of records that a page reads.
+  static let maximumRecords = 5_000
+
+  private static let directory = "history"
+  /// Maximum size of a file, in bytes: more than 10,000 records and 10,000 open alerts.
+  private static let maximumSize = 16 << 20
+  /// Minimum time between two changes of the file, and the time after which it is written even
+  /// without a change, so that it shows until when the dashboard ran.
+  private static let (pause, heartbeat) = (Duration.seconds(15), Duration.seconds(300))
+
+  private let link: KioskLink
+  private let folder: StateFolder
+  private let logger: Logger
+  private var log: ActivityLog?
+  private var hasChanged = false
+  private var savedAt: Timestamp?
+  /// The current problem, which is logged once.
+  private var problem: String?
+  private nonisolated let executor = DiskExecutor(label: "history")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(link: KioskLink, folder: StateFolder, logger: Logger) {
+    (self.link, self.folder, self.logger) = (link, folder, logger)
+  }
+
+  func run() async {
+    await cancelWhenGracefulShutdown {
+      // The sleep throws only if the task is cancelled.
+      while (try? await Task.sleep(for: .seconds(1))) != nil { await self.update() }
+    }
+    save(at: link.time)
+  }
+
+  /// Records what has changed, and stores it if it is time to.
+  func update() {
+    let now = link.time
+    let day = now.milliseconds / 86_400_000
+    if current().day != day {
+      // Today's file exists only from now on, so the file of the day before gets its last records.
+      if log?.day != 0 { save(at: now) }
+      log?.begin(day: day)
+      savedAt = nil
+      removeOld(before: day)
+    }
+    if log?.update(link.fleet, isConnected: link.connectionError == nil, at: now) == true {
+      hasChanged = true
+    }
+    let age = savedAt.map { now.since($0) } ?? Self.heartbeat
+    if age >= Self.heartbeat || (hasChanged && age >= Self.pause) || age < .zero { save(at: now) }
+  }
+
+  /// Records what a user did, at once on the disk.
+  func record(_ action: ActivityLog.Action) {
+    update()
+    let now = link.time
+    log?.add(ActivityLog.Record(at: now, .action(action)))
+    save(at: now)
+  }
+
+  /// Returns the records that lasted or happened after a time, the latest first.
+  ///
+  /// - Returns: At most `maximumRecords` records, and whether more were recorded or not stored.
+  func records(
+    since start: Timestamp, where isWanted: (ActivityLog.Record) -> Bool
+  ) -> (records: [ActivityLog.Record], isCut: Bool) {
+    let today = current()
+    func wanted(_ records: [ActivityLog.Record]) -> [ActivityLog.Record] {
+      records.filter { $0.end.map { $0 >= start } ?? true && isWanted($0) }
+    }
+    var (found, isCut) = (wanted(today.open) + wanted(today.records), today.isCut)
+    let first = start.milliseconds / 86_400_000
+    for name in names().reversed() where found.count <= Self.maximumRecords {
+      guard let day = Self.day(of: name), day >= first, day != today.day, let log = read(name)
+      else { continue }
+      found += wanted(log.records)
+      isCut = isCut || log.isCut
+    }
+    found.sort { ($0.at, $0.kiosk?.text ?? "") > ($1.at, $1.kiosk?.text ?? "") }
+    return (Array(found.prefix(Self.maximumRecords)), isCut || found.count > Self.maximumRecords)
+  }
+
+  private func current() -> ActivityLog {
+    if let log { return log }
+    let log = names().last.flatMap(read) ?? ActivityLog()
+    self.log = log
+    return log
+  }
+
+  private func save(at now: Timestamp) {
+    guard let log, log.day != 0 else { return }
+    (savedAt, hasChanged) = (now, false)
+    do throws(StateError) {
+      try folder.write(Self.name(of: log.day), Data(log.payload))
+      problem = nil
+    } catch {
+      report("the history is not stored: \(error)")
+    }
+  }
+
+  private func removeOld(before today: Int64) {
+    for name in names() {
+      guard let day = Self.day(of: name), day < today - Int64(Self.retention) else { continue }
+      do throws(StateError) { try folder.remove("\(Self.directory)/\(name)") } catch {
+        report("\(error)")
+      }
+    }
+  }
+
+  /// The names of the files, the oldest first.
+  private func names() -> [String] {
+    do throws(StateError) {
+      return try folder.names(in: Self.directory).filter { Self.day(of: $0) != nil }
+    } catch {
+      report("\(error)")
+      return []
+    }
+  }
+
+  private func read(_ name: String) -> ActivityLog? {
+    do {
+      guard let data = try folder.read("\(Self.directory)/\(name)", upTo: Self.maximumSize) else {
+        return nil
+      }
+      return try ActivityLog(payload: Array(data))
+    } catch {
+      report("history/\(name) cannot be read: \(error)")
+      return nil
+    }
+  }
+
+  private func report(_ text: String) {
+    if text != problem { logger.error("\(text)") }
+    problem = text
+  }
+
+  private static func name(of day: Int64) -> String {
+    "\(directory)/\(CivilDate(daysSinceEpoch: day)).json"
+  }
+
+  /// Returns the day of a file, or `nil` for another file.
+  private static func day(of name: String) -> Int64? {
+    guard name.hasSuffix(".json") else { return nil }
+    return CivilDate(String(name.dropLast(5)))?.daysSinceEpoch
+  }
+}

@@ -1,0 +1,170 @@
+import CLibcrypto
+import CommandLineSupport
+import Foundation
+import JuiceDomain
+import KioskProtocol
+
+/// Changes of the file of users by an administrator, and the links with which users set a password.
+///
+/// A link is valid once, for a day. The file has only the hash of its token, so that somebody who
+/// reads the file cannot use it.
+actor UserAdministration {
+  /// Time after which a link expires.
+  static let lifetime = Duration.seconds(86_400)
+  /// Maximum number of links. A further one replaces the oldest.
+  static let maximumLinks = 200
+
+  private static let file = "password-links.json"
+  private static let maximumSize = 1 << 17
+
+  /// The reason why a change is refused.
+  enum Problem: Error {
+    case exists, unknown, oneself, notAllowed
+  }
+
+  private struct Link {
+    let user: User.Name
+    let hash: String
+    let expires: Timestamp
+  }
+
+  private let users: UserFile
+  private let folder: StateFolder
+  private let cost: PasswordHash.Cost
+  private var links: [Link]?
+  private nonisolated let executor = DiskExecutor(label: "users")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(users: UserFile, folder: StateFolder, cost: PasswordHash.Cost) {
+    (self.users, self.folder, self.cost) = (users, folder, cost)
+  }
+
+  /// Adds a user, whom no password lets in before a link is used.
+  ///
+  /// - Returns: The token of the link.
+  func add(
+    _ name: User.Name, _ role: User.Role, region: String?, by admin: User, at now: Timestamp
+  ) throws -> String {
+    let user = User(
+      name: name, role: role, password: .dummy(cost: cost), region: region)
+    try change(by: admin) { users in
+      guard users[name] == nil else { return .exists }
+      users[name] = user
+      return nil
+    }
+    return try makeLink(for: name, at: now)
+  }
+
+  func setRole(_ role: User.Role, of name: User.Name, by admin: User) throws {
+    try change(by: admin, of: name) { users in
+      guard let user = users[name] else { return .unknown }
+      users[name] = User(name: name, role: role, password: user.password, region: user.region)
+      return nil
+    }
+  }
+
+  func remove(_ name: User.Name, by admin: User) throws {
+    try change(by: admin, of: name) { users in
+      users.removeValue(forKey: name) == nil ? .unknown : nil
+    }
+    try save(loaded().filter { $0.user != name })
+  }
+
+  /// Returns the token of a new link with which a user sets a password. The earlier link of the user
+  /// is not valid any more; the password is, until the link is used.
+  func link(for name: User.Name, by admin: User, at now: Timestamp) throws -> String {
+    try change(by: admin) { $0[name] == nil ? .unknown : nil }
+    return try makeLink(for: name, at: now)
+  }
+
+  /// Returns the user who may set a password with a token, or `nil` if the token is not valid.
+  func user(of token: String, at now: Timestamp) throws(StateError) -> User.Name? {
+    let hash = Self.hash(of: token)
+    let link = try loaded().first { $0.hash == hash && now < $0.expires }
+    return link.flatMap { users.current.users[$0.user] == nil ? nil : $0.user }
+  }
+
+  /// Sets a password, and invalidates the token.
+  ///
+  /// - Returns: The user, or `nil` if the token is not valid any more.
+  func redeem(_ token: String, _ password: PasswordHash, at now: Timestamp) throws -> User? {
+    guard let name = try user(of: token, at: now) else { return nil }
+    // Before the password is stored: a crash in between takes the link, and never leaves it.
+    try save(loaded().filter { $0.user != name })
+    return try users.change(name, password: password).after
+  }
+
+  /// Sets the password of a user who has proved the earlier one.
+  func setPassword(_ password: PasswordHash, of user: User) throws -> User? {
+    try save(loaded().filter { $0.user != user.name })
+    return try users.change(user.name, password: password).after
+  }
+
+  private func makeLink(for name: User.Name, at now: Timestamp) throws(StateError) -> String {
+    let token = HMACSigner.makeToken()
+    let expires = Timestamp(
+      milliseconds: now.milliseconds + Self.lifetime.components.seconds * 1_000)
+    let others = try loaded().filter { $0.user != name && now < $0.expires }
+    try save(
+      others.suffix(Self.maximumLinks - 1)
+        + [Link(user: name, hash: Self.hash(of: token), expires: expires)])
+    return token
+  }
+
+  /// Changes the file, if the administrator still is one, and the change is not about themself: so
+  /// one administrator always remains.
+  private func change(
+    by admin: User, of name: User.Name? = nil,
+    _ change: (inout [User.Name: User]) -> Problem?
+  ) throws {
+    guard name != admin.name else { throw Problem.oneself }
+    var problem: Problem?
+    try users.update { users in
+      guard users[admin.name] == admin, admin.isAdmin else {
+        problem = .notAllowed
+        return
+      }
+      problem = change(&users)
+    }
+    if let problem { throw problem }
+  }
+
+  private func save(_ links: [Link]) throws(StateError) {
+    if links.isEmpty, try loaded().isEmpty { return }
+    let payload = JSONWriter.object { json in
+      json.member("links", links) { json, link in
+        json.member("user", link.user.text)
+        json.member("sha256", link.hash)
+        json.member("expires", link.expires.description)
+      }
+    }
+    try folder.write(Self.file, Data(payload))
+    self.links = links
+  }
+
+  private func loaded() throws(StateError) -> [Link] {
+    if let links { return links }
+    guard let data = try folder.read(Self.file, upTo: Self.maximumSize) else { return [] }
+    guard let json = try? JSON.parse(Array(data)), let elements = json.elements("links") else {
+      throw StateError(Self.file, "cannot be read: remove it, and create the links again")
+    }
+    let found = elements.compactMap { link -> Link? in
+      guard let user = link.text("user").flatMap({ User.Name($0) }),
+        let hash = link.text("sha256"),
+        let expires = link.text("expires").flatMap(Timestamp.init)
+      else { return nil }
+      return Link(user: user, hash: hash, expires: expires)
+    }
+    links = found
+    return found
+  }
+
+  /// Returns the SHA-256 of a token, in hexadecimal digits. Tokens have 256 random bits, so that a
+  /// slow hash would add nothing.
+  private static func hash(of token: String) -> String {
+    let text = Array(token.utf8.prefix(256))
+    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    _ = SHA256(text, text.count, &digest)
+    return digest.map { $0 < 16 ? "0\(String($0, radix: 16))" : String($0, radix: 16) }.joined()
+  }
+}

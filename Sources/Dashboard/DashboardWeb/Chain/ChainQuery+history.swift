@@ -1,0 +1,73 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+import Postgres
+
+extension ChainQuery {
+  /// Returns the entries and stockouts of the history, and the names of their kiosks; the kiosks
+  /// that are offline now, unless the fleet contains them.
+  ///
+  /// - Parameters:
+  ///   - kiosk: The kiosk, or `nil` for all.
+  ///   - kind: The kind of records, or `nil` for all.
+  func history(
+    of kiosk: KioskID?, _ kind: ActivityLog.Kind?, since start: Timestamp, in fleet: KioskFleet
+  ) throws(DatabaseError) -> (records: [ActivityLog.Record], names: [KioskID: String]) {
+    let statuses = (kind.map { [$0] } ?? ActivityLog.Kind.allCases).flatMap(\.statuses)
+    let rows = try rows(
+      """
+      , past (kiosk, kind, at, until, what) AS (
+        SELECT kiosk, 'entry', at, at, jsonb_strip_nulls(jsonb_build_object(
+          'seq', seq, 'epoch', epoch, 'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'source', source, 'id', id, 'status', status, 'juice', juice, 'quantity', quantity,
+          'reason', reason, 'machine', machine, 'job', job, 'ticket', ticket, 'changes', changes))::text
+        FROM juice.event WHERE at >= $4::timestamptz AND status = ANY ($3::text[])
+        UNION ALL
+        SELECT kiosk, 'out', since, until, fruit FROM juice.sold_out
+        WHERE coalesce(until, now()) >= $4::timestamptz AND \(kind == nil || kind == .stockouts)
+        UNION ALL
+        SELECT kiosk, 'offline', since, NULL, NULL FROM juice.presence
+        WHERE NOT is_online AND \(kind == nil || kind == .outages)
+      )
+      SELECT kiosk, name, kind, (extract(epoch FROM at) * 1000)::bigint,
+        (extract(epoch FROM until) * 1000)::bigint, what
+      FROM own JOIN past USING (kiosk) WHERE $2::text IS NULL OR kiosk = $2
+      ORDER BY at DESC LIMIT \(ActivityStore.maximumRecords)
+      """,
+      [kiosk?.text, "{\(statuses.map(\.rawValue).joined(separator: ","))}", start.description])
+    var names: [KioskID: String] = [:]
+    let records = rows.compactMap { row -> ActivityLog.Record? in
+      guard let kiosk = row.kiosk(0), let at = row.time(3) else { return nil }
+      names[kiosk] = row.text(1)
+      switch row[2] {
+      case "entry":
+        guard let entry = try? LedgerEntry(payload: Array(row[5].utf8)) else { return nil }
+        return ActivityLog.Record(at: at, .entry(kiosk, entry))
+      case "out":
+        guard let fruit = Fruit.ID(row[5]) else { return nil }
+        return ActivityLog.Record(at: at, .alert(.out(kiosk, fruit), .init(), until: row.time(4)))
+      default:
+        guard fleet[kiosk] == nil else { return nil }
+        return ActivityLog.Record(at: at, .alert(.offline(kiosk), .init(), until: nil))
+      }
+    }
+    return (records, names)
+  }
+
+  /// Returns the kiosks that the user may see.
+  func ownKiosks() throws(DatabaseError) -> Set<KioskID> {
+    Set(try rows("SELECT kiosk FROM own").compactMap { $0.kiosk(0) })
+  }
+}
+
+extension ActivityLog.Kind {
+  /// The states of the entries of this kind.
+  fileprivate var statuses: [LedgerEntry.Status] {
+    switch self {
+    case .outages, .stockouts, .actions: []
+    case .machines: [.failed, .returned, .poured, .again, .giveBack]
+    case .service: [.open, .closed]
+    case .restocks: [.restocked]
+    }
+  }
+}

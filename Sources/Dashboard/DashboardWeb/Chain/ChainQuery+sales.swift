@@ -1,0 +1,113 @@
+import CommandLineSupport
+import JuiceDomain
+import KioskProtocol
+import Postgres
+
+extension ChainQuery {
+  /// Maximum number of rows of an export.
+  private static let maximumRows = 50_000
+
+  /// Selects the kiosks of a region `$2` and with the id `$3`; NULL stands for all.
+  private static let chosen =
+    "($2::text IS NULL OR region = $2) AND ($3::text IS NULL OR kiosk = $3)"
+
+  private func values(_ choice: ChainSales) -> [String?] { [choice.region, choice.kiosk?.text] }
+
+  /// Returns the names of the regions that the user may see.
+  func regionNames() throws(DatabaseError) -> [String] {
+    try rows("SELECT DISTINCT region FROM own WHERE region <> '' ORDER BY 1 LIMIT 1000").map {
+      $0[0]
+    }
+  }
+
+  /// Returns the sums of a period and of the days before it; by hour only for one kiosk, because
+  /// the archive sums days and not hours.
+  func sales(
+    _ period: SalesPeriod, _ choice: ChainSales, timeZone: String
+  ) throws(DatabaseError) -> SalesComparison {
+    var sales = SalesComparison()
+    sales.hasTakingsOfJuices = false
+    let isNow = "day >= \(day(period.days.lowerBound))"
+    let condition =
+      "\(Self.chosen) AND day BETWEEN \(day(period.before.lowerBound)) AND \(day(period.days.upperBound))"
+    for row in try rows(
+      """
+      SELECT juice, \(isNow), sum(glasses), sum(out_of_stock) FROM own JOIN juice.sales USING (kiosk)
+      WHERE \(condition) GROUP BY 1, 2 LIMIT 2000
+      """, values(choice))
+    {
+      let figures = SalesFigures(glasses: row.number(2), outOfStock: row.number(3))
+      sales.total.add(figures, isNow: row.bool(1))
+      guard let juice = Juice.ID(row[0]) else { continue }
+      sales.juices[juice, default: .init()].add(figures, isNow: row.bool(1))
+    }
+    for row in try rows(
+      """
+      SELECT currency, \(isNow), sum(amount) FROM own JOIN juice.takings USING (kiosk)
+      WHERE \(condition) GROUP BY 1, 2
+      """, values(choice))
+    {
+      guard let currency = Currency(row[0]), let amount = Money(row[2], currency) else { continue }
+      sales.total.add(SalesFigures(takings: [currency: amount.units]), isNow: row.bool(1))
+    }
+    for row in try rows(
+      """
+      SELECT day - '1970-01-01'::date, sum(glasses) FROM own JOIN juice.sales USING (kiosk)
+      WHERE \(Self.chosen) AND day BETWEEN \(day(period.days.lowerBound)) AND \(day(period.days.upperBound))
+      GROUP BY 1
+      """, values(choice))
+    {
+      sales.days[Int64(row.number(0))] = row.number(1)
+    }
+    guard choice.kiosk != nil else { return sales }
+    for row in try rows(
+      """
+      , sold AS (
+        SELECT at AT TIME ZONE $4 AS at, CASE WHEN status = 'out_of_stock' THEN 0 ELSE quantity END AS glasses
+        FROM own JOIN juice.event USING (kiosk)
+        WHERE \(Self.chosen) AND kiosk = $3 AND status IN ('ready', 'made', 'out_of_stock')
+          AND at >= (\(day(period.before.lowerBound)))::timestamp AT TIME ZONE $4
+          AND at < (\(day(period.days.upperBound)) + 1)::timestamp AT TIME ZONE $4
+      )
+      SELECT extract(hour FROM at)::int, at >= \(day(period.days.lowerBound)), sum(glasses),
+        count(*) FILTER (WHERE glasses = 0)
+      FROM sold GROUP BY 1, 2
+      """, values(choice) + [timeZone])
+    {
+      sales.hours[row.number(0), default: .init()].add(
+        SalesFigures(glasses: row.number(2), outOfStock: row.number(3)), isNow: row.bool(1))
+    }
+    return sales
+  }
+
+  /// Returns the rows of an export: the sums of each day and juice, and the takings of each day.
+  func salesRows(
+    _ period: SalesPeriod, _ choice: ChainSales
+  ) throws(DatabaseError) -> [[CSVWriter.Cell]] {
+    let condition =
+      "\(Self.chosen) AND day BETWEEN \(day(period.days.lowerBound)) AND \(day(period.days.upperBound))"
+    return try rows(
+      """
+      SELECT day, juice, sum(glasses), sum(out_of_stock), NULL::numeric, ''
+      FROM own JOIN juice.sales USING (kiosk) WHERE \(condition) AND juice <> '' GROUP BY 1, 2
+      UNION ALL
+      SELECT day, '', 0, 0, sum(amount), currency FROM own JOIN juice.takings USING (kiosk)
+      WHERE \(condition) GROUP BY day, currency
+      ORDER BY 1, 2 LIMIT \(Self.maximumRows)
+      """, values(choice)
+    ).map { row in
+      [
+        .text(row[0]), .number(""), .text(row[1]), .number(row[2]), .number(row[3]),
+        .number(row[4]), .text(row[5]),
+      ]
+    }
+  }
+
+  private func day(_ day: Int64) -> String { "'\(CivilDate(daysSinceEpoch: day))'::date" }
+}
+
+extension SalesComparison.Pair {
+  fileprivate mutating func add(_ figures: SalesFigures, isNow: Bool?) {
+    if isNow == true { now += figures } else { before += figures }
+  }
+}

@@ -1,0 +1,157 @@
+import Fleet
+import Foundation
+import JuiceDomain
+import KioskProtocol
+
+/// Reads the sales of kiosks from their ledgers, a page at a time, and keeps the sums for some
+/// minutes.
+actor SalesReader {
+  /// Time for which sums are kept, and for which a page of the dashboard waits for them.
+  private static let (lifetime, patience) = (Duration.seconds(300), Duration.seconds(6))
+  /// Maximum number of kiosks whose sums are kept. A further one removes all others.
+  private static let maximumKiosks = 16
+
+  /// The sums that are read so far, from the newest entry on.
+  struct Sums: Sendable {
+    let readAt: Timestamp
+    fileprivate let epoch: Int
+    let timeZone: String
+    /// The last entry that is not read yet, or `nil` if all are read.
+    fileprivate(set) var next: Int?
+    /// The start of the time that is read completely.
+    fileprivate(set) var start: Timestamp
+    fileprivate(set) var figures = HourlyFigures()
+  }
+
+  private let link: KioskLink
+  private var sums: [KioskID: Sums] = [:]
+  private var running: [KioskID: Task<Sums?, Never>] = [:]
+
+  init(link: KioskLink) { self.link = link }
+
+  /// Returns the sums of a kiosk from a time on, or as much of them as it sends in some seconds.
+  ///
+  /// - Returns: `nil` if the kiosk does not answer.
+  func sums(of kiosk: KioskID, since start: Timestamp) async -> Sums? {
+    // One reading at a time: two would add the same page. A page that comes meanwhile gets what the
+    // other one has read.
+    if let running = running[kiosk] { return await running.value }
+    var known = sums[kiosk]
+    if let readAt = known?.readAt, !(.zero..<Self.lifetime).contains(link.time.since(readAt)) {
+      known = nil
+    }
+    if let known, known.next == nil || known.start <= start { return known }
+    let link = link
+    let reading = Task { await Self.read(kiosk, since: start, after: known, link) }
+    running[kiosk] = reading
+    let result = await reading.value
+    running[kiosk] = nil
+    if sums.count >= Self.maximumKiosks { sums = [:] }
+    sums[kiosk] = result
+    return result
+  }
+
+  /// Reads further pages after the known ones.
+  private static func read(
+    _ kiosk: KioskID, since start: Timestamp, after known: Sums?, _ link: KioskLink
+  ) async -> Sums? {
+    var sums = known
+    let began = ContinuousClock.now
+    repeat {
+      let request = SalesRequest(
+        id: .random, last: sums?.next, since: Timestamp(milliseconds: 0))
+      // A new reading if the kiosk sends something else meanwhile.
+      guard let page = try? await link.ask(request, of: kiosk),
+        sums == nil || (page.epoch == sums?.epoch && page.last == sums?.next)
+      else { return sums }
+      var read =
+        sums
+        ?? Sums(readAt: link.time, epoch: page.epoch, timeZone: page.timeZone, start: link.time)
+      read.figures.add(page.sums, LocalTime(page.timeZone, now: link.time, .english))
+      read.next = page.next
+      // The clock may jump, but not for a whole page: if a page is too old, all earlier ones are.
+      if let last = page.sums.map(\.at).max() { read.start = min(read.start, last) }
+      sums = read
+    } while sums?.next != nil && (sums?.start ?? start) >= start
+      && ContinuousClock.now - began < patience
+    return sums
+  }
+}
+
+/// Numbers of glasses and orders, and takings.
+struct SalesFigures: Sendable, Equatable {
+  var glasses = 0
+  var outOfStock = 0
+  /// Amounts in the currencies' smallest units.
+  var takings: [Currency: Int] = [:]
+
+  static func += (left: inout Self, right: Self) {
+    left.glasses = left.glasses.plus(right.glasses)
+    left.outOfStock = left.outOfStock.plus(right.outOfStock)
+    left.takings.merge(right.takings) { $0.plus($1) }
+  }
+}
+
+/// The figures of a kiosk for each hour and juice.
+struct HourlyFigures: Sendable {
+  struct Key: Hashable, Sendable, Comparable {
+    /// The day, counted from 1970-01-01.
+    let day: Int64
+    /// The hour, from 0 to 23, or `nil` if only the day is known.
+    let hour: Int?
+    let juice: Juice.ID
+
+    static func < (left: Self, right: Self) -> Bool {
+      (left.day, left.hour ?? -1, left.juice) < (right.day, right.hour ?? -1, right.juice)
+    }
+  }
+
+  private(set) var figures: [Key: SalesFigures] = [:]
+
+  init() {}
+
+  /// Reads the days that a kiosk publishes.
+  init(_ report: SalesReport) {
+    func add(_ day: Int64, _ hour: Int?, _ tally: SalesReport.Tally) {
+      for juice in tally.juices {
+        let takings = tally.takings[juice].map { ($0.currency, $0.units) }
+        figures[Key(day: day, hour: hour, juice: juice), default: SalesFigures()] += SalesFigures(
+          glasses: tally.made[juice] ?? 0, outOfStock: tally.outOfStock[juice] ?? 0,
+          takings: Dictionary(takings) { first, _ in first })
+      }
+    }
+    for hour in report.hours { add(report.today.daysSinceEpoch, hour.hour, hour.tally) }
+    for day in report.days where day.day != report.today {
+      add(day.day.daysSinceEpoch, nil, day.tally)
+    }
+  }
+
+  mutating func add(_ sums: [SalesExtract.Sum], _ localTime: LocalTime) {
+    for sum in sums {
+      let key = Key(
+        day: localTime.date(of: sum.at).daysSinceEpoch, hour: localTime.hour(of: sum.at),
+        juice: sum.juice)
+      figures[key, default: SalesFigures()] += SalesFigures(
+        glasses: sum.glasses, outOfStock: sum.status == .outOfStock ? sum.orders : 0,
+        takings: sum.amount.map { [$0.currency: $0.units] } ?? [:])
+    }
+  }
+
+  /// Returns the figures of the days, summed by what `key` returns.
+  func sums<Group: Hashable>(
+    of days: ClosedRange<Int64>, by key: (Key) -> Group?
+  ) -> [Group: SalesFigures] {
+    figures.reduce(into: [:]) { sums, figure in
+      guard days.contains(figure.key.day), let group = key(figure.key) else { return }
+      sums[group, default: SalesFigures()] += figure.value
+    }
+  }
+}
+
+extension Int {
+  /// Returns the sum, limited to `Int.max`: numbers from kiosks are untrusted.
+  fileprivate func plus(_ other: Int) -> Int {
+    let (sum, overflows) = addingReportingOverflow(other)
+    return overflows ? .max : sum
+  }
+}

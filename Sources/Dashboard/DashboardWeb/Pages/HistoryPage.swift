@@ -1,0 +1,278 @@
+import Fleet
+import Foundation
+import JuiceDomain
+import KioskProtocol
+
+/// The part of a history to show, as the query of its address states it.
+struct HistoryChoice {
+  /// The lengths in days. One of all kiosks of a chain has only the first two, because the others
+  /// take the archive too long.
+  static let lengths = [1, 7, 30, ActivityStore.retention]
+
+  private let lengths: [Int]
+  let days: Int
+  /// The kind of records to show, or `nil` for all.
+  let kind: ActivityLog.Kind?
+  /// The page number, from 1.
+  let page: Int
+
+  init(_ query: Form, ofWholeChain isOfWholeChain: Bool = false) {
+    lengths = isOfWholeChain ? Array(Self.lengths.prefix(2)) : Self.lengths
+    let usual = Self.lengths[isOfWholeChain ? 0 : 1]
+    let days = query["days"].flatMap { Int($0) } ?? usual
+    self.days = lengths.contains(days) ? days : usual
+    kind = query["kind"].flatMap(ActivityLog.Kind.init(rawValue:)).flatMap {
+      $0 == .actions ? nil : $0
+    }
+    page = query["page"].flatMap { Int($0) } ?? 1
+  }
+
+  /// The start of the time.
+  func start(before now: Timestamp) -> Timestamp {
+    Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000)
+  }
+
+  func address(_ path: String, days: Int? = nil, kind: ActivityLog.Kind?, page: Int = 1) -> String {
+    let kind = kind.map { "&kind=\($0.rawValue)" } ?? ""
+    return "\(path)?days=\(days ?? self.days)\(kind)\(page > 1 ? "&page=\(page)" : "")"
+  }
+
+  /// Returns the links to the other lengths and kinds.
+  func links(_ path: String, _ language: Language) -> HTML {
+    let kinds: [HTML] = ([nil] + ActivityLog.Kind.past.map { $0 }).map { kind in
+      Self.link(
+        kind?.name(language) ?? language("All", "전체"), address(path, kind: kind),
+        isCurrent: kind == self.kind)
+    }
+    return """
+      <nav class="pages tabs" aria-label="\(language("Kind", "종류"))">\(kinds)</nav>
+      \(periods(path, language))
+      """
+  }
+
+  /// Returns the links to the other lengths.
+  func periods(_ path: String, _ language: Language) -> HTML {
+    let lengths: [HTML] = self.lengths.map { days in
+      let name = days == 1 ? language("24 hours", "24시간") : language("\(days) days", "\(days)일")
+      return Self.link(name, address(path, days: days, kind: kind), isCurrent: days == self.days)
+    }
+    return """
+      <nav class="pages tabs" aria-label="\(language("Period", "기간"))">\(lengths)</nav>
+      """
+  }
+
+  private static func link(_ name: String, _ address: String, isCurrent: Bool) -> HTML {
+    "<a href=\"\(address)\"\(isCurrent ? " aria-current=\"page\"" : .empty)>\(name)</a>\n"
+  }
+}
+
+extension ActivityLog.Kind {
+  /// The kinds that the history shows.
+  static let past = allCases.filter { $0 != .actions }
+
+  func name(_ language: Language) -> String {
+    switch self {
+    case .outages: language("Outages", "오프라인")
+    case .machines: language("Machines", "기계")
+    case .stockouts: language("Stockouts", "품절")
+    case .service: language("Opening and closing", "영업")
+    case .restocks: language("Restocks", "재고 채움")
+    case .actions: language("Users", "사용자")
+    }
+  }
+}
+
+/// The page that shows what happened: outages, faults, stockouts, closings and restocks, the latest
+/// first.
+struct HistoryPage {
+  /// The kiosk, or `nil` for all.
+  let kiosk: KioskID?
+  let fleet: KioskFleet
+  /// The names of kiosks that the archive lists.
+  var names: [KioskID: String] = [:]
+  /// The frame of the pages of the chain, if the records are from the archive.
+  var layout: ChainLayout?
+  let choice: HistoryChoice
+  /// The records of the kiosk, and all outages; the latest first.
+  let records: [ActivityLog.Record]
+  /// Whether there are more records.
+  let isCut: Bool
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { context.language }
+  private var path: String { kiosk.map(path(of:)) ?? "\(layout == nil ? "" : "/chain")/history" }
+
+  private func path(of kiosk: KioskID) -> String {
+    "\(layout == nil ? "" : "/chain")/kiosks/\(kiosk)/history"
+  }
+
+  private func title(of kiosk: KioskID) -> String {
+    names[kiosk] ?? state(of: kiosk).title(language)
+  }
+
+  func page() -> Page {
+    let shown = records.filter { record in
+      (kiosk == nil || record.kiosk == nil || record.kiosk == kiosk)
+        && (choice.kind.map { record.kind == $0 } ?? (record.kind != .actions))
+    }
+    let slice = ListSlice(page: choice.page, of: shown.count)
+    let title =
+      kiosk.map { id in language("History of \(self.title(of: id))", "\(self.title(of: id)) 이력") }
+      ?? language("History", "이력")
+    let more: HTML? =
+      isCut
+      ? language.notice(
+        .hint, "There is more than this page reads: choose a shorter time or a kind.",
+        "이 페이지에서 다 읽을 수 없을 만큼 많아요. 기간을 줄이거나 종류를 골라 주세요.") : nil
+    let body: HTML = """
+      \(choice.links(path, language))
+      \(more)
+      \(shown.isEmpty
+        ? "<p class=\"empty\">\(language("Nothing in this time.", "이 기간에는 기록이 없어요."))</p>"
+        : list(Array(shown.dropFirst(slice.start).prefix(ListSlice.length))))
+      \(slice.links(language) { choice.address(path, kind: choice.kind, page: $0) })
+      """
+    if let layout { return layout.page("\(kiosk.map(back(to:)))\(body)", title: title) }
+    let back: HTML =
+      kiosk.map(back(to:))
+      ?? "<p class=\"path\"><a href=\"/\">← \(language("Kiosks", "키오스크"))</a></p>"
+    return Page(
+      title: title, body: "\(back)<h1>\(title)</h1>\(body)", timeZone: localTime.zone.identifier)
+  }
+
+  /// Returns links to the page of the kiosk, and to the history of all that the user sees.
+  private func back(to kiosk: KioskID) -> HTML {
+    let all: HTML? =
+      layout == nil && context.user?.region != nil
+      ? nil
+      : " <a href=\"\(layout == nil ? "" : "/chain")/history\">\(language("All kiosks", "모든 키오스크"))</a>"
+    return """
+      <p class="path"><a href="\(layout == nil ? "" : "/chain")/kiosks/\(kiosk)">← \(title(of: kiosk))</a>\(all)</p>
+      """
+  }
+
+  /// Returns the records below a heading for each day.
+  private func list(_ records: [ActivityLog.Record]) -> HTML {
+    var html = HTML.empty
+    var day: CivilDate?
+    for record in records {
+      let date = localTime.date(of: record.at)
+      if date != day {
+        html =
+          html + (day == nil ? .empty : "</ol></section>\n")
+          + "<section class=\"card\"><h2>\(localTime.day(date))</h2><ol class=\"feed past\">\n"
+        day = date
+      }
+      html = html + line(record)
+    }
+    return html + "</ol></section>"
+  }
+
+  private func line(_ record: ActivityLog.Record) -> HTML {
+    var (style, text, who): (HTML, HTML, String) = ("", "", "")
+    switch record.event {
+    case .alert(let alert, let details, let until):
+      (style, text) = (until == nil ? "bad" : "warn", words(alert, details, record.at, until))
+    case .stopped:
+      text = "\(language("The dashboard did not run and saw nothing", "대시보드가 꺼져 있어 아무것도 보지 못함"))"
+    case .action: break
+    case .entry(let kiosk, let entry):
+      let page = KioskPage(
+        kiosk: state(of: kiosk), salesReport: nil, connectionError: nil, now: localTime.now,
+        context: context)
+      let parts = page.parts(of: entry)
+      (style, who) = (parts.style, entry.source?.name ?? "")
+      text = parts.mark == .empty ? parts.text : "\(parts.text) \(parts.mark)"
+    }
+    let name: HTML? =
+      kiosk != nil
+      ? nil
+      : record.kiosk.map {
+        " <a href=\"\(path(of: $0))\">\(title(of: $0))</a>"
+      }
+    return """
+      <li class="\(style)"><span class="when">\(when(record))</span>
+      <span class="what">\(text)</span><span class="who">\(who)\(name)</span></li>
+
+      """
+  }
+
+  private func when(_ record: ActivityLog.Record) -> HTML {
+    func clock(_ time: Timestamp) -> HTML {
+      "<time datetime=\"\(time.description)\">\(localTime.field(time).suffix(5).description)</time>"
+    }
+    guard let end = record.end else { return "\(clock(record.at)) –" }
+    guard case .entry = record.event else {
+      let length = language.length(
+        ofMinutes: Int(clamping: end.since(record.at).components.seconds / 60))
+      let isSameDay = localTime.date(of: end) == localTime.date(of: record.at)
+      let day: HTML? = isSameDay ? nil : "\(localTime.day(localTime.date(of: end))) "
+      return """
+        \(clock(record.at)) – \(day)\(clock(end)) <span class="muted">\(length)</span>
+        """
+    }
+    return clock(record.at)
+  }
+
+  private func words(
+    _ alert: Alert, _ details: ActivityLog.Details, _ since: Timestamp, _ until: Timestamp?
+  ) -> HTML {
+    switch alert {
+    case .noBroker:
+      return
+        "\(language("The dashboard could not reach the broker", "대시보드가 브로커에 연결하지 못함"))"
+    case .offline(let id):
+      return "\(language("Offline", "오프라인"))\(cause(of: id, details, since, until))"
+    case .machine(let kiosk, let machine):
+      let reason: HTML? = details.reason.map { reason in
+        " (\(Fruit.ID(reason).map { state(of: kiosk).name(of: $0, language) } ?? reason))"
+      }
+      let report = details.machine ?? .unknown
+      let text =
+        report.isProblem ? report.text(language) : language("out of fruit", "재료 없음")
+      return "\(language("Machine", "기계")) \(machine): \(text)\(reason)"
+    case .job(_, let job, let ticket):
+      return
+        "\(language("Ticket \(ticket) waited for a decision", "\(ticket)번 주문 확인 대기")) (#\(job))"
+    case .out(let id, let fruit):
+      return
+        "\(language("Too little", "모자람:")) \(state(of: id).name(of: fruit, language))"
+    }
+  }
+
+  /// Returns what is known about the cause of an outage.
+  private func cause(
+    of kiosk: KioskID, _ details: ActivityLog.Details, _ since: Timestamp, _ until: Timestamp?
+  ) -> HTML {
+    var facts: [String] = []
+    if let time = details.restartedAt {
+      let clock = localTime.field(time).suffix(5)
+      facts.append(
+        language(
+          "its program started again at \(clock): power cut, restart or update",
+          "프로그램이 \(clock)에 다시 시작됨: 정전, 재시작 또는 업데이트"))
+    } else if until != nil {
+      facts.append(
+        language(
+          "its program ran on: the network or its broker was away",
+          "프로그램은 계속 실행됨: 네트워크나 브로커 문제"))
+    }
+    let others = records.count { record in
+      guard case .alert(.offline(let other), _, _) = record.event, other != kiosk else {
+        return false
+      }
+      return abs(record.at.milliseconds - since.milliseconds) <= 60_000
+    }
+    if others > 0 {
+      facts.append(
+        language(
+          "\(others) other \(others == 1 ? "kiosk" : "kiosks") within the same minute",
+          "같은 때에 다른 키오스크 \(others)개도"))
+    }
+    return facts.isEmpty
+      ? .empty : "<span class=\"muted\">: \(facts.joined(separator: "; "))</span>"
+  }
+
+  private func state(of kiosk: KioskID) -> KioskState { fleet[kiosk] ?? KioskState(id: kiosk) }
+}

@@ -1,0 +1,248 @@
+import CommandLineSupport
+import Foundation
+import JuiceDomain
+import KioskProtocol
+
+/// The sums of a period by juice, hour and day, and those of the days before, from a kiosk's ledger
+/// or from the archive of a chain.
+struct SalesComparison: Sendable {
+  struct Pair: Sendable {
+    var now = SalesFigures()
+    var before = SalesFigures()
+  }
+
+  var juices: [Juice.ID: Pair] = [:]
+  /// The sums by hour of the day; empty if they are not known.
+  var hours: [Int: Pair] = [:]
+  /// Glasses by day, counted from 1970-01-01.
+  var days: [Int64: Int] = [:]
+  /// The takings, also those of no known juice.
+  var total = Pair()
+  /// Whether the takings of each juice are known.
+  var hasTakingsOfJuices = true
+
+  init() {}
+
+  init(_ figures: HourlyFigures, _ period: SalesPeriod) {
+    func pairs<Group: Hashable>(by key: (HourlyFigures.Key) -> Group?) -> [Group: Pair] {
+      let now = figures.sums(of: period.days, by: key)
+      let before = figures.sums(of: period.before, by: key)
+      return Dictionary(
+        Set(now.keys).union(before.keys).map {
+          ($0, Pair(now: now[$0] ?? SalesFigures(), before: before[$0] ?? SalesFigures()))
+        }
+      ) { first, _ in first }
+    }
+    juices = pairs(by: \.juice)
+    hours = pairs(by: \.hour)
+    days = figures.sums(of: period.days, by: \.day).mapValues(\.glasses)
+    for pair in juices.values {
+      total.now += pair.now
+      total.before += pair.before
+    }
+  }
+}
+
+/// The page that compares the sales of a period with those before: of a kiosk, or of a chain.
+struct SalesPage {
+  let title: String
+  /// The path of the page.
+  let path: String
+  /// Other members of the query, such as the region.
+  var query: [(name: String, value: String)] = []
+  let period: SalesPeriod
+  let sales: SalesComparison
+  /// Whether the numbers are incomplete, and why.
+  var notice: HTML?
+  let name: (Juice.ID) -> String
+  let localTime: LocalTime
+
+  private var language: Language { localTime.language }
+
+  private func address(_ period: SalesPeriod, _ path: String? = nil) -> String {
+    let others = query.map { "&\($0.name)=\($0.value.percentEncoded)" }.joined()
+    return "\(path ?? self.path)?\(period.query)\(others)"
+  }
+
+  var body: HTML {
+    """
+    \(choices)
+    \(notice)
+    <p class="muted" id="compared">\(span(period.days)) · \(language("compared with", "비교:")) \(span(period.before))</p>
+    <div class="card wide" tabindex="0">\(juices)</div>
+    \(daysChart)
+    \(hours)
+    <p class="actions">
+    <a class="button" href="\(address(period, "\(path).csv"))">\(language("Export as CSV", "CSV로 내보내기"))</a>
+    <a class="button" href="\(address(period, "\(path).csv"))&amp;excel=1">\(language("Export for Excel", "Excel용으로 내보내기"))</a>
+    </p>
+    """
+  }
+
+  private var choices: HTML {
+    let links: [HTML] = SalesPeriod.choices(today: localTime.today, language).map { choice in
+      """
+      <a href="\(address(choice.period))"\(choice.period == period ? " aria-current=\"page\"" : .empty)>\(choice.name)</a>
+
+      """
+    }
+    let hidden: [HTML] = query.map { .hidden($0.name, $0.value) }
+    func field(_ name: String, _ label: String, _ day: Int64) -> HTML {
+      """
+      <label>\(label)<input type="date" name="\(name)" value="\(CivilDate(daysSinceEpoch: day).description)" \
+      max="\(localTime.today.description)" required></label>
+      """
+    }
+    return """
+      <nav class="pages tabs" aria-label="\(language("Period", "기간"))">\(links)</nav>
+      <form class="dates">\(hidden)
+      \(field("from", language("From", "시작일"), period.days.lowerBound))
+      \(field("to", language("To", "종료일"), period.days.upperBound))
+      <button>\(language("Show", "보기"))</button>
+      </form>
+      """
+  }
+
+  private func span(_ days: ClosedRange<Int64>) -> String {
+    func text(_ day: Int64) -> String { "\(CivilDate(daysSinceEpoch: day))" }
+    return days.count == 1
+      ? text(days.lowerBound) : "\(text(days.lowerBound)) – \(text(days.upperBound))"
+  }
+
+  // MARK: Tables
+
+  private var juices: HTML {
+    let sorted = sales.juices.sorted {
+      ($0.value.now.glasses, $1.key) > ($1.value.now.glasses, $0.key)
+    }
+    let rows: [HTML] = sorted.map { juice, pair in
+      row(name(juice), pair, hasTakings: sales.hasTakingsOfJuices)
+    }
+    let heads = [
+      language("Juice", "쥬스"), language("Glasses", "잔"), language("Takings", "매출"),
+      language("Orders out of stock", "품절로 못 받은 주문"),
+    ]
+    return HTML.table(
+      heads, [row(language("All", "모두"), sales.total, hasTakings: true)] + rows, id: "juices",
+      style: "review chain")
+  }
+
+  private func row(_ name: String, _ pair: SalesComparison.Pair, hasTakings: Bool) -> HTML {
+    """
+    <tr><th scope="row">\(name)</th>\(Trend.cell(pair.now.glasses, pair.before.glasses))
+    \(hasTakings ? takings(pair) : "<td></td>")\(Trend.cell(pair.now.outOfStock, pair.before.outOfStock, isGood: false))</tr>
+
+    """
+  }
+
+  private func takings(_ pair: SalesComparison.Pair) -> HTML {
+    let currencies = Set(pair.now.takings.keys).union(pair.before.takings.keys).sorted()
+    let sums: [HTML] = currencies.map { currency in
+      let (now, before) = (pair.now.takings[currency] ?? 0, pair.before.takings[currency] ?? 0)
+      return """
+        <span class="sum">\(Money(units: now, currency).text(language)) \(Trend.html(Double(now), Double(before), true))</span>
+
+        """
+    }
+    return "<td>\(sums)</td>"
+  }
+
+  private var hours: HTML? {
+    guard !sales.hours.isEmpty else { return nil }
+    let shown = (0..<24).filter { sales.hours[$0] != nil }
+    let rows: [HTML] = shown.map { hour in
+      row("\(hour):00", sales.hours[hour] ?? .init(), hasTakings: sales.hasTakingsOfJuices)
+    }
+    let heads = [
+      language("Hour", "시간"), language("Glasses", "잔"), language("Takings", "매출"),
+      language("Orders out of stock", "품절로 못 받은 주문"),
+    ]
+    return """
+      <h2>\(language("By hour of the day", "시간대별"))</h2>
+      <div class="card wide" tabindex="0">\(HTML.table(heads, rows, id: "by-hour", style: "review chain"))</div>
+      """
+  }
+
+  /// A chart of the days, or of the months of a long period.
+  private var daysChart: HTML? {
+    guard period.days.count > 1 else { return nil }
+    var bars: [Chart.Bar] = []
+    for day in period.days {
+      let date = CivilDate(daysSinceEpoch: day)
+      let glasses = sales.days[day] ?? 0
+      if period.days.count > 62 {
+        if date.day == 1 || bars.isEmpty {
+          let month = "\(date.description.prefix(7))"
+          bars.append(Chart.Bar(name: month, label: "\(date.month)", value: 0))
+        }
+        bars[bars.count - 1].value += glasses
+      } else {
+        let ago = period.days.upperBound - day
+        let name = localTime.day(date)
+        bars.append(Chart.Bar(name: name, label: ago % 7 == 0 ? name : "", value: glasses))
+      }
+    }
+    let title =
+      period.days.count > 62
+      ? language("Glasses by month", "월별 잔 수") : language("Glasses by day", "일별 잔 수")
+    return
+      "<section class=\"card\">\(Chart(id: "sold-days", title: title, bars: bars, language: language).html)</section>"
+  }
+}
+
+/// A number and its change against an earlier one.
+enum Trend {
+  /// Returns a cell such as `12 +20%`.
+  ///
+  /// - Parameter isGood: Whether growth is good.
+  static func cell(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
+    "<td>\(now) \(html(Double(now), Double(before), isGood))</td>"
+  }
+
+  static func html(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {
+    guard before > 0 else { return .empty }
+    let percent = Int(min(max(-100, ((now - before) / before * 100).rounded()), 9999))
+    if percent == 0 { return "<span class=\"trend\">±0%</span>" }
+    let style: HTML = (percent > 0) == isGood ? "good" : "bad"
+    return "<span class=\"trend \(style)\">\(percent > 0 ? "+" : "−")\(abs(percent))%</span>"
+  }
+}
+
+/// The sales of a kiosk as CSV for spreadsheets (RFC 4180): a row for each hour, juice and currency.
+enum SalesCSV {
+  static let header: [CSVWriter.Cell] = [
+    "day", "hour", "juice", "glasses", "orders_out_of_stock", "takings", "currency",
+  ]
+
+  static func rows(_ figures: HourlyFigures, _ period: SalesPeriod) -> [[CSVWriter.Cell]] {
+    figures.figures.filter { period.days.contains($0.key.day) }.sorted { $0.key < $1.key }
+      .flatMap { key, figures -> [[CSVWriter.Cell]] in
+        row(
+          "\(CivilDate(daysSinceEpoch: key.day))", key.hour, key.juice.text, figures)
+      }
+  }
+
+  private static func row(
+    _ day: String, _ hour: Int?, _ juice: String, _ figures: SalesFigures
+  ) -> [[CSVWriter.Cell]] {
+    let amounts = figures.takings.sorted { $0.key < $1.key }
+      .map { (Money(units: $0.value, $0.key).text, $0.key.code) }
+    let first = amounts.first ?? ("", "")
+    let start: [CSVWriter.Cell] = [.text(day), .number(hour), .text(juice)]
+    return [
+      start + [
+        .number(figures.glasses), .number(figures.outOfStock), .number(first.0), .text(first.1),
+      ]
+    ]
+      + amounts.dropFirst().map {
+        start + [.number("0"), .number("0"), .number($0.0), .text($0.1)]
+      }
+  }
+
+  /// Returns the rows as a file.
+  static func text(_ rows: [[CSVWriter.Cell]], forExcel isForExcel: Bool) -> String {
+    guard isForExcel else { return RouteCSV.text([header] + rows) }
+    let csv = CSVWriter(forExcel: true)
+    return csv.start + ([header] + rows).map { csv.line($0) + "\n" }.joined()
+  }
+}

@@ -1,0 +1,339 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+
+/// The page of the users and their sessions, for administrators.
+struct UsersPage {
+  /// The outcome of a form.
+  enum Outcome {
+    /// A new link with which the user sets a password.
+    case link(User.Name, String)
+    case changed(User.Name)
+    case removed(User.Name)
+    case ended
+    case badName
+    case refused(UserAdministration.Problem)
+  }
+
+  let users: [User]
+  let sessions: [Sessions.Listed]
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  func page(_ outcome: Outcome? = nil, filled: Form? = nil) -> Page {
+    let heads = [
+      language("User", "사용자"), language("Role", "권한"), language("Region", "지역"),
+      language("Change", "변경"),
+    ]
+    return Page(
+      title: language("Users", "사용자"),
+      body: """
+        \(outcome.map(notice))
+        <div class="title"><h1>\(language("Users", "사용자"))</h1></div>
+        <p class="actions"><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a></p>
+        <div class="card wide" tabindex="0">\(HTML.table(heads, users.map(row), id: "users", style: "review chain"))</div>
+        \(form(filled ?? context.filled))
+        <section class="card"><h2>\(language("Sessions", "로그인 세션"))</h2>
+        \(SessionList(sessions: sessions, localTime: localTime, context: context, action: "/users").html)</section>
+        """)
+  }
+
+  private func notice(_ outcome: Outcome) -> HTML {
+    switch outcome {
+    case .link(let name, let address):
+      .notice(
+        .good,
+        html: """
+          <p>\(language(
+            "Send this link to \(name). It sets a password once, within a day; after you leave this page it is not shown again.",
+            "이 링크를 \(name) 님에게 보내 주세요. 하루 안에 한 번만 비밀번호를 정할 수 있고, 이 페이지를 떠나면 다시 볼 수 없어요."))</p>
+          <label>\(language("Link", "링크"))<input id="link" readonly value="\(address)"></label>
+          """, tag: "div")
+    case .changed(let name):
+      language.notice(.good, "\(name) is changed and logged out.", "\(name) 님의 권한을 바꾸고 로그아웃했어요.")
+    case .removed(let name):
+      language.notice(.good, "\(name) is removed and logged out.", "\(name) 님을 삭제하고 로그아웃했어요.")
+    case .ended: language.notice(.good, "The session is over.", "세션을 끝냈어요.")
+    case .badName:
+      language.notice(
+        .bad, "A name is 1 to 64 of A-Z a-z 0-9 _ -.", "이름은 A-Z a-z 0-9 _ - 중 1~64자예요.")
+    case .refused(.exists):
+      language.notice(
+        .bad, "There is such a user already: nothing was changed.", "이미 있는 사용자라 아무것도 바꾸지 않았어요.")
+    case .refused(.unknown):
+      language.notice(.bad, "There is no such user any more.", "더 이상 없는 사용자예요.")
+    case .refused(.oneself):
+      language.notice(
+        .bad, "You cannot change or remove yourself: another administrator can.",
+        "자기 자신은 바꾸거나 삭제할 수 없어요. 다른 관리자에게 부탁해 주세요.")
+    case .refused(.notAllowed):
+      language.notice(
+        .bad, "You are no administrator any more: nothing was changed.",
+        "더 이상 관리자가 아니라 아무것도 바꾸지 않았어요.")
+    }
+  }
+
+  private func row(_ user: User) -> HTML {
+    let isOneself = user.name == context.user?.name
+    let others = User.Role.allCases.filter { $0 != user.role }
+    let roles: [HTML] = others.map { role in
+      "<button name=\"role\" value=\"\(role.rawValue)\">\(language("Make \(role.name(language))", "\(role.name(language))(으)로"))</button>"
+    }
+    let change: HTML =
+      isOneself
+      ? "<a href=\"/account\">\(language("Your account", "내 계정"))</a>"
+      : """
+      <details><summary aria-label="\(language("Change \(user.name)", "\(user.name) 변경"))">\(language("Change", "변경"))</summary>
+      <div class="actions">
+      <form method="post" action="/users">\(hidden("role", user))\(roles)</form>
+      <form method="post" action="/users">\(hidden("reset", user))
+      <button>\(language("Password link", "비밀번호 링크"))</button></form>
+      <form method="post" action="/users">\(hidden("remove", user))
+      <details><summary>\(language("Remove …", "삭제 …"))</summary>
+      <button>\(language("Remove \(user.name) now", "\(user.name) 지금 삭제"))</button></details></form>
+      </div></details>
+      """
+    return """
+      <tr id="user-\(user.name)"><th scope="row">\(user.name)</th><td>\(user.role.name(language))</td>
+      <td>\(user.region ?? language("all", "전체"))</td><td>\(change)</td></tr>
+
+      """
+  }
+
+  private func hidden(_ action: String, _ user: User) -> HTML {
+    "\(context.fields())\(HTML.hidden("do", action))\(HTML.hidden("user", user.name.text))"
+  }
+
+  private func form(_ filled: Form) -> HTML {
+    let chosen = filled["role"] ?? User.Role.operator.rawValue
+    let options: [HTML] = User.Role.allCases.map { role in
+      """
+      <option value="\(role.rawValue)"\(role.rawValue == chosen ? " selected" : .empty)>\(role.name(language)): \(role.explanation(language))</option>
+      """
+    }
+    return """
+      <section class="card"><h2>\(language("Add a user", "사용자 추가"))</h2>
+      <form class="dates" id="add" method="post" action="/users">\(context.fields())\(HTML.hidden("do", "add"))
+      <label>\(language("Name", "이름"))<input name="user" value="\(filled["user"] ?? "")" maxlength="64" required autocomplete="off"></label>
+      <label>\(language("Role", "권한"))<select name="role">\(options)</select></label>
+      \(context.hasChain
+        ? "<label>\(language("Region (empty: all)", "지역 (비우면 전체)"))<input name=\"region\" value=\"\(filled["region"] ?? "")\" maxlength=\"64\"></label>"
+        : .empty)
+      <button class="primary">\(language("Add", "추가"))</button></form>
+      <p class="muted">\(language("The user sets the password with a link that you get next.", "비밀번호는 다음에 나오는 링크로 사용자가 직접 정해요."))</p>
+      </section>
+      """
+  }
+}
+
+extension User.Role {
+  func name(_ language: Language) -> String {
+    switch self {
+    case .viewer: language("viewer", "보기 전용")
+    case .operator: language("operator", "운영자")
+    case .admin: language("administrator", "관리자")
+    }
+  }
+
+  fileprivate func explanation(_ language: Language) -> String {
+    switch self {
+    case .viewer: language("sees everything", "모두 보기")
+    case .operator: language("restocks too", "재고 채움까지")
+    case .admin: language("manages users too", "사용자 관리까지")
+    }
+  }
+}
+
+/// The list of sessions, each with a button that ends it.
+struct SessionList {
+  let sessions: [Sessions.Listed]
+  let localTime: LocalTime
+  let context: PageContext
+  /// The address of the form.
+  let action: HTML
+
+  private var language: Language { context.language }
+
+  var html: HTML {
+    let rows: [HTML] = sessions.prefix(ListSlice.length).map { session in
+      let facts = [session.origin.browser, session.origin.address].filter { !$0.isEmpty }
+      let end: HTML =
+        session.isOwn
+        ? "<span class=\"muted\">\(language("this browser", "이 브라우저"))</span>"
+        : """
+        <form method="post" action="\(action)">\(context.fields())\(HTML.hidden("do", "end"))\(HTML.hidden("session", session.id))
+        <button aria-label="\(language("End the session of \(session.user) at \(localTime.text(session.origin.at))", "\(session.user) 님의 \(localTime.text(session.origin.at)) 세션 끝내기"))">\(language("End", "끝내기"))</button></form>
+        """
+      return """
+        <tr><th scope="row">\(session.user)</th><td>\(localTime.html(session.origin.at))</td>
+        <td>\(facts.joined(separator: " · "))</td><td>\(end)</td></tr>
+
+        """
+    }
+    let heads = [
+      language("User", "사용자"), language("Since", "시작"), language("Browser", "브라우저"),
+      language("End", "끝내기"),
+    ]
+    return
+      "<div class=\"wide\" tabindex=\"0\">\(HTML.table(heads, rows, id: "sessions", style: "review chain"))</div>"
+  }
+}
+
+/// The page of the own password and sessions.
+struct AccountPage {
+  let sessions: [Sessions.Listed]
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  func page(_ notice: HTML? = nil, status: HTTPResponse.Status = .ok) -> Page {
+    let done: HTML? =
+      context.requestTarget.hasSuffix("?done")
+      ? language.notice(
+        .good, "The password is changed. All other sessions are over.",
+        "비밀번호를 바꾸고 다른 세션을 모두 끝냈어요.") : nil
+    return Page(
+      title: language("Your account", "내 계정"),
+      body: """
+        <h1>\(language("Your account", "내 계정"))</h1>
+        \(notice ?? done)
+        <section class="card narrow"><h2>\(language("Change the password", "비밀번호 바꾸기"))</h2>
+        <form class="stack" method="post" action="/account/password">\(context.fields())
+        <label>\(language("Current password", "현재 비밀번호"))<input name="password" type="password" autocomplete="current-password" required></label>
+        \(NewPassword.fields(language))
+        <button class="primary">\(language("Change the password", "비밀번호 바꾸기"))</button></form></section>
+        <section class="card"><h2>\(language("Where you are logged in", "로그인한 곳"))</h2>
+        \(SessionList(sessions: sessions, localTime: localTime, context: context, action: "/account/sessions").html)</section>
+        """, status: status)
+  }
+}
+
+/// The page on which a user sets a password with a link.
+struct NewPassword {
+  enum Problem {
+    case tooShort, tooLong, different
+
+    func notice(_ language: Language) -> HTML {
+      switch self {
+      case .tooShort:
+        language.notice(
+          .bad, "A password has at least \(PasswordHash.minimumPassword) characters.",
+          "비밀번호는 \(PasswordHash.minimumPassword)자 이상이어야 해요.")
+      case .tooLong:
+        language.notice(
+          .bad, "A password has at most \(PasswordHash.maximumPassword) bytes.",
+          "비밀번호는 \(PasswordHash.maximumPassword)바이트까지예요.")
+      case .different:
+        language.notice(.bad, "The two passwords are not the same.", "두 비밀번호가 서로 달라요.")
+      }
+    }
+  }
+
+  let token: String
+  let user: User.Name
+
+  static func problem(_ password: String, _ again: String) -> Problem? {
+    if password.count < PasswordHash.minimumPassword { return .tooShort }
+    if password.utf8.count > PasswordHash.maximumPassword { return .tooLong }
+    return password == again ? nil : .different
+  }
+
+  static func fields(_ language: Language) -> HTML {
+    """
+    <label>\(language("New password", "새 비밀번호"))<input name="new" type="password" autocomplete="new-password" minlength="\(PasswordHash.minimumPassword)" required></label>
+    <label>\(language("New password again", "새 비밀번호 확인"))<input name="again" type="password" autocomplete="new-password" required></label>
+    """
+  }
+
+  func page(_ context: PageContext, _ notice: HTML? = nil) -> Page {
+    let title = context.language("Set your password", "비밀번호 정하기")
+    return Page(
+      title: title,
+      body: """
+        <section class="card narrow"><h1>\(title)</h1>
+        <p>\(context.language("Your name for the login:", "로그인 이름:")) <b>\(user)</b></p>
+        \(notice)
+        <form class="stack" method="post" action="/password/\(token)">\(context.fields())
+        \(Self.fields(context.language))
+        <button class="primary">\(title)</button></form></section>
+        """)
+  }
+}
+
+/// The page that shows who did what, for administrators.
+struct AuditPage {
+  let fleet: KioskFleet
+  let choice: HistoryChoice
+  let records: [ActivityLog.Record]
+  let isCut: Bool
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  func page() -> Page {
+    let slice = ListSlice(page: choice.page, of: records.count)
+    let shown = records.dropFirst(slice.start).prefix(ListSlice.length)
+    let heads = [
+      language("Time", "시각"), language("User", "사용자"), language("What", "한 일"),
+      language("Where", "대상"),
+    ]
+    let title = language("Who did what", "누가 무엇을 했나")
+    return Page(
+      title: title,
+      body: """
+        <p class="path"><a href="/users">← \(language("Users", "사용자"))</a></p>
+        <h1>\(title)</h1>
+        \(choice.periods("/users/audit", language))
+        \(isCut
+          ? language.notice(.hint, "There is more than this page reads: choose a shorter time.", "이 페이지에서 다 읽을 수 없어요. 기간을 줄여 주세요.") : .empty)
+        <div class="card wide" tabindex="0">\(HTML.table(heads, shown.map(row), id: "audit", style: "review chain"))</div>
+        \(slice.links(language) { choice.address("/users/audit", kind: nil, page: $0) })
+        """, timeZone: localTime.zone.identifier)
+  }
+
+  private func row(_ record: ActivityLog.Record) -> HTML {
+    var (who, what, place) = ("", HTML.empty, HTML.empty)
+    switch record.event {
+    case .action(let action):
+      who = action.user
+      what =
+        "\(action.verb.text(language))\(action.detail.map { " <span class=\"muted\">\($0)</span>" as HTML })"
+      place = "\(action.subject ?? action.kiosk?.text ?? "")"
+    case .entry(let kiosk, let entry):
+      let state = fleet[kiosk] ?? KioskState(id: kiosk)
+      who = entry.source?.name ?? ""
+      what =
+        KioskPage(
+          kiosk: state, salesReport: nil, connectionError: nil, now: localTime.now, context: context
+        ).parts(of: entry).text
+      place = "<a href=\"/kiosks/\(kiosk)/history\">\(state.title(language))</a>"
+    case .alert, .stopped: break
+    }
+    return """
+      <tr><th scope="row">\(localTime.html(record.at))</th><td>\(who)</td><td>\(what)</td><td>\(place)</td></tr>
+
+      """
+  }
+}
+
+extension ActivityLog.Action.Verb {
+  fileprivate func text(_ language: Language) -> String {
+    switch self {
+    case .loggedIn: language("logged in", "로그인")
+    case .addedUser: language("added a user", "사용자 추가")
+    case .changedRole: language("changed a role", "권한 변경")
+    case .removedUser: language("removed a user", "사용자 삭제")
+    case .madeLink: language("made a password link", "비밀번호 링크 생성")
+    case .setPassword: language("set the own password", "비밀번호 설정")
+    case .endedSession: language("ended a session", "세션 종료")
+    case .madeWallLink: language("made a link for a screen", "화면 링크 생성")
+    case .revokedWallLink: language("revoked the link for a screen", "화면 링크 취소")
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+import Postgres
+
+extension DashboardServer {
+  /// Adds the pages of the history: of all kiosks, and of one.
+  func addHistory(to router: RouterGroup<PageContext>) {
+    router.get("history") { request, context in
+      try await historyPage(request, context, of: nil).page().response(context)
+    }
+    router.get("kiosks/:kiosk/history") { request, context in
+      try await historyPage(request, context, of: context.kioskID()).page().response(context)
+    }
+  }
+
+  private func historyPage(
+    _ request: Request, _ context: PageContext, of kiosk: KioskID?
+  ) async throws -> HistoryPage {
+    let fleet = link.fleet
+    if let kiosk, fleet[kiosk] == nil { throw RequestError.notFound }
+    let choice = HistoryChoice(Form(request.uri.query ?? ""))
+    let now = link.time
+    let (records, isCut) = await activity.records(since: choice.start(before: now)) { record in
+      // Outages of others show what a kiosk's outage has in common with them.
+      kiosk == nil || record.kiosk == kiosk || record.kind == .outages
+    }
+    let zone = (kiosk.flatMap { fleet[$0] } ?? fleet.kiosks.values.min { $0.id < $1.id })?.timeZone
+    return HistoryPage(
+      kiosk: kiosk, fleet: fleet, choice: choice, records: records, isCut: isCut,
+      localTime: LocalTime(zone, now: now, context.language), context: context)
+  }
+
+  /// Adds the pages of the history of a chain: entries and stockouts from the archive, outages and
+  /// faults of the kiosks whose messages the dashboard receives.
+  ///
+  /// - Parameter router: The group of `chain`.
+  func addHistory(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
+    router.get("history") { request, context in
+      try await chainHistory(request, context, archive, of: nil)
+    }
+    router.get("kiosks/:kiosk/history") { request, context in
+      try await chainHistory(request, context, archive, of: context.kioskID())
+    }
+  }
+
+  private func chainHistory(
+    _ request: Request, _ context: PageContext, _ archive: ChainArchive, of kiosk: KioskID?
+  ) async throws -> Response {
+    let chainRequest = try chainRequest(for: request, context, archive, .history)
+    let choice = HistoryChoice(chainRequest.form, ofWholeChain: kiosk == nil)
+    let (fleet, now) = (link.fleet, link.time)
+    let start = choice.start(before: now)
+    let seen = await activity.records(since: start) { record in
+      guard record.kind == .outages || record.kind == .machines else { return false }
+      if case .entry = record.event { return false }
+      return kiosk == nil || record.kiosk == kiosk || record.kind == .outages
+    }
+    return try await chainRequest.answer { query throws(DatabaseError) in
+      if let kiosk, try !query.contains(kiosk) { return nil }
+      let (records, names) = try query.history(of: kiosk, choice.kind, since: start, in: fleet)
+      let own = context.user?.region == nil ? nil : try query.ownKiosks()
+      let all =
+        records
+        + seen.records.filter { record in
+          record.kiosk.map { own?.contains($0) ?? true } ?? true
+        }
+      return HistoryPage(
+        kiosk: kiosk, fleet: fleet, names: names, layout: chainRequest.layout, choice: choice,
+        records: all.sorted { $0.at > $1.at },
+        isCut: seen.isCut || records.count >= ActivityStore.maximumRecords,
+        localTime: chainRequest.layout.localTime, context: context
+      ).page()
+    }
+  }
+}

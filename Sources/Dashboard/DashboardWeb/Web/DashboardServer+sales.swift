@@ -1,0 +1,147 @@
+import Fleet
+import Foundation
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+import Postgres
+
+extension DashboardServer {
+  /// Adds the sales of one kiosk, from its ledger.
+  ///
+  /// - Parameter router: The group of a kiosk's path.
+  func addSales(to router: RouterGroup<PageContext>) {
+    router.get("sales") { request, context in
+      let sales = try await sales(request, context)
+      let (kiosk, language) = (sales.kiosk, context.language)
+      let name = kiosk.title(language)
+      let page = SalesPage(
+        title: language("Sales of \(name)", "\(name) 판매"), path: "/kiosks/\(kiosk.id)/sales",
+        period: sales.period, sales: SalesComparison(sales.figures, sales.period),
+        notice: sales.notice, name: { kiosk.name(of: $0, language) }, localTime: sales.localTime)
+      return Page(
+        title: page.title,
+        body: """
+          <p class="path"><a href="/kiosks/\(kiosk.id)">← \(name)</a></p>
+          <h1>\(page.title)</h1>
+          \(page.body)
+          """, timeZone: sales.localTime.zone.identifier
+      ).response(context)
+    }
+    router.get("sales.csv") { request, context in
+      let sales = try await sales(request, context)
+      let text = SalesCSV.text(
+        SalesCSV.rows(sales.figures, sales.period),
+        forExcel: Form(request.uri.query ?? "")["excel"] != nil)
+      return RouteCSV.response(text, name: "sales-\(sales.kiosk.id)")
+    }
+  }
+
+  private func sales(
+    _ request: Request, _ context: PageContext
+  ) async throws -> (
+    kiosk: KioskState, figures: HourlyFigures, period: SalesPeriod, localTime: LocalTime,
+    notice: HTML?
+  ) {
+    let kiosk = try kiosk(context)
+    let (language, now) = (context.language, link.time)
+    let localTime = LocalTime(kiosk.timeZone, now: now, language)
+    let period = SalesPeriod(Form(request.uri.query ?? ""), today: localTime.today)
+    // A UTC offset is shorter than a day.
+    let start = Timestamp(milliseconds: (period.before.lowerBound - 1) * 86_400_000)
+    let sums = kiosk.isOnline ? await salesReader.sums(of: kiosk.id, since: start) : nil
+    guard let sums else {
+      let report = link.sales.report(of: kiosk)
+      let time = report.map { localTime.text($0.at) } ?? "–"
+      let notice = language.notice(
+        .hint,
+        "The kiosk does not answer. These are the \(SalesReport.dayCount) days that it has published, as of \(time).",
+        "키오스크가 응답하지 않아요. 키오스크가 보내 둔 \(SalesReport.dayCount)일의 기록이에요. 기준: \(time)")
+      return (kiosk, report.map(HourlyFigures.init) ?? HourlyFigures(), period, localTime, notice)
+    }
+    let isPartial = sums.next != nil && sums.start >= start
+    let notice =
+      isPartial
+      ? language.notice(
+        .hint,
+        "The ledger is long. It is read back to \(localTime.text(sums.start)): load the page again for the rest.",
+        "장부가 길어 \(localTime.text(sums.start))까지 읽었어요. 나머지는 페이지를 새로 고치면 보여요.") : nil
+    return (
+      kiosk, sums.figures, period, LocalTime(sums.timeZone, now: now, language), notice
+    )
+  }
+
+  /// Adds the sales of a chain, from the archive.
+  ///
+  /// - Parameter router: The group of `chain`.
+  func addSales(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
+    router.get("sales") { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .sales)
+      let localTime = chainRequest.layout.localTime
+      let period = SalesPeriod(chainRequest.form, today: localTime.today)
+      let choice = ChainSales(chainRequest.form)
+      let menus = link.fleet.kiosks.values.prefix(100).compactMap(\.menu?.menu)
+      let language = context.language
+      return try await chainRequest.answer { query throws(DatabaseError) in
+        let page = SalesPage(
+          title: language("Sales", "판매"), path: "/chain/sales", query: choice.query,
+          period: period,
+          sales: try query.sales(period, choice, timeZone: archive.settings.timeZone),
+          name: { juice in
+            menus.lazy.compactMap { $0.juice(juice) }.first?.name[language] ?? juice.text
+          }, localTime: localTime)
+        return chainRequest.layout.page(
+          "\(choice.form(try query.regionNames(), period, chainRequest.layout))\(page.body)")
+      }
+    }
+    router.get("sales.csv") { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .sales)
+      let period = SalesPeriod(chainRequest.form, today: chainRequest.layout.localTime.today)
+      let choice = ChainSales(chainRequest.form)
+      let isForExcel = chainRequest.form["excel"] != nil
+      guard let user = context.user else { throw RequestError.loggedOut }
+      let rows = try await archive.query(user) { query throws(DatabaseError) in
+        try query.salesRows(period, choice)
+      }
+      return RouteCSV.response(SalesCSV.text(rows, forExcel: isForExcel), name: "sales")
+    }
+  }
+}
+
+/// The kiosks of a chain whose sales are shown.
+struct ChainSales: Sendable {
+  /// The region, or `nil` for all.
+  let region: String?
+  /// The kiosk, or `nil` for all.
+  let kiosk: KioskID?
+
+  init(_ form: Form) {
+    region = form["region"].flatMap { $0.isEmpty || $0.utf8.count > 200 ? nil : $0 }
+    kiosk = form["kiosk"].flatMap { KioskID($0) }
+  }
+
+  var query: [(name: String, value: String)] {
+    [("region", region), ("kiosk", kiosk?.text)].compactMap { name, value in
+      value.map { (name, $0) }
+    }
+  }
+
+  /// Returns the form that chooses a region and a kiosk.
+  func form(_ regions: [String], _ period: SalesPeriod, _ layout: ChainLayout) -> HTML {
+    let language = layout.language
+    let options: [HTML] = regions.map { name in
+      """
+      <option value="\(name)"\(name == region ? " selected" : .empty)>\(layout.region(name))</option>
+      """
+    }
+    return """
+      <form class="dates">
+      \(HTML.hidden("from", "\(CivilDate(daysSinceEpoch: period.days.lowerBound))"))\
+      \(HTML.hidden("to", "\(CivilDate(daysSinceEpoch: period.days.upperBound))"))
+      <label>\(language("Region", "지역"))<select name="region"><option value="">\(language("all", "전체"))</option>\(options)</select></label>
+      <label>\(language("Kiosk", "키오스크"))<input name="kiosk" value="\(kiosk?.text ?? "")" maxlength="64" \
+      placeholder="\(language("all", "전체"))"></label>
+      <button>\(language("Show", "보기"))</button>
+      </form>
+      """
+  }
+}

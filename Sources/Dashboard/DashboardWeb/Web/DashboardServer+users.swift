@@ -1,0 +1,207 @@
+import Fleet
+import HTTPTypes
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+extension DashboardServer {
+  /// Adds the pages of administrators: the users, and who did what.
+  ///
+  /// - Parameter router: The group of `users`, with `RequireAdmin`.
+  func addUsers(to router: RouterGroup<PageContext>) {
+    router.get { _, context in usersPage(context).page().response(context) }
+    router.post { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let admin = context.user else { throw RequestError.loggedOut }
+      if form["do"] == "end" {
+        let ended = sessions.end(listedAs: form["session"] ?? "", of: nil)
+        if let ended { await note(admin, .endedSession, ended) }
+        return usersPage(context).page(.ended).response(context)
+      }
+      guard let name = form["user"].flatMap({ User.Name($0) }) else {
+        return usersPage(context).page(.badName, filled: form).response(context)
+      }
+      do {
+        let outcome = try await change(name, form, by: admin, Self.origin(of: request))
+        return usersPage(context).page(outcome).response(context)
+      } catch let problem as UserAdministration.Problem {
+        return usersPage(context).page(.refused(problem), filled: form).response(context)
+      }
+    }
+    router.get("audit") { request, context in
+      let choice = HistoryChoice(Form(request.uri.query ?? ""))
+      let (records, isCut) = await activity.records(since: choice.start(before: link.time)) {
+        switch $0.event {
+        case .action: true
+        case .entry(_, let entry): entry.source != nil
+        case .alert, .stopped: false
+        }
+      }
+      return AuditPage(
+        fleet: link.fleet, choice: choice, records: records, isCut: isCut,
+        localTime: localTime(context),
+        context: context
+      ).page().response(context)
+    }
+  }
+
+  private func change(
+    _ name: User.Name, _ form: Form, by admin: User, _ origin: String
+  ) async throws -> UsersPage.Outcome {
+    switch form["do"] {
+    case "add":
+      guard let role = form["role"].flatMap(User.Role.init(rawValue:)) else {
+        throw RequestError.badForm
+      }
+      let text = form["region"] ?? ""
+      let region = User.region(text)
+      guard region != nil || text.allSatisfy(\.isWhitespace) else { throw RequestError.badForm }
+      let token = try await administration.add(
+        name, role, region: region, by: admin, at: link.time)
+      await note(admin, .addedUser, name, role.rawValue)
+      return .link(name, "\(origin)/password/\(token)")
+    case "role":
+      guard let role = form["role"].flatMap(User.Role.init(rawValue:)) else {
+        throw RequestError.badForm
+      }
+      try await administration.setRole(role, of: name, by: admin)
+      await note(admin, .changedRole, name, role.rawValue)
+      return .changed(name)
+    case "reset":
+      let token = try await administration.link(for: name, by: admin, at: link.time)
+      await note(admin, .madeLink, name)
+      return .link(name, "\(origin)/password/\(token)")
+    case "remove":
+      try await administration.remove(name, by: admin)
+      await note(admin, .removedUser, name)
+      return .removed(name)
+    default: throw RequestError.badForm
+    }
+  }
+
+  private func usersPage(_ context: PageContext) -> UsersPage {
+    UsersPage(
+      users: users.current.users.values.sorted { $0.name < $1.name },
+      sessions: listed(of: nil, context), localTime: localTime(context), context: context)
+  }
+
+  private func listed(of user: User.Name?, _ context: PageContext) -> [Sessions.Listed] {
+    let current = users.current.users
+    return sessions.list(of: user, at: now(), token: context.sessionToken) {
+      current[$0.name] == $0
+    }
+  }
+
+  private func localTime(_ context: PageContext) -> LocalTime {
+    let zone = link.fleet.kiosks.values.min { $0.id < $1.id }?.timeZone
+    return LocalTime(zone, now: link.time, context.language)
+  }
+
+  private func note(
+    _ user: User, _ verb: ActivityLog.Action.Verb, _ subject: User.Name? = nil,
+    _ detail: String? = nil
+  ) async {
+    await activity.record(
+      ActivityLog.Action(user.name.text, verb, subject: subject?.text, detail: detail))
+  }
+
+  /// Returns the address of this server as the browser that sent a form knows it; empty if it does
+  /// not say.
+  private static func origin(of request: Request) -> String {
+    let origin = request.headers[.origin] ?? ""
+    let isAddress =
+      origin.utf8.count <= 200 && (origin.hasPrefix("https://") || origin.hasPrefix("http://"))
+    return isAddress ? origin : ""
+  }
+
+  // MARK: The own account
+
+  /// Adds the page of the own password and sessions.
+  ///
+  /// - Parameter router: The group of `account`, for all users.
+  func addAccount(to router: RouterGroup<PageContext>) {
+    router.get { _, context in try accountPage(context).page().response(context) }
+    router.post("password") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let user = context.user else { throw RequestError.loggedOut }
+      let page = try accountPage(context)
+      let new = form["new"] ?? ""
+      if let problem = NewPassword.problem(new, form["again"] ?? "") {
+        return page.page(problem.notice(context.language)).response(context)
+      }
+      let known = try await authenticator.user(
+        name: user.name.text, password: form["password"] ?? "",
+        from: AddressBlock(context.address), at: now(), deviceCookie: { request.cookies[$0]?.value }
+      )
+      guard known == user else {
+        return page.page(
+          context.language.notice(.bad, "The current password is wrong.", "현재 비밀번호가 틀렸어요."),
+          status: .unauthorized
+        ).response(context)
+      }
+      let hash = try await authenticator.hash(new, cost: cost)
+      guard let changed = try await administration.setPassword(hash, of: user) else {
+        throw RequestError.loggedOut
+      }
+      await note(user, .setPassword)
+      return logIn(changed, request, context, to: "/account?done")
+    }
+    router.post("sessions") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let user = context.user else { throw RequestError.loggedOut }
+      _ = sessions.end(listedAs: form["session"] ?? "", of: user.name)
+      await note(user, .endedSession)
+      return Response.redirect(to: "/account", type: .normal)
+    }
+  }
+
+  private func accountPage(_ context: PageContext) throws -> AccountPage {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    return AccountPage(
+      sessions: listed(of: user.name, context), localTime: localTime(context), context: context)
+  }
+
+  /// Adds the page on which a user sets a password with a link, without a login.
+  ///
+  /// - Parameter router: The group of `password/:token`.
+  func addPassword(to router: RouterGroup<PageContext>) {
+    router.get { _, context in
+      let (token, user) = try await redeemer(context)
+      return NewPassword(token: token, user: user).page(context).response(context)
+    }
+    router.post { request, context in
+      let form = try await request.form(from: context, sessions)
+      let (token, user) = try await redeemer(context)
+      let new = form["new"] ?? ""
+      if let problem = NewPassword.problem(new, form["again"] ?? "") {
+        return NewPassword(token: token, user: user)
+          .page(context, problem.notice(context.language)).response(context)
+      }
+      let hash = try await authenticator.hash(new, cost: cost)
+      guard let changed = try await administration.redeem(token, hash, at: link.time) else {
+        throw RequestError.notFound
+      }
+      await note(changed, .setPassword, nil, "link")
+      return logIn(changed, request, context, to: "/")
+    }
+  }
+
+  private func redeemer(_ context: PageContext) async throws -> (token: String, user: User.Name) {
+    let token = context.coreContext.parameters.get("token") ?? ""
+    guard let user = try await administration.user(of: token, at: link.time) else {
+      throw RequestError.notFound
+    }
+    return (token, user)
+  }
+}
+
+/// Restricts pages to administrators.
+struct RequireAdmin: RouterMiddleware {
+  func handle(
+    _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
+  ) async throws -> Response {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    guard user.isAdmin else { throw RequestError.onlyAdmins }
+    return try await next(request, context)
+  }
+}

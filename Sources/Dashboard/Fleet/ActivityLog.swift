@@ -1,0 +1,363 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// The record of a fleet's past: outages, faults and stockouts as the dashboard saw them, and the
+/// entries of ledgers that a person looks back on.
+///
+/// ```swift
+/// var log = ActivityLog()
+/// // About once a second:
+/// log.update(fleet, isConnected: true, at: .now)
+/// log.records  // What has ended or happened today
+/// log.open  // What lasts
+/// ```
+///
+/// A value without a clock: its records follow from the fleets and times passed to it. It holds one
+/// day; `begin(day:)` starts the next one.
+package struct ActivityLog: Sendable, Equatable {
+  /// Maximum numbers of records of a day: of all kiosks, and of one.
+  package static let (maximum, maximumOfKiosk) = (10_000, 500)
+  /// Time after a start or a reconnect in which retained messages arrive, and nothing is recorded.
+  package static let settleTime = Duration.seconds(10)
+  /// Time without an update after which the dashboard counts as not running.
+  package static let maximumPause = Duration.seconds(600)
+
+  package struct Record: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
+      /// An alert that has ended, or that lasts if `until` is `nil`.
+      case alert(Alert, Details, until: Timestamp?)
+      /// The dashboard did not run, so that it saw nothing.
+      case stopped(until: Timestamp)
+      case entry(KioskID, LedgerEntry)
+      case action(Action)
+    }
+
+    /// The time at which it began or happened.
+    package let at: Timestamp
+    package let event: Event
+
+    package init(at: Timestamp, _ event: Event) { (self.at, self.event) = (at, event) }
+
+    /// The kiosk, or `nil` if the record is about the dashboard.
+    package var kiosk: KioskID? {
+      switch event {
+      case .alert(let alert, _, _): alert.kiosk
+      case .stopped: nil
+      case .entry(let kiosk, _): kiosk
+      case .action(let action): action.kiosk
+      }
+    }
+
+    package var kind: Kind {
+      switch event {
+      case .alert(.machine, _, _), .alert(.job, _, _): .machines
+      case .alert(.out, _, _): .stockouts
+      case .alert(.offline, _, _), .alert(.noBroker, _, _), .stopped: .outages
+      case .entry(_, let entry):
+        switch entry.outcome {
+        case .restocked: .restocks
+        case .failed, .returned, .decided: .machines
+        default: .service
+        }
+      case .action: .actions
+      }
+    }
+
+    /// The last time of the record, or `nil` if it lasts.
+    package var end: Timestamp? {
+      switch event {
+      case .alert(_, _, let until): until
+      case .stopped(let until): until
+      case .entry, .action: at
+      }
+    }
+  }
+
+  package enum Kind: String, CaseIterable, Sendable {
+    case outages, machines, stockouts, service, restocks
+    /// What users did that is no entry of a ledger.
+    case actions
+  }
+
+  /// A change by a user that is no entry of a ledger.
+  package struct Action: Hashable, Sendable {
+    package enum Verb: String, Sendable {
+      case loggedIn = "logged_in"
+      case addedUser = "added_user"
+      case changedRole = "changed_role"
+      case removedUser = "removed_user"
+      case madeLink = "made_link"
+      case setPassword = "set_password"
+      case endedSession = "ended_session"
+      case madeWallLink = "made_wall_link"
+      case revokedWallLink = "revoked_wall_link"
+    }
+
+    package let user: String
+    package let verb: Verb
+    /// The user or the kiosk that the action is about, or `nil` if it is about the user's own
+    /// account.
+    package var subject: String?
+    package var kiosk: KioskID?
+    /// The role, or the address.
+    package var detail: String?
+
+    package init(
+      _ user: String, _ verb: Verb, subject: String? = nil, kiosk: KioskID? = nil,
+      detail: String? = nil
+    ) {
+      (self.user, self.verb, self.subject) = (user, verb, subject)
+      (self.kiosk, self.detail) = (kiosk, detail)
+    }
+  }
+
+  /// The circumstances of an alert.
+  package struct Details: Hashable, Sendable {
+    /// The state of the machine.
+    package var machine: MachineReport.State?
+    /// The machine's reason, or the fruit that it lacks.
+    package var reason: String?
+    /// The time at which the kiosk's program started while it was offline, or `nil` if it ran on.
+    package var restartedAt: Timestamp?
+
+    package init(
+      machine: MachineReport.State? = nil, reason: String? = nil, restartedAt: Timestamp? = nil
+    ) {
+      (self.machine, self.reason, self.restartedAt) = (machine, reason, restartedAt)
+    }
+  }
+
+  struct Beginning: Hashable, Sendable {
+    let at: Timestamp
+    var details: Details
+  }
+
+  /// The day of the records, counted from 1970-01-01 in UTC.
+  package private(set) var day: Int64 = 0
+  /// The time of the last update, or `nil` before the first one.
+  package private(set) var updatedAt: Timestamp?
+  /// The records of the day, in the order in which they were made.
+  package private(set) var records: [Record] = []
+  /// Whether the day had more records than are stored.
+  package private(set) var isCut = false
+  private(set) var lasting: [Alert: Beginning] = [:]
+  /// The last recorded entry of each ledger.
+  private(set) var known: [KioskID: [Int: Int]] = [:]
+  private var counts: [KioskID: Int] = [:]
+  /// The time from which the broker is connected.
+  private var connectedAt: Timestamp?
+  /// The time from which the broker is not connected.
+  private var disconnectedAt: Timestamp?
+
+  package init() {}
+
+  /// The alerts that last.
+  package var open: [Record] {
+    lasting.map { Record(at: $1.at, .alert($0, $1.details, until: nil)) }
+  }
+
+  /// Records what has changed since the last update.
+  ///
+  /// - Returns: Whether anything was recorded, has begun or has ended.
+  @discardableResult
+  package mutating func update(
+    _ fleet: KioskFleet, isConnected: Bool, at now: Timestamp
+  ) -> Bool {
+    let before = (records.count, lasting.count, isCut)
+    if let updatedAt, now.since(updatedAt) > Self.maximumPause {
+      add(Record(at: updatedAt, .stopped(until: now)))
+      (connectedAt, disconnectedAt) = (nil, nil)
+    }
+    updatedAt = now
+    guard isConnected else {
+      connectedAt = nil
+      let since = disconnectedAt ?? now
+      disconnectedAt = since
+      // At a start, the connection takes a moment.
+      if now.since(since) >= Self.settleTime { begin(.noBroker, Details(), at: since) }
+      return before != (records.count, lasting.count, isCut)
+    }
+    disconnectedAt = nil
+    end(.noBroker, in: fleet, at: now)
+    connectedAt = connectedAt ?? now
+    guard let connectedAt, now.since(connectedAt) >= Self.settleTime else {
+      return before != (records.count, lasting.count, isCut)
+    }
+    var active: Set<Alert> = []
+    for kiosk in fleet.kiosks.values {
+      for alert in kiosk.activeAlerts {
+        active.insert(alert)
+        guard lasting[alert] == nil else { continue }
+        let since = if case .offline = alert { kiosk.offlineSince } else { nil as Timestamp? }
+        begin(alert, kiosk.details(of: alert), at: since ?? now)
+      }
+      record(kiosk, at: now)
+    }
+    for alert in lasting.keys where !active.contains(alert) {
+      // While a kiosk is offline, its other alerts are unknown.
+      if let kiosk = alert.kiosk, fleet[kiosk]?.status == .offline { continue }
+      end(alert, in: fleet, at: now)
+    }
+    return before != (records.count, lasting.count, isCut)
+  }
+
+  /// Starts a new day. What lasts, lasts on.
+  package mutating func begin(day: Int64) {
+    (self.day, records, counts, isCut) = (day, [], [:], false)
+  }
+
+  private mutating func begin(_ alert: Alert, _ details: Details, at time: Timestamp) {
+    guard lasting[alert] == nil, lasting.count < AlertEvaluator.maximum else { return }
+    lasting[alert] = Beginning(at: time, details: details)
+  }
+
+  private mutating func end(_ alert: Alert, in fleet: KioskFleet, at now: Timestamp) {
+    guard var beginning = lasting.removeValue(forKey: alert) else { return }
+    if case .offline(let kiosk) = alert, let startedAt = fleet[kiosk]?.startedAt,
+      startedAt >= beginning.at
+    {
+      beginning.details.restartedAt = startedAt
+    }
+    add(Record(at: beginning.at, .alert(alert, beginning.details, until: now)))
+  }
+
+  /// Records the entries of a kiosk that are not recorded yet.
+  private mutating func record(_ kiosk: KioskState, at now: Timestamp) {
+    let failures = kiosk.orders.filter { entry in
+      switch entry.outcome {
+      case .failed, .returned: true
+      default: false
+      }
+    }
+    let entries = Array(kiosk.services) + failures
+    guard !entries.isEmpty else { return }
+    let before = known[kiosk.id] ?? [:]
+    var after: [Int: Int] = [:]
+    for entry in entries { after[entry.epoch] = max(after[entry.epoch] ?? 0, entry.seq) }
+    guard after != before else { return }
+    known[kiosk.id] = after.merging(before.filter { after[$0.key] != nil }) { max($0, $1) }
+    for entry in entries.sorted(by: { $0.seq < $1.seq })
+    where entry.seq > before[entry.epoch] ?? 0 {
+      add(Record(at: min(entry.at, now), .entry(kiosk.id, entry)))
+    }
+  }
+
+  package mutating func add(_ record: Record) {
+    let count = record.kiosk.map { counts[$0, default: 0] } ?? 0
+    guard records.count < Self.maximum, count < Self.maximumOfKiosk else {
+      isCut = true
+      return
+    }
+    if let kiosk = record.kiosk { counts[kiosk] = count + 1 }
+    records.append(record)
+  }
+}
+
+extension KioskState {
+  fileprivate func details(of alert: Alert) -> ActivityLog.Details {
+    guard case .machine(_, let id) = alert, let machine = machines[id] else {
+      return ActivityLog.Details()
+    }
+    return ActivityLog.Details(
+      machine: machine.state,
+      reason: machine.reason ?? machine.out.first.map(\.text))
+  }
+}
+
+// The log as JSON, for the disk.
+extension ActivityLog {
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("day", Int(day))
+      if let updatedAt { json.member("at", updatedAt.description) }
+      if isCut { json.member("cut", true) }
+      json.member("open", open) { $1.write(to: &$0) }
+      json.member(
+        "known",
+        known.flatMap { kiosk, ledgers in ledgers.map { (kiosk: kiosk, ledger: $0) } }
+      ) { json, known in
+        json.member("kiosk", known.kiosk.text)
+        json.member("epoch", known.ledger.key)
+        json.member("seq", known.ledger.value)
+      }
+      json.member("records", records) { $1.write(to: &$0) }
+    }
+  }
+
+  /// Reads a log that `payload` has written. Skips records that cannot be read.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let day = json.integer("day"), let records = json.elements("records") else {
+      throw JSONError(offset: 0, problem: "day or records is missing")
+    }
+    self.day = Int64(day)
+    updatedAt = json.text("at").flatMap(Timestamp.init)
+    isCut = json["cut"] == .bool(true)
+    for record in records.compactMap(Record.init) { add(record) }
+    for record in (json.elements("open") ?? []).compactMap(Record.init) {
+      if case .alert(let alert, let details, nil) = record.event {
+        begin(alert, details, at: record.at)
+      }
+    }
+    for ledger in json.elements("known") ?? [] {
+      guard let kiosk = ledger.text("kiosk").flatMap({ KioskID($0) }),
+        let epoch = ledger.integer("epoch"), let seq = ledger.integer("seq")
+      else { continue }
+      known[kiosk, default: [:]][epoch] = seq
+    }
+  }
+}
+
+extension ActivityLog.Record {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.member("since", at.description)
+    switch event {
+    case .alert(let alert, let details, let until):
+      alert.write(to: &json)
+      if let state = details.machine { json.member("state", state.rawValue) }
+      if let reason = details.reason { json.member("reason", reason) }
+      if let time = details.restartedAt { json.member("restarted", time.description) }
+      if let until { json.member("until", until.description) }
+    case .stopped(let until): json.member("until", until.description)
+    case .entry(let kiosk, let entry):
+      json.member("kiosk", kiosk.text)
+      json.member("entry") { $0.members(entry) }
+    case .action(let action):
+      json.member("action", action.verb.rawValue)
+      json.member("user", action.user)
+      if let subject = action.subject { json.member("subject", subject) }
+      if let kiosk = action.kiosk { json.member("kiosk", kiosk.text) }
+      if let detail = action.detail { json.member("detail", detail) }
+    }
+  }
+
+  fileprivate init?(_ json: JSON) {
+    guard let at = json.text("since").flatMap(Timestamp.init) else { return nil }
+    let until = json.text("until").flatMap(Timestamp.init)
+    if let entry = json["entry"] {
+      guard let kiosk = json.text("kiosk").flatMap({ KioskID($0) }),
+        let entry = try? LedgerEntry(entry)
+      else { return nil }
+      self.init(at: at, .entry(kiosk, entry))
+    } else if json["action"] != nil {
+      guard let verb = json.text("action").flatMap(ActivityLog.Action.Verb.init(rawValue:)),
+        let user = json.text("user")
+      else { return nil }
+      self.init(
+        at: at,
+        .action(
+          ActivityLog.Action(
+            user, verb, subject: json.text("subject"),
+            kiosk: json.text("kiosk").flatMap { KioskID($0) }, detail: json.text("detail"))))
+    } else if json["alert"] != nil {
+      guard let alert = Alert(json) else { return nil }
+      let details = ActivityLog.Details(
+        machine: json.text("state").flatMap(MachineReport.State.init(rawValue:)),
+        reason: json.text("reason"), restartedAt: json.text("restarted").flatMap(Timestamp.init))
+      self.init(at: at, .alert(alert, details, until: until))
+    } else {
+      guard let until else { return nil }
+      self.init(at: at, .stopped(until: until))
+    }
+  }
+}

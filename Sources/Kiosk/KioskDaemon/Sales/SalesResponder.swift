@@ -1,0 +1,66 @@
+import Foundation
+import KioskCore
+import KioskProtocol
+import Ledger
+import MessageBroker
+
+/// Answers requests for the sales in the ledger, one page after each turn of the cycle, so that a
+/// request delays an order by one page at most.
+struct SalesResponder: Sendable {
+  /// Maximum number of requests that wait. Further ones are dropped; their senders repeat them.
+  private static let maximumRequests = 8
+
+  private let settings: KioskSettings
+  private var requests: [(sender: Request.ID, request: SalesRequest)] = []
+
+  init(settings: KioskSettings) { self.settings = settings }
+
+  var isIdle: Bool { requests.isEmpty }
+
+  /// Discards the requests of a connection that is lost.
+  mutating func reset() { requests = [] }
+
+  mutating func handle(_ deliveries: [Delivery]) {
+    for delivery in deliveries where requests.count < Self.maximumRequests {
+      // A retained request would be answered on each connection.
+      guard delivery.excess == nil, !delivery.message.retain,
+        let sender = settings.topics.sender(requestingReportOn: delivery.message.topic),
+        let request = try? SalesRequest(payload: delivery.message.payload)
+      else { continue }
+      requests.append((sender, request))
+    }
+  }
+
+  /// Answers the oldest request.
+  ///
+  /// - Parameter core: The state after the last entry of the ledger.
+  mutating func due(reading ledger: KioskLedger, core: Kiosk) throws(LedgerError) -> [Message] {
+    guard !requests.isEmpty else { return [] }
+    let (sender, request) = requests.removeFirst()
+    let last = min(request.last ?? core.seq, core.seq)
+    var page = SalesExtract(
+      id: request.id, epoch: core.epoch, last: last, next: nil,
+      timeZone: settings.wallClock.timeZone.identifier, sums: [])
+    if last > 0 {
+      let activity = try ledger.activity(
+        through: last, limit: SalesExtract.maximumEntries, since: request.since)
+      // The clock may jump, but not for a whole page: if a page is too old, all earlier ones are.
+      let isOver = activity.span == nil && activity.isWhole
+      page.next = isOver || activity.before == 0 ? nil : activity.before
+      page.sums = activity.orders.compactMap(SalesExtract.Sum.init)
+    }
+    return [Message(topic: settings.topics.reportResult(for: sender), payload: page.payload)]
+  }
+}
+
+extension SalesExtract.Sum {
+  /// Returns `nil` for orders of an unknown juice, which were rejected.
+  fileprivate init?(_ orders: KioskLedger.Activity.Orders) {
+    guard let juice = orders.juice, let status = Status(rawValue: orders.status.rawValue) else {
+      return nil
+    }
+    self.init(
+      at: orders.at, status: status, juice: juice, orders: orders.count, glasses: orders.glasses,
+      amount: orders.amount)
+  }
+}

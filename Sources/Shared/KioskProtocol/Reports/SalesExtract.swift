@@ -1,0 +1,136 @@
+package import JuiceDomain
+
+/// A request for the sales in a kiosk's ledger, one page of entries at a time, from the newest to
+/// the oldest.
+package struct SalesRequest: Hashable, Sendable {
+  /// The id of the request, which its answer repeats.
+  package let id: Request.ID
+  /// The last entry of the page, or `nil` for the last entry of the ledger.
+  package let last: Int?
+  /// The start of the requested time. The pages end there.
+  package let since: Timestamp
+
+  package init(id: Request.ID, last: Int? = nil, since: Timestamp) {
+    self.id = id
+    self.last = last
+    self.since = since
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("id", id.text)
+      if let last { json.member("last", last) }
+      json.member("since", since.description)
+    }
+  }
+
+  /// - Throws: `JSONError` if the payload is not a request; unknown members are ignored.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let id = json.text("id").flatMap({ Request.ID($0) }),
+      let since = json.text("since").flatMap(Timestamp.init)
+    else { throw JSONError(offset: 0, problem: "id and since are required") }
+    let last = json.integer("last")
+    guard last ?? 1 >= 1 else { throw JSONError(offset: 0, problem: "last is 1 or more") }
+    self.init(id: id, last: last, since: since)
+  }
+}
+
+/// The answer to a `SalesRequest`: the orders of a page of entries, summed by quarter of an hour, juice, outcome and currency.
+package struct SalesExtract: Hashable, Sendable {
+  /// Maximum number of entries in a page.
+  package static let maximumEntries = 500
+
+  package let id: Request.ID
+  /// The epoch of the ledger's last entry; see `LedgerEntry`.
+  package var epoch: Int
+  /// The last entry of the page; 0 if the ledger is empty.
+  package var last: Int
+  /// The last entry of the next page, or `nil` if there is none.
+  package var next: Int?
+  /// The IANA name of the kiosk's time zone.
+  package var timeZone: String
+  package var sums: [Sum]
+
+  package struct Sum: Hashable, Sendable {
+    package enum Status: String, Sendable {
+      case ready, made, failed, rejected
+      case outOfStock = "out_of_stock"
+    }
+
+    /// The start of the quarter of an hour.
+    package var at: Timestamp
+    package var status: Status
+    package var juice: Juice.ID
+    package var orders: Int
+    /// Glasses made.
+    package var glasses: Int
+    /// The price of the glasses, or `nil` if they have none.
+    package var amount: Money?
+
+    package init(
+      at: Timestamp, status: Status, juice: Juice.ID, orders: Int, glasses: Int, amount: Money?
+    ) {
+      (self.at, self.status, self.juice) = (at, status, juice)
+      (self.orders, self.glasses, self.amount) = (orders, glasses, amount)
+    }
+  }
+
+  package init(
+    id: Request.ID, epoch: Int, last: Int, next: Int?, timeZone: String, sums: [Sum]
+  ) {
+    (self.id, self.epoch, self.last, self.next) = (id, epoch, last, next)
+    (self.timeZone, self.sums) = (timeZone, sums)
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("id", id.text)
+      json.member("epoch", epoch)
+      json.member("last", last)
+      if let next { json.member("next", next) }
+      json.member("time_zone", timeZone)
+      json.member("sums", sums) { json, sum in
+        json.member("at", sum.at.description)
+        json.member("status", sum.status.rawValue)
+        json.member("juice", sum.juice.text)
+        json.member("orders", sum.orders)
+        if sum.glasses > 0 { json.member("glasses", sum.glasses) }
+        if let amount = sum.amount { json.member("amount", amount) }
+      }
+    }
+  }
+
+  /// - Throws: `JSONError` if the payload is not a page; unknown members are ignored.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let id = json.text("id").flatMap({ Request.ID($0) }), let last = json.integer("last"),
+      let epoch = json.integer("epoch"), let timeZone = json.text("time_zone"),
+      let elements = json.elements("sums"), elements.count <= 5 * Self.maximumEntries
+    else { throw JSONError(offset: 0, problem: "this is not an extract of the sales") }
+    let sums = elements.map(Sum.init)
+    guard !sums.contains(nil), json.integer("next").map({ $0 >= 1 && $0 < last }) ?? true else {
+      throw JSONError(offset: 0, problem: "a sum or next cannot be read")
+    }
+    self.init(
+      id: id, epoch: epoch, last: last, next: json.integer("next"), timeZone: timeZone,
+      sums: sums.compactMap(\.self))
+  }
+}
+
+extension SalesExtract.Sum {
+  fileprivate init?(_ json: JSON) {
+    // Real counts are lower, and sums of such counts do not overflow.
+    let counts = 0...1_000_000_000
+    guard let at = json.text("at").flatMap(Timestamp.init),
+      let status = json.text("status").flatMap(Status.init(rawValue:)),
+      let juice = json.text("juice").flatMap({ Juice.ID($0) }),
+      let orders = json.integer("orders"), counts.contains(orders)
+    else { return nil }
+    let glasses = json.integer("glasses") ?? 0
+    guard counts.contains(glasses) else { return nil }
+    self.init(
+      at: at, status: status, juice: juice, orders: orders, glasses: glasses,
+      amount: json.money("amount"))
+  }
+}

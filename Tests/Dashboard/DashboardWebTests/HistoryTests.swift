@@ -1,0 +1,107 @@
+import CommandLineSupport
+import Fleet
+import Foundation
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+@testable import DashboardWeb
+
+/// The pages of the history, from files as the dashboard writes them.
+@Suite struct HistoryTests {
+  private static let day = Int64(1_795_251_600_000 / 86_400_000)
+
+  /// Stores one day of history, with these records as JSON.
+  private func store(_ records: String, open: String = "", daysAgo: Int64 = 0, in scene: Scene)
+    throws
+  {
+    let day = Self.day - daysAgo
+    let text = "{\"day\":\(day),\"open\":[\(open)],\"known\":[],\"records\":[\(records)]}"
+    try StateFolder(path: scene.dashboard.settings.stateFolder).write(
+      "history/\(CivilDate(daysSinceEpoch: day)).json", Data(text.utf8))
+  }
+
+  private func time(hoursAgo hours: Int64) -> String {
+    Timestamp(milliseconds: 1_795_251_600_000 - hours * 3_600_000).description
+  }
+
+  private func outage(_ kiosk: String, _ hours: Int64, restarted: Bool = false) -> String {
+    let restart = restarted ? ",\"restarted\":\"\(time(hoursAgo: hours - 1))\"" : ""
+    return """
+      {"since":"\(time(hoursAgo: hours))","alert":"offline","kiosk":"\(kiosk)"\(restart),\
+      "until":"\(time(hoursAgo: hours - 1))"}
+      """
+  }
+
+  private func entry(_ hours: Int64, _ members: String) -> String {
+    """
+    {"since":"\(time(hoursAgo: hours))","kiosk":"k1","entry":\
+    {"seq":\(hours),"epoch":1,"at":"\(time(hoursAgo: hours))",\(members)}}
+    """
+  }
+
+  private var restock: String {
+    entry(3, "\"source\":\"restock/minji\",\"status\":\"restocked\",\"changes\":{\"kiwi\":98}")
+  }
+
+  @Test func itSaysWhyAKioskWasOfflineAndWhoRestocked() async throws {
+    try await Scene.run { scene in
+      let records = [
+        outage("k1", 8), outage("k2", 8), outage("k1", 5, restarted: true), restock,
+        entry(2, "\"source\":\"service/minji\",\"status\":\"closed\""),
+      ]
+      try store(records.joined(separator: ","), in: scene)
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/kiosks/k1/history").text
+      #expect(page.contains("network or its broker was away; 1 other kiosk within the same minute"))
+      #expect(page.contains("its program started again at"))
+      #expect(page.contains("Kiwi +98") && page.contains("minji") && page.contains("Closed"))
+      #expect(page.components(separatedBy: "<li class").count - 1 == 4)
+      #expect(
+        try await scene.get("/history").text.components(separatedBy: "<li class").count - 1 == 5)
+      let restocks = try await scene.get("/kiosks/k1/history?kind=restocks&days=1").text
+      #expect(restocks.contains("Kiwi +98") && !restocks.contains("Closed"))
+      #expect(try await scene.get("/kiosks/k9/history").status == .notFound)
+    }
+  }
+
+  @Test func itReadsTheDaysOfThePeriodAndWhatLasts() async throws {
+    try await Scene.run { scene in
+      let fault = """
+        {"since":"\(time(hoursAgo: 200))","alert":"machine","kiosk":"k1","machine":"bar",\
+        "state":"fault","reason":"<E3>"}
+        """
+      try store("", open: fault, in: scene)
+      try store(outage("k1", 49), daysAgo: 2, in: scene)
+      try store(outage("k1", 24 * 60), daysAgo: 60, in: scene)
+      try await scene.authenticate("minji")
+      for (days, outages) in [(1, 0), (7, 1), (30, 1), (90, 2)] {
+        let page = try await scene.get("/history?days=\(days)").text
+        #expect(page.components(separatedBy: "Offline<").count - 1 == outages)
+        #expect(page.contains("Machine bar: out of order (&lt;E3&gt;)"))
+      }
+    }
+  }
+
+  @Test func aFileThatCannotBeReadHidesNoOther() async throws {
+    try await Scene.run { scene in
+      try store("", in: scene)
+      try store("oops", daysAgo: 1, in: scene)
+      try store(outage("k1", 49), daysAgo: 2, in: scene)
+      try await scene.authenticate("minji")
+      #expect(try await scene.get("/history").text.contains("Offline<"))
+    }
+  }
+
+  @Test func filesAreStoredForNinetyDays() async throws {
+    try await Scene.run { scene in
+      try store("", daysAgo: 91, in: scene)
+      try store("", daysAgo: 90, in: scene)
+      await scene.dashboard.activity.update()
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      let names = try folder.names(in: "history")
+      #expect(names == [Self.day - 90, Self.day].map { "\(CivilDate(daysSinceEpoch: $0)).json" })
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+/// The comparison of sales, with a kiosk whose ledger the test simulates.
+@Suite struct SalesTests {
+  private func day(_ text: String) throws -> Int64 {
+    try #require(CivilDate(text)).daysSinceEpoch
+  }
+
+  private func days(_ from: String, _ to: String) throws -> ClosedRange<Int64> {
+    try day(from)...day(to)
+  }
+
+  @Test(arguments: [
+    ("2026-10-01", "2026-10-31", "2026-09-01", "2026-09-30"),
+    ("2026-01-01", "2026-02-28", "2025-11-01", "2025-12-31"),
+    ("2026-11-15", "2026-11-21", "2026-11-08", "2026-11-14"),
+    ("2026-11-21", "2026-11-21", "2026-11-20", "2026-11-20"),
+  ])
+  func aPeriodIsComparedWithTheOneBefore(
+    _ from: String, _ to: String, _ first: String, _ last: String
+  ) throws {
+    let query = Form("from=\(from)&to=\(to)")
+    let period = SalesPeriod(query, today: try #require(CivilDate("2026-11-21")))
+    let (expected, before) = (try days(from, to), try days(first, last))
+    #expect(period.days == expected)
+    #expect(period.before == before)
+  }
+
+  @Test(arguments: [
+    "", "from=x&to=y", "from=2030-01-01&to=2031-01-01", "from=2026-11-30&to=2026-11-01",
+    "from=1000-01-01&to=9000-01-01", "from=0000-01-01&to=0001-01-01",
+  ])
+  func anyQueryGivesDaysUpToToday(_ query: String) throws {
+    let today = try #require(CivilDate("2026-11-21"))
+    let period = SalesPeriod(Form(query), today: today)
+    #expect(period.days.upperBound <= today.daysSinceEpoch)
+    #expect(period.days.count <= SalesPeriod.maximum && period.before.lowerBound >= 0)
+  }
+
+  private func sum(
+    _ time: String, _ juice: Juice.ID, _ glasses: Int, _ units: Int = 0, short: Int = 0
+  ) throws -> [SalesExtract.Sum] {
+    let at = try #require(Timestamp(time))
+    let won = try #require(Currency("KRW"))
+    return [
+      SalesExtract.Sum(
+        at: at, status: .ready, juice: juice, orders: glasses, glasses: glasses,
+        amount: Money(units: units, won)),
+      SalesExtract.Sum(
+        at: at, status: .outOfStock, juice: juice, orders: short, glasses: 0, amount: nil),
+    ]
+  }
+
+  /// Answers requests with these pages, the newest first.
+  private func answer(_ pages: [[SalesExtract.Sum]], in scene: Scene) async throws {
+    for (index, sums) in pages.enumerated() {
+      let request = try SalesRequest(payload: try await scene.nextCommand().payload)
+      let last = (pages.count - index) * 500
+      #expect(request.last == (index == 0 ? nil : last))
+      let page = SalesExtract(
+        id: request.id, epoch: 1, last: last, next: index + 1 < pages.count ? last - 500 : nil,
+        timeZone: "Asia/Seoul", sums: sums)
+      try await scene.kiosk("report/dashboard/result", page.payload, retain: false)
+    }
+  }
+
+  @Test func thePageComparesJuicesAndHoursOfSeveralPagesOfTheLedger() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      async let loaded = scene.get("/kiosks/k1/sales?from=2026-10-01&to=2026-10-31")
+      // The first is 00:30 on October 1 in Seoul.
+      try await answer(
+        [
+          try sum("2026-10-20T03:00:00Z", "kiwi", 30, 150_000, short: 4)
+            + sum("2026-09-30T15:30:00Z", "mango", 2, 12_000),
+          try sum("2026-09-30T14:30:00Z", "kiwi", 20, 90_000),
+        ], in: scene)
+      let page = try await loaded
+      #expect(page.status == .ok)
+      #expect(page.text.contains("2026-09-01 – 2026-09-30"))
+      let text = page.text.replacing("\n", with: "")
+      #expect(text.contains("<tr><th scope=\"row\">All</th><td>32 <span class=\"trend good\">+60%"))
+      #expect(text.contains("₩162,000 <span class=\"trend good\">+80%"))
+      #expect(text.contains("<th scope=\"row\">12:00</th><td>30"))
+      #expect(text.contains("<th scope=\"row\">0:00</th><td>2"))
+      // The ledger is not read again for the export.
+      let csv = try await scene.get("/kiosks/k1/sales.csv?from=2026-10-01&to=2026-10-31")
+      #expect(csv.headers[.contentDisposition] == "attachment; filename=\"sales-k1.csv\"")
+      let lines = csv.text.split(separator: "\r\n").map { String($0) }
+      #expect(
+        lines == [
+          "\u{FEFF}day,hour,juice,glasses,orders_out_of_stock,takings,currency",
+          "2026-10-01,0,mango,2,0,12000,KRW", "2026-10-20,12,kiwi,30,4,150000,KRW",
+        ])
+      let excel = try await scene.get("/kiosks/k1/sales.csv?from=2026-10-01&to=2026-10-31&excel=1")
+      #expect(excel.text.hasPrefix("\u{FEFF}sep=,\r\n"))
+    }
+  }
+
+  @Test func withoutAnAnswerItShowsWhatTheKioskHasPublished() async throws {
+    try await Scene.run(answerTimeout: .milliseconds(1)) { scene in
+      var tally = SalesReport.Tally()
+      tally.made = ["kiwi": 7]
+      let report = SalesReport(
+        at: scene.now, timeZone: "UTC", today: CivilDate(daysSinceEpoch: try day("2026-11-21")),
+        days: [.init(day: CivilDate(daysSinceEpoch: try day("2026-11-20")), tally: tally)])
+      try await scene.kiosk("sales", report.payload)
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/kiosks/k1/sales").text
+      #expect(page.contains("The kiosk does not answer.") && page.contains("<td>7 "))
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+@testable import Fleet
+
+/// The history that follows from the messages of kiosks, evaluated once a second.
+@Suite struct ActivityLogTests {
+  private var fleet = KioskFleet(root: "kiosk")
+  private var log = ActivityLog()
+  private var isConnected = true
+  private let start = Timestamp(milliseconds: 1_795_251_600_000)
+  private var seconds = 0
+
+  private func time(_ seconds: Int) -> Timestamp {
+    Timestamp(milliseconds: start.milliseconds + Int64(seconds) * 1000)
+  }
+
+  private mutating func receive(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) {
+    fleet.receive(
+      topic: "kiosk/\(topic)", payload: payload, isRetained: isRetained, at: time(seconds))
+  }
+
+  private mutating func status(_ text: String) { receive("k1/status", Array(text.utf8)) }
+
+  private mutating func info(startedAt: Int) {
+    receive("k1/info", KioskInfo(version: "1", startedAt: time(startedAt)).payload)
+  }
+
+  private mutating func run(until end: Int) {
+    while seconds < end {
+      log.update(fleet, isConnected: isConnected, at: time(seconds))
+      seconds += 1
+    }
+  }
+
+  /// Runs until retained messages have arrived.
+  private mutating func settle() {
+    status("online")
+    run(until: 20)
+  }
+
+  private func alert(
+    _ alert: Alert, _ since: Int, _ until: Int?, _ details: ActivityLog.Details = .init()
+  ) -> ActivityLog.Record {
+    .init(at: time(since), .alert(alert, details, until: until.map(time)))
+  }
+
+  private func restock(_ seq: Int, epoch: Int = 1, at second: Int = 0) -> LedgerEntry {
+    LedgerEntry(
+      seq: seq, epoch: epoch, at: time(second), source: Source(kind: .restock, name: "minji"),
+      id: nil, outcome: .restocked(changes: ["kiwi": 5]))
+  }
+
+  private func entries() -> [Int] {
+    log.records.compactMap { if case .entry(_, let entry) = $0.event { entry.seq } else { nil } }
+  }
+
+  @Test mutating func anOutageHasItsTimesAndWhetherTheKioskStartedAgain() {
+    info(startedAt: -100)
+    settle()
+    status("offline")
+    run(until: 50)
+    #expect(log.open == [alert(.offline("k1"), 20, nil)])
+    status("online")
+    run(until: 60)
+    #expect(log.open.isEmpty)
+    #expect(log.records == [alert(.offline("k1"), 20, 50)])
+    status("offline")
+    run(until: 70)
+    info(startedAt: 65)
+    status("online")
+    run(until: 80)
+    #expect(log.records.last == alert(.offline("k1"), 60, 70, .init(restartedAt: time(65))))
+  }
+
+  @Test mutating func aMachineFaultHasItsReasonAndOutlastsAnOutage() {
+    settle()
+    let fault = MachineReport(state: .fault, reason: "E3", queue: 0, jobs: [], ready: [])
+    receive("k1/machine/bar", fault.payload)
+    run(until: 30)
+    status("offline")
+    run(until: 40)
+    let bar = Alert.machine("k1", "bar")
+    #expect(log.open.contains(alert(bar, 20, nil, .init(machine: .fault, reason: "E3"))))
+    status("online")
+    receive("k1/machine/bar", MachineReport(state: .idle, queue: 0, jobs: [], ready: []).payload)
+    run(until: 50)
+    #expect(log.records.contains(alert(bar, 20, 40, .init(machine: .fault, reason: "E3"))))
+    #expect(log.open.isEmpty)
+  }
+
+  @Test mutating func anEntryIsRecordedOnceAlsoAfterARestart() throws {
+    receive("k1/history", HistoryReport(entries: [restock(3, at: -500)]).payload, isRetained: true)
+    settle()
+    #expect(entries() == [3])
+    receive("k1/events", restock(5).payload)
+    receive("k1/events", restock(5).payload)
+    run(until: 30)
+    #expect(entries() == [3, 5])
+    log = try ActivityLog(payload: log.payload)
+    run(until: 60)
+    #expect(entries() == [3, 5])
+    // A restored backup counts its entries again.
+    receive("k1/events", restock(4, epoch: 2).payload)
+    run(until: 70)
+    #expect(entries() == [3, 5, 4])
+  }
+
+  @Test mutating func aStopOfTheDashboardIsRecordedAndEndsNothing() throws {
+    settle()
+    status("offline")
+    run(until: 30)
+    log = try ActivityLog(payload: log.payload)
+    fleet = KioskFleet(root: "kiosk")
+    seconds = 30_000
+    status("online")
+    receive("k1/status", Array("offline".utf8), isRetained: true)
+    run(until: 30_030)
+    #expect(log.records == [.init(at: time(29), .stopped(until: time(30_000)))])
+    #expect(log.open == [alert(.offline("k1"), 20, nil)])
+  }
+
+  @Test mutating func anUnreachableBrokerEndsNothingOfAKiosk() {
+    settle()
+    isConnected = false
+    status("offline")
+    run(until: 40)
+    #expect(log.open == [alert(.noBroker, 20, nil)])
+    isConnected = true
+    status("online")
+    run(until: 60)
+    #expect(log.records == [alert(.noBroker, 20, 40)])
+    // A short interruption is none.
+    isConnected = false
+    run(until: 65)
+    isConnected = true
+    run(until: 90)
+    #expect(log.records.count == 1 && log.open.isEmpty)
+  }
+
+  @Test mutating func theRecordsOfADayAreLimited() throws {
+    settle()
+    for seq in 1...(ActivityLog.maximumOfKiosk + 50) {
+      receive("k1/events", restock(seq).payload)
+      run(until: seconds + 1)
+    }
+    #expect(log.records.count == ActivityLog.maximumOfKiosk)
+    #expect(log.isCut)
+    #expect(try ActivityLog(payload: log.payload).isCut)
+    log.begin(day: log.day + 1)
+    #expect(log.records.isEmpty && !log.isCut)
+  }
+
+  @Test mutating func theLogOnTheDiskIsTheSame() throws {
+    settle()
+    receive("k1/events", restock(5).payload)
+    run(until: 30)
+    status("offline")
+    run(until: 40)
+    let copy = try ActivityLog(payload: log.payload)
+    #expect(copy.records == log.records && copy.open == log.open && copy.payload == log.payload)
+    #expect(throws: JSONError.self) { try ActivityLog(payload: Array("{}".utf8)) }
+  }
+}
