@@ -75,7 +75,7 @@ package struct ActivityLog: Sendable, Equatable {
 
   package enum Kind: String, CaseIterable, Sendable {
     case outages, machines, stockouts, service, restocks
-    /// What users did that is no entry of a ledger.
+    /// Changes by users that are no entries of a ledger.
     case actions
   }
 

@@ -153,6 +153,7 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.open("/users/audit")
     look.at("audit")
     browser.open("/users")
+    browser.press("#user-nora summary")
     browser.send("#user-nora button[name=role]")
     look.at("changed")
     browser.open("/nowhere")

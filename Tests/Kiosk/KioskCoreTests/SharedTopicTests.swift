@@ -168,6 +168,7 @@ import Testing
       filters.map(\.text) == [
         "kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+",
         "kiosk/k1/settings/+", "hasp/#", "stat/wall/+", "homeassistant/status", "tele/x/LWT",
+        "kiosk/k1/report/+",
       ])
     for (index, filter) in filters.enumerated() {
       #expect(!filters.dropFirst(index + 1).contains { $0.overlaps(filter) })

@@ -13,7 +13,7 @@ final class Sessions: Sendable {
     let origin: Origin
   }
 
-  /// Where and when a session began.
+  /// The place and the time of a login.
   struct Origin: Sendable {
     var at = Timestamp(milliseconds: 0)
     var address = ""

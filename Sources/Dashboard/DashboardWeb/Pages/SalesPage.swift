@@ -186,7 +186,7 @@ struct SalesPage {
       period.days.count > 62
       ? language("Glasses by month", "월별 잔 수") : language("Glasses by day", "일별 잔 수")
     return
-      "<section class=\"card\">\(Chart(id: "sold-days", title: title, bars: bars, language: language).html)</section>"
+      "<section class=\"card sold\">\(Chart(id: "sold-days", title: title, bars: bars, language: language).html)</section>"
   }
 }
 

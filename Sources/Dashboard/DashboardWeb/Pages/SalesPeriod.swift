@@ -8,7 +8,7 @@ struct SalesPeriod: Sendable, Equatable {
 
   /// The days, counted from 1970-01-01.
   let days: ClosedRange<Int64>
-  /// As many days before them; for whole months, as many months.
+  /// The same number of days before them; for whole months, of months.
   let before: ClosedRange<Int64>
 
   init(_ days: ClosedRange<Int64>) {

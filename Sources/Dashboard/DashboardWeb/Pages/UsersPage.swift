@@ -25,17 +25,13 @@ struct UsersPage {
   private var language: Language { context.language }
 
   func page(_ outcome: Outcome? = nil, filled: Form? = nil) -> Page {
-    let heads = [
-      language("User", "사용자"), language("Role", "권한"), language("Region", "지역"),
-      language("Change", "변경"),
-    ]
-    return Page(
+    Page(
       title: language("Users", "사용자"),
       body: """
         \(outcome.map(notice))
         <div class="title"><h1>\(language("Users", "사용자"))</h1></div>
-        <p class="actions"><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a></p>
-        <div class="card wide" tabindex="0">\(HTML.table(heads, users.map(row), id: "users", style: "review chain"))</div>
+        <p><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a></p>
+        <ul class="card choices" id="users">\(users.map(row))</ul>
         \(form(filled ?? context.filled))
         <section class="card"><h2>\(language("Sessions", "로그인 세션"))</h2>
         \(SessionList(sessions: sessions, localTime: localTime, context: context, action: "/users").html)</section>
@@ -98,8 +94,8 @@ struct UsersPage {
       </div></details>
       """
     return """
-      <tr id="user-\(user.name)"><th scope="row">\(user.name)</th><td>\(user.role.name(language))</td>
-      <td>\(user.region ?? language("all", "전체"))</td><td>\(change)</td></tr>
+      <li id="user-\(user.name)"><span><b>\(user.name)</b> <span class="muted">\(user.role.name(language))\(user.region.map { " · \($0)" as HTML })</span></span>
+      \(change)</li>
 
       """
   }
@@ -169,17 +165,12 @@ struct SessionList {
         <button aria-label="\(language("End the session of \(session.user) at \(localTime.text(session.origin.at))", "\(session.user) 님의 \(localTime.text(session.origin.at)) 세션 끝내기"))">\(language("End", "끝내기"))</button></form>
         """
       return """
-        <tr><th scope="row">\(session.user)</th><td>\(localTime.html(session.origin.at))</td>
-        <td>\(facts.joined(separator: " · "))</td><td>\(end)</td></tr>
+        <li><span><b>\(session.user)</b> \(localTime.html(session.origin.at))
+        <span class="muted">\(facts.joined(separator: " · "))</span></span> \(end)</li>
 
         """
     }
-    let heads = [
-      language("User", "사용자"), language("Since", "시작"), language("Browser", "브라우저"),
-      language("End", "끝내기"),
-    ]
-    return
-      "<div class=\"wide\" tabindex=\"0\">\(HTML.table(heads, rows, id: "sessions", style: "review chain"))</div>"
+    return "<ul class=\"choices\" id=\"sessions\">\(rows)</ul>"
   }
 }
 
