@@ -204,8 +204,10 @@ struct HistoryPage {
     }
     guard let end = record.end else { return "\(clock(record.at)) –" }
     guard case .entry = record.event else {
-      let length = language.length(
-        ofMinutes: Int(clamping: end.since(record.at).components.seconds / 60))
+      let minutes = Int(clamping: end.since(record.at).components.seconds / 60)
+      let length =
+        minutes > 0
+        ? language.length(ofMinutes: minutes) : language("under 1 min", "1분 미만")
       let isSameDay = localTime.date(of: end) == localTime.date(of: record.at)
       let day: HTML? = isSameDay ? nil : "\(localTime.day(localTime.date(of: end))) "
       return """

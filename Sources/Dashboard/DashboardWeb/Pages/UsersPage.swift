@@ -31,7 +31,7 @@ struct UsersPage {
         \(outcome.map(notice))
         <div class="title"><h1>\(language("Users", "사용자"))</h1></div>
         <p><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a></p>
-        <ul class="card choices" id="users">\(users.map(row))</ul>
+        <section class="card"><ul class="choices" id="users">\(users.map(row))</ul></section>
         \(form(filled ?? context.filled))
         <section class="card"><h2>\(language("Sessions", "로그인 세션"))</h2>
         \(SessionList(sessions: sessions, localTime: localTime, context: context, action: "/users").html)</section>
