@@ -84,6 +84,7 @@ package struct Kiosk: Sendable {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.jobs.adoptAges(of: jobs)
     next.isWithinHours = isWithinHours
+    next.charges.adoptAges(of: charges)
     self = next
   }
 

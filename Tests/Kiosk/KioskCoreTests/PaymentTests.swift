@@ -180,6 +180,23 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The clock is set while a customer is asked to pay, and the disk fails.
+  @Test(arguments: [-3_600, -20, 20, 3_600])
+  func theTimeToPayPassesByTheClockThatNobodySets(ahead: Int64) throws {
+    let kiosk = try Self.kiosk()
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.charges.count == 1)
+    kiosk.pass(.seconds(10))
+    kiosk.setClock(ahead: ahead)
+    try kiosk.recover()
+    #expect(try kiosk.receive().answers.isEmpty)
+    #expect(kiosk.messagesForPaymentDevices().map(\.expiry) == [35])
+    kiosk.pass(.seconds(35))
+    kiosk.loseConnection()
+    #expect(kiosk.actions.isEmpty, "nobody is asked to pay any more")
+    #expect(try kiosk.receive().results.map(\.failure) == ["not_paid"])
+  }
+
   @Test func aCustomerWhoIsSeenHasMoreTime() throws {
     let kiosk = try asked()
     for _ in 1...6 {
@@ -424,6 +441,44 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  @Test func aDayWithoutTheBrokerBetweenHeldAndCapturedLosesNothing() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3))
+    #expect(kiosk.actions == ["capture"])
+    kiosk.loseConnection()
+    kiosk.pass(.seconds(86_400), day: 20_779)
+    try kiosk.receive()
+    #expect(kiosk.state == .undecided && kiosk.stock["kiwi"] == 7)
+    try kiosk.receive(.device("online"))
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.actions == ["state"], "the capture may be on its way")
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.actions == ["capture"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.core.charges.open.isEmpty, "its day is over")
+    #expect(kiosk.steps.suffix(1) == ["captured 350"])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func whatAPersonRequestsIsAskedAboutFirst() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("unknown"))
+    for _ in 1...2 {
+      #expect(try kiosk.receive(.decide("capture")).statuses == [.applied])
+      #expect(kiosk.actions == ["state"])
+      try kiosk.receive(.paid("unknown"))
+      #expect(kiosk.state == .undecided)
+    }
+    try kiosk.receive(.decide("capture"))
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.actions == ["capture"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .captured)
+    try kiosk.ledger.verify()
+  }
+
   @Test func aHoldThatIsGoneWhenTheJuiceIsMadeIsForAPerson() throws {
     let kiosk = try begun()
     try kiosk.receive(.paid("released", #","reason":"limit""#))
@@ -466,6 +521,8 @@ import Testing
     try kiosk.receive(.made("failed", job: 3), .paid("captured", 350))
     #expect(kiosk.state == .undecided)
     #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("captured", 350))
     #expect(kiosk.actions == ["refund"])
     try kiosk.receive(.paid("refunded", 350))
     #expect(kiosk.core.charges.open.isEmpty)
@@ -522,6 +579,8 @@ import Testing
     try kiosk.restart()
     #expect(kiosk.state == .undecided)
     #expect(try kiosk.receive(.decide("capture", charge: 77)).statuses == [.applied])
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("held", 350, charge: 77))
     #expect(kiosk.actions == ["capture"])
     try kiosk.receive(.paid("captured", 350, charge: 77))
     #expect(kiosk.steps == ["held 350", "capture", "captured 350"])
@@ -581,7 +640,7 @@ import Testing
     try kiosk.receive()
     #expect(kiosk.core.charges.open.isEmpty)
     try kiosk.restart()
-    for answer in [Delivery.paid("held", 350), .paid("captured", 350), .paid("refunded", 350)] {
+    for answer in [Delivery.paid("held", 350), .paid("captured", 350)] {
       #expect(try kiosk.receive(answer).transaction.records.isEmpty)
     }
     #expect(kiosk.core.charges.open.isEmpty && kiosk.actions.isEmpty)
@@ -614,6 +673,8 @@ import Testing
     #expect(kiosk.actions == ["refund"])
     kiosk.pass(.seconds(15))
     #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.actions == ["refund"], "the device says that nothing happened")
     try kiosk.receive(.paid("refunded", 350))
     #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
     #expect(kiosk.steps.filter { $0.hasPrefix("refund") } == ["refund", "refunded 350"])
@@ -636,6 +697,12 @@ import Testing
     kiosk.pass(.seconds(86_400), day: 20_779)
     try kiosk.receive()
     #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
+    // At the terminal it is possible, and the money has moved.
+    try kiosk.receive(.paid("refunded", 350))
+    try kiosk.receive(.paid("refunded", 350), .paid("captured", 350))
+    #expect(kiosk.steps.suffix(3) == ["captured 350", "rejected", "refunded 350"])
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
   }
 
   // MARK: Totals

@@ -73,8 +73,11 @@ package struct Charges: Sendable {
   /// Takes over what is not stored in the ledger.
   mutating func adopt(_ other: Charges) {
     (timers, silent, declined) = (other.timers, other.silent, other.declined)
-    acceptedAt = other.acceptedAt
+    adoptAges(of: other)
   }
+
+  /// Takes over the ages of the orders.
+  mutating func adoptAges(of other: Charges) { acceptedAt = other.acceptedAt }
 
   // MARK: Devices
 

@@ -166,11 +166,14 @@ extension Kiosk {
   ) -> Rejection? {
     var charge = charge
     if charge.booked != nil {
-      // The refund was not possible.
-      if charge.state == .refunding, charges.wasAsked(charge, .refund) {
+      guard charge.state == .refunding else { return nil }
+      if charges.wasAsked(charge, .refund) {
+        // The refund was not possible.
         var kept = charge.with(.captured)
         kept.reason = answer.reason
         save(kept, at: now, in: &decision)
+      } else {
+        charges.notDone(charge)
       }
       return nil
     }
@@ -258,18 +261,23 @@ extension Kiosk {
       number: number, device: device, sale: nil, amount: money, at: now.timestamp, day: now.day,
       state: .releasing)
     if let known = row?.entry.charge ?? (isNew ? (number, device) : nil) {
+      guard known.device == device else { return }
+      let last = isNew ? nil : row?.entry.status
       // guard: the answer about an ended charge counts only if that can still have money
-      guard known.device == device, row?.entry.status.isUnpaid == true || isNew else { return }
-      guard case .held = answer.status else {
-        if case .captured = answer.status, !isNew {
-          record(.captured, of: foreign, money, answer, at: now, in: &decision)
-          foreign.booked = money
-          open(foreign.undecided(.releasing, "booked, not made"), at: now, in: &decision)
-        }
-        return
-      }
+      let isUnpaid = isNew || last == .awaitingPayment || last == .released
+      switch answer.status {
       // The order is over, so the hold is given back.
-      return open(foreign, at: now, in: &decision)
+      case .held where isUnpaid: open(foreign, at: now, in: &decision)
+      case .captured where isUnpaid && !isNew:
+        record(.captured, of: foreign, money, answer, at: now, in: &decision)
+        foreign.booked = money
+        open(foreign.undecided(.releasing, "booked, not made"), at: now, in: &decision)
+      // The day of the charge has ended in between.
+      case .refunded where last == .captured || last == .refund || last == .kept:
+        record(.refunded, of: foreign, money, answer, at: now, in: &decision)
+      default: break
+      }
+      return
     }
     guard case .held = answer.status, charges.hasPlaceForForeign(at: device) else {
       return reject(parsed, unknownCharge(answer), in: &decision)
@@ -487,6 +495,8 @@ extension Kiosk {
       return
     }
     count(step.kind, entry.amount, at: charge.device, in: &decision)
+    // guard: what a person requests is asked about first if it may have happened
+    defer { if charge.state == .undecided { charges.mayHaveBegun(charge) } }
     switch step.kind {
     case .refund: save(charge.with(.refunding), at: now, in: &decision)
     case .capture:
@@ -594,9 +604,4 @@ extension LedgerEntry {
     default: nil
     }
   }
-}
-
-extension LedgerEntry.Status {
-  /// Whether the last entry about an ended charge leaves no money behind.
-  fileprivate var isUnpaid: Bool { self == .awaitingPayment || self == .released }
 }
