@@ -23,6 +23,7 @@ extension Auditor {
       fail(.display, "\(topic) shows \(display[topic] ?? "nothing"), and not \(value)")
     }
     checkMachines()
+    checkPaymentReports()
     let report = display["stock"].flatMap { try? StockReport(payload: Array($0.utf8)) }
     let fruits = report?.fruits.map { ($0.fruit.text, $0.amount) } ?? []
     if Dictionary(uniqueKeysWithValues: fruits) != model.shown {
@@ -34,6 +35,7 @@ extension Auditor {
     let menu =
       model.variant.fruits.map { "stock/\($0)" } + model.variant.recipes.keys.map { "juice/\($0)" }
       + rules.makers.map { "machine/\($0.name)" }
+      + Terminal.all(rules.terminals).map { "payment/\($0)" }
     for (topic, value) in display.sorted(by: { $0.key < $1.key })
     where topic.contains("/") && !value.isEmpty && !menu.contains(topic) {
       fail(.display, "\(topic) shows \(value), and is not on the menu")

@@ -41,8 +41,10 @@ extension Auditor {
 
   mutating func kioskReceived(_ deliveries: [Delivery]) {
     (machineModel.lostBatch, machineModel.batch) = ([], [])
+    (payments.lostBatch, payments.batch) = (.init(), .init())
     for message in deliveries.map(\.message) {
       let levels = message.topic.split(separator: "/").map(String.init)
+      receivedPayment(levels, message)
       if levels.count == 5, levels[2] == "machine" {
         machineModel.batch.append(
           .status(text(message.payload), of: levels[3], isRetained: message.retain))
@@ -65,9 +67,13 @@ extension Auditor {
   /// Records that the batch may be committed or not.
   mutating func batchIsLost() {
     (machineModel.lostBatch, machineModel.batch) = (machineModel.batch, [])
+    (payments.lostBatch, payments.batch) = (payments.batch, .init())
   }
 
-  mutating func batchIsOver() { machineModel.batch = [] }
+  mutating func batchIsOver() {
+    machineModel.batch = []
+    payments.batch = .init()
+  }
 
   // MARK: Permitted outcomes
 
@@ -94,7 +100,7 @@ extension Auditor {
       work.isFlawed = used.map { !canHaveUsed(["kiwi": $0], job) } ?? false
       work.mayNeedDecision = job.state.isUndecided || isMentioned(job)
       work.mayNotNeedDecision = !job.state.isUndecided || isMentioned(job)
-    case .restock, .service, .junk: break
+    case .settle, .restock, .service, .junk: break
     }
     return work
   }
@@ -115,7 +121,7 @@ extension Auditor {
     (machineModel.batch + machineModel.lostBatch).contains(where: matches)
   }
 
-  private func mayWork(_ machine: String) -> Bool {
+  func mayWork(_ machine: String) -> Bool {
     let record = machineModel.records[machine]
     let saysOnline = isInBatch {
       if case .status("online", machine, _) = $0 { true } else { false }
@@ -131,7 +137,7 @@ extension Auditor {
       && (record?.failures ?? 0 < 3 || saysOnline || saysDone)
   }
 
-  private func mayBeDown(_ machine: String) -> Bool {
+  func mayBeDown(_ machine: String) -> Bool {
     guard let record = machineModel.records[machine], record.status == .online else { return true }
     let failures = (machineModel.batch + machineModel.lostBatch).count {
       if case .answer(let answer, let to) = $0 {
@@ -199,7 +205,7 @@ extension Auditor {
     _ entry: LedgerEntry, _ outcome: Model.Outcome, of number: Int, at now: Duration
   ) {
     guard let end = entry.outcome.end, var job = machineModel.jobs[end.job] else {
-      return fail(.decision, "entry \(entry.seq) ends a job that was never accepted")
+      return checkUnpaidEnd(entry, outcome, of: number, at: now)
     }
     if let first = job.endSeq {
       return fail(.twice, "job \(job.seq) ends with entry \(first) and entry \(entry.seq)")
@@ -248,6 +254,9 @@ extension Auditor {
       return hasLeft
         ? !answers("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .lost)
         : isTooOld(job, at: now, wallClock: at.milliseconds) != false
+    case .returned(_, "payment_lost", job.used):
+      guard !hasLeft, let charge = payments.charge(ofOrder: job.seq) else { return false }
+      return ["declined", "released", "refunded"].contains { payments.has(charge, $0) }
     default: return false
     }
   }
@@ -255,7 +264,11 @@ extension Auditor {
   /// Returns whether the job of an entry had ended before a message was sent, so that its answer
   /// must report the end.
   func hasJobEnded(_ seq: Int, before number: Int) -> Bool {
-    machineModel.jobs[seq].map { $0.end != nil && number >= $0.sentBefore } ?? false
+    if let job = machineModel.jobs[seq] { return job.end != nil && number >= job.sentBefore }
+    guard let order = payments.charge(ofOrder: seq).flatMap({ payments.charges[$0]?.order }) else {
+      return false
+    }
+    return order.end != nil && number >= order.sentBefore
   }
 
   // MARK: State of jobs and machines

@@ -16,7 +16,9 @@ struct Auditor {
     "order/+/result", "restock/+/result", "service/+/result", "job/+/result", "events", "status",
   ]
   /// The topics that a display subscribes to.
-  static let displayFilters = ["stock/+", "stock", "juice/+", "service", "status", "machine/+"]
+  static let displayFilters = [
+    "stock/+", "stock", "juice/+", "service", "status", "machine/+", "payment/+",
+  ]
 
   private(set) var violation: Violation?
   var isOnline = false
@@ -39,6 +41,7 @@ struct Auditor {
   var isDisplayConnected = false
   var trace: [String] = []
   var machineModel = MachineModel()
+  var payments = PaymentModel()
 
   /// Whether the kiosk's next connection may find an empty queue.
   private var mayFindEmptyQueue = false
@@ -116,6 +119,7 @@ struct Auditor {
       }
     }
     if case .decide(_, let pick, _) = sending.content { expected = job(pick) }
+    if case .settle(_, let pick) = sending.content { expected = charge(pick) }
     let sentAt = sending.sentAgo.map { wallClock - Int64($0) * 1000 }
     sent.append(
       Sent(sending: sending, sentAt: sentAt, expected: expected, at: now, losses: losses))
@@ -230,6 +234,10 @@ struct Auditor {
         let (jobs, machines) = try ledger.machineState()
         compare(jobs, machines, at: now, wallClock: wallClock)
       }
+      if rules.terminals > 0 {
+        let (charges, devices) = try ledger.paymentState()
+        comparePayments(charges, devices, at: now)
+      }
     } catch {
       fail(.ledger, "\(error)")
     }
@@ -259,6 +267,11 @@ struct Auditor {
       if !model.open(fruits, by: file) { fail(.decision, "entry \(seq) opens \(fruits)") }
       return
     }
+    checkReplacement(entry)
+    guard reply != nil || entry.source != nil else {
+      trace.append("entry \(seq): \(Model.Outcome(entry.outcome))")
+      return checkPayment(entry)
+    }
     guard let number = reply.flatMap({ Self.number($0.correlationData) }),
       sent.indices.contains(number)
     else { return fail(.ledger, "entry \(seq) has no message") }
@@ -267,12 +280,22 @@ struct Auditor {
     trace.append("entry \(seq) for message \(number): \(outcome)")
     guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
     else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }
-    let cents = cents(of: outcome, for: message.sending.content)
+    var cents = cents(of: outcome, for: message.sending.content)
+    if case .payment = outcome { cents = entry.amount?.units }
     if entry.amount?.units != cents || entry.amount.map(\.currency.code) ?? "EUR" != "EUR" {
       fail(.ledger, "entry \(seq) is for \(entry.amount as Any), and not for \(cents as Any) cents")
     }
+    if case .payment(_, _, _, _?) = outcome {
+      checkBegin(entry, of: number, at: now)
+      entries[seq] = Entry(
+        number: number, seenAt: now, outcome: outcome, stock: model.shown, cents: cents, isEnd: true
+      )
+      unanswered.insert(seq)
+      return
+    }
     if entry.outcome.end != nil {
       checkEnd(entry, outcome, of: number, at: now)
+      notePaymentEnd(entry, outcome)
       model.apply(outcome)
       entries[seq] = Entry(
         number: number, seenAt: now, outcome: outcome, stock: model.shown, cents: cents, isEnd: true
@@ -283,14 +306,17 @@ struct Auditor {
     // The kiosk rejects a retained command at each delivery, and never executes it.
     let wasRetained = message.sending.isRetained
     if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
+    var work = work(for: message)
+    addPayment(to: &work, for: message, outcome)
     let expected = model.outcomes(
       of: message.sending, sentAt: message.sentAt, expected: message.expected,
-      wasRetained: wasRetained, with: work(for: message), at: entry.at.milliseconds)
+      wasRetained: wasRetained, with: work, at: entry.at.milliseconds)
     if !expected.contains(outcome) {
       fail(.decision, "message \(number) became \(outcome), it should have been \(expected)")
     }
     model.apply(outcome)
     follow(entry, outcome, at: now)
+    followPayment(entry, at: now)
     entries[seq] = Entry(
       number: number, seenAt: now, outcome: outcome, stock: model.shown, cents: cents)
     unanswered.insert(seq)
@@ -300,7 +326,8 @@ struct Auditor {
   /// was made, and none otherwise.
   private func cents(of outcome: Model.Outcome, for content: Sending.Content) -> Int? {
     switch (outcome, content) {
-    case (.ready, .order(let juice, let quantity)), (.accepted, .order(let juice, let quantity)):
+    case (.ready, .order(let juice, let quantity)), (.accepted, .order(let juice, let quantity)),
+      (.awaitingPayment, .order(let juice, let quantity)):
       model.variant.prices[juice].map { $0 * quantity }
     case (.made(let job), _): entries[job]?.cents
     default: nil

@@ -80,6 +80,15 @@ struct Model {
     var isFlawed = false
     /// The fruit that another attempt takes.
     var cost: [String: Int] = [:]
+    /// Whether the order must be paid, and the payment devices that may be able to work.
+    var isPaid = false
+    var devices: [String] = []
+    /// Whether all of them may be unable to work.
+    var mayLackDevice = false
+    /// The number of the new charge.
+    var charge = 0
+    /// The steps of a charge that a person may have decided.
+    var steps: [Outcome] = []
   }
 
   /// The configuration that is in force.
@@ -130,6 +139,7 @@ struct Model {
       }
       if variant.recipes[juice] == nil { reasons.append("unknown_juice") }
       outcome = order(juice, max(1, quantity), at: now)
+      if work.isPaid { return reasons.map { .rejected($0) } + paid(outcome, reasons, work) }
       if work.isNeeded { return reasons.map { .rejected($0) } + accepted(outcome, reasons, work) }
     case .decide(let choice, _, _):
       let isShort = work.cost.contains { $0.value > shown[$0.key, default: 0] }
@@ -140,6 +150,10 @@ struct Model {
       outcome = .decided(choice, job: work.job, used: isAgain ? work.cost : [:])
       let isForbidden = reasons.contains { $0 != "no_decision_needed" } || !work.mayNeedDecision
       return reasons.map { .rejected($0) } + (isForbidden ? [] : [outcome])
+    case .settle:
+      let isForbidden = !reasons.isEmpty
+      if work.mayNotNeedDecision { reasons.append("no_decision_needed") }
+      return reasons.map { .rejected($0) } + (isForbidden ? [] : work.steps)
     case .restock(let fruit, let change, _):
       let held = shown[fruit]
       if held == nil { reasons.append("unknown_fruit") }
@@ -172,6 +186,21 @@ struct Model {
         places.map {
           .accepted(used: used, day: day, ticket: ticket, machine: machine, place: $0)
         }
+      }
+  }
+
+  /// Returns the permitted outcomes of an order that must be paid.
+  private func paid(_ outcome: Outcome, _ reasons: [String], _ work: Work) -> [Outcome] {
+    var outcomes: [Outcome] =
+      work.isNeeded && work.mayBeDown ? [.rejected("machine_down")] : []
+    guard reasons.isEmpty, !work.isNeeded || !work.places.isEmpty else { return outcomes }
+    if work.mayLackDevice { outcomes.append(.rejected("payment_down")) }
+    guard case .ready(let used, let day, let ticket) = outcome else {
+      return outcomes + (work.devices.isEmpty ? [] : [outcome])
+    }
+    return outcomes
+      + work.devices.map {
+        .awaitingPayment(used: used, day: day, ticket: ticket, charge: work.charge, device: $0)
       }
   }
 

@@ -24,18 +24,19 @@ package struct Schedule: Sendable {
     package var perSecond: Int
     /// Maximum number of deliveries in a batch.
     package var batchLimit: Int
-    /// Number of machines that make juices.
-    package var machines: Int
+    /// Number of machines that make juices, and of devices at which customers pay.
+    package var machines, terminals: Int
 
     package init(
       behavior: MemoryBroker.Behavior = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
-      batchLimit: Int = 1024, machines: Int = 0
+      batchLimit: Int = 1024, machines: Int = 0, terminals: Int = 0
     ) {
       self.behavior = behavior
       self.debounce = debounce
       self.perSecond = perSecond
       self.batchLimit = batchLimit
       self.machines = machines
+      self.terminals = terminals
     }
 
     /// Whether the broker keeps messages for a machine that is offline.
@@ -65,6 +66,7 @@ extension Schedule {
     var title = "Seed \(seed), \(rules.behavior), batches of \(rules.batchLimit)"
     if rules.debounce > 0 { title += ", debounce \(rules.debounce) ms" }
     if rules.machines > 0 { title += ", machines: \(rules.machines)" }
+    if rules.terminals > 0 { title += ", payment devices: \(rules.terminals)" }
     if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
     return title
   }
@@ -78,9 +80,10 @@ private struct Maker {
   private var ids = 0
   private var recent: [Sending] = []
   private var machines = 0
+  private var terminals = 0
 
   private enum Disturbance: CaseIterable {
-    case network, process, broker, disk, clock, junk, reload, machine
+    case network, process, broker, disk, clock, junk, reload, machine, terminal
   }
 
   init(random: Random) {
@@ -91,9 +94,11 @@ private struct Maker {
 
   mutating func rules() -> Schedule.Rules {
     machines = random.pick([0, 0, 1, 2, 3])
+    terminals = random.pick([0, 0, 1, 1, 2])
     return Schedule.Rules(
       behavior: random.pick(Schedule.behaviors), debounce: random.pick([0, 0, 300]),
-      perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines)
+      perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines,
+      terminals: terminals)
   }
 
   mutating func step() -> Step {
@@ -135,6 +140,8 @@ private struct Maker {
     case .disk: return random.oneIn(3) ? .failDisk : .repairDisk
     case .machine:
       return machines == 0 ? .start : .machine(random.below(machines), event())
+    case .terminal:
+      return terminals == 0 ? .start : .terminal(random.below(terminals), terminalEvent())
     case .reload: return .reload(random.pick(ConfigurationVariant.allCases))
     case .clock:
       return .jump(random.pick([-1, 1, -40, 40]) * random.pick([1, 1, 90, 2_160, 15_120]))
@@ -176,11 +183,43 @@ private struct Maker {
     }
   }
 
+  private mutating func terminalEvent() -> Step.TerminalEvent {
+    switch random.below(16) {
+    case 0: return .powerOff
+    case 1, 2: return .powerOn
+    case 3: return .cut
+    case 4: return random.oneIn(4) ? .invents(1 + random.below(3)) : .publishAgain(random.below(4))
+    case 5:
+      return .breakConnection(
+        random.pick(MemoryBroker.Fault.Moment.allCases),
+        random.pick(MemoryBroker.Fault.Step.allCases), skipping: random.below(3))
+    case 6: return random.oneIn(2) ? .endDay : .fault(random.oneIn(2) ? "no paper" : nil)
+    case 7: return .ends(random.oneIn(3) ? .captured : .released)
+    case 8, 9: return .malfunction(.crash(random.pick(Terminal.Moment.allCases)))
+    default:
+      return .malfunction(
+        random.pick([
+          .declines, .leaves, .presents, .holdsMore, .keepsHold, .losesHold, .keepsMoney,
+          .isUncertain(executes: true), .isUncertain(executes: false), .isSilent, .repeats, .isLate,
+          .expires,
+        ]))
+    }
+  }
+
   private mutating func sending() -> Sending {
     if let again = recent.last, random.oneIn(6) {
       return random.oneIn(2) ? again : random.pick(recent)
     }
     var sending: Sending
+    if terminals > 0, random.oneIn(8) {
+      let pick = random.below(4)
+      // What the journal says, or what nobody may say.
+      sending = Sending(
+        from: "job/desk",
+        content: .settle(random.oneIn(8) ? "refund" : nil, pick: pick))
+      recent = recent.suffix(4) + [sending]
+      return sending
+    }
     switch random.below(machines > 0 ? 12 : 10) {
     case 10, 11:
       sending = Sending(

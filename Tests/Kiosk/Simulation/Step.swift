@@ -33,6 +33,8 @@ package enum Step: Hashable, Sendable {
   case clearRetained(from: String)
   /// An event of a machine, by its number from 0.
   case machine(Int, MachineEvent)
+  /// An event of a payment device, by its number from 0.
+  case terminal(Int, TerminalEvent)
 
   package enum MachineEvent: Hashable, Sendable {
     case powerOff, powerOn, cut, eraseFlash
@@ -42,6 +44,21 @@ package enum Step: Hashable, Sendable {
     /// An answer with a status for the entry at a distance before the last one.
     case strayAnswer(String, of: Int)
     case malfunction(Machine.Malfunction)
+  }
+
+  package enum TerminalEvent: Hashable, Sendable {
+    case powerOff, powerOn, cut
+    /// The reason why the device cannot work, or `nil` if it can.
+    case fault(String?)
+    case breakConnection(MemoryBroker.Fault.Moment, MemoryBroker.Fault.Step, skipping: Int)
+    /// The device publishes the state of a charge again: the last one, or one before it.
+    case publishAgain(Int)
+    /// The device says that it holds money for a charge that it never got.
+    case invents(Int)
+    /// A held charge is given back or booked at the terminal itself, by its limit or by a person.
+    case ends(Terminal.State)
+    case endDay
+    case malfunction(Terminal.Malfunction)
   }
 }
 
@@ -53,6 +70,8 @@ package struct Sending: Hashable, Sendable {
     case service(isOpen: Bool)
     /// A decision about a job; `used` is the amount of kiwis that the attempt used up.
     case decide(String, pick: Int, used: Int?)
+    /// A decision about a charge; `nil` is what the journal of its device says.
+    case settle(String?, pick: Int)
     /// A payload that is not a command.
     case junk(String)
   }
@@ -108,6 +127,7 @@ extension Step: CustomStringConvertible {
     case .repairDisk: "the disk works again"
     case .machine(let number, let event):
       "machine \(MachineConfiguration.all[number].name): \(event)"
+    case .terminal(let number, let event): "\(Terminal.all(2)[number]): \(event)"
     case .clearRetained(let from): "what \(from) has retained is cleared"
     }
   }
@@ -124,6 +144,7 @@ extension Sending: CustomStringConvertible {
     case .service(let isOpen): text += isOpen ? "open" : "closed"
     case .decide(let choice, let pick, let used):
       text += "\(choice), job \(pick)\(used.map { ", used \($0)" } ?? "")"
+    case .settle(let choice, let pick): text += "\(choice ?? "a decision"), charge \(pick)"
     case .junk(let junk): text += "junk \(junk)"
     }
     if case .restock(_, _, let expecting) = content, expecting != .nothing {

@@ -19,6 +19,8 @@ extension Sending {
     case .decide(let choice, _, let used):
       members += [#""job":\#(expected ?? 0)"#, #""decision":"\#(choice)""#]
       if let used { members.append(#""used":{"kiwi":\#(used)}"#) }
+    case .settle(let choice, _):
+      members += [#""charge":\#(expected ?? 0)"#, #""decision":"\#(choice ?? "released")""#]
     case .restock(let fruit, let change, _):
       switch change {
       case .add(let amount): members.append(#""add":{"\#(fruit)":\#(amount)}"#)

@@ -16,6 +16,12 @@ extension World {
         maximumPerSecond: rules.perSecond),
       version: "simulation")
     settings.machines = rules.makers.map(\.settings)
+    let devices = Terminal.all(rules.terminals).compactMap { PaymentDeviceID($0) }
+    if !devices.isEmpty {
+      settings.payment = KioskSettings.Payment(
+        devices: devices.map { KioskSettings.Payment.Device(name: $0) },
+        freePanels: [Auditor.freePanel])
+    }
     try ConfigurationVariant.usual.apply(to: &settings)
     return settings
   }

@@ -57,6 +57,7 @@ package final class World {
   private var sender: SimulatedClient
   private var cycles: (at: Duration, count: Int) = (.zero, 0)
   let machines: [Machine]
+  let terminals: [Terminal]
   private var display: SimulatedClient
 
   struct Process {
@@ -97,7 +98,11 @@ package final class World {
     machines = rules.makers.enumerated().map { [broker, executor] in
       Machine($1.name, keepsSession: rules.keepsSession, broker, executor)
     }
+    terminals = Terminal.all(rules.terminals).map { [broker, executor] in
+      Terminal($0, broker, executor)
+    }
     for machine in machines { machine.powerOn() }
+    for terminal in terminals { terminal.powerOn() }
     executor.run()
   }
 
@@ -107,6 +112,7 @@ package final class World {
     kiosk?.task.cancel()
     for person in [sender, display] { person.task.cancel() }
     for machine in machines { machine.powerOff() }
+    for terminal in terminals { terminal.powerOff() }
     executor.run()
     disk.remove()
   }
@@ -146,6 +152,8 @@ package final class World {
     case .repairDisk: try failDisk(false)
     case .machine(let number, let event):
       if machines.indices.contains(number) { perform(event, on: machines[number]) }
+    case .terminal(let number, let event):
+      if terminals.indices.contains(number) { perform(event, on: terminals[number]) }
     case .clearRetained(let from):
       send([Sending(from: from, content: .junk(""), isRetained: true)])
     }
@@ -159,15 +167,22 @@ package final class World {
     try failDisk(false)
     if !isBrokerRunning { startBroker(.everything) }
     for machine in machines { repair(machine) }
+    for terminal in terminals { repair(terminal) }
     try finishJobs()
     guard isIdle, let kiosk else {
       return auditor.fail(.recovery, "the kiosk does not come back")
     }
     // A late answer of a machine may precede the person's decision.
-    for _ in 0..<3 where !auditor.openJobs.isEmpty && violation == nil {
+    for _ in 0..<3
+    where !(auditor.openJobs.isEmpty && auditor.undecidedCharges.isEmpty) && violation == nil {
       try decidePendingJobs()
+      try decidePendingCharges()
       try finishJobs()
     }
+    if let charge = auditor.payments.open.values.first(where: { $0.state != .captured }) {
+      auditor.fail(.recovery, "charge \(charge.number) is \(charge.state), and does not end")
+    }
+    auditor.checkMoney(terminals)
     if let job = auditor.openJobs.first {
       auditor.fail(.recovery, "job \(job.seq) is \(job.state), and does not end")
     }
@@ -178,7 +193,10 @@ package final class World {
   }
 
   private func finishJobs() throws {
-    for _ in 0..<20 where (!isIdle || auditor.hasUnfinishedJobs) && violation == nil {
+    for _ in 0..<20
+    where (!isIdle || auditor.hasUnfinishedJobs || auditor.hasUnfinishedCharges)
+      && violation == nil
+    {
       try perform(.start)
       try perform(.pass(30_000))
     }
@@ -217,6 +235,8 @@ package final class World {
     auditor.read(ledger, at: broker.now, wallClock: clock.now(broker))
   }
 
+  var wallClock: Int64 { clock.now(broker) }
+
   /// A connection on which the kiosk is not online yet serves nobody: the client counts it as a
   /// part of its absence.
   private func noteConnection() {
@@ -233,7 +253,7 @@ package final class World {
 
   private func send(_ sendings: [Sending]) {
     guard sender.listener.isConnected else { return }
-    let messages = sendings.map {
+    let messages = sendings.map(decided).map {
       auditor.prepare(
         $0, topic: "kiosk/k1/\($0.from)", wallClock: clock.now(broker), at: broker.now,
         losses: broker.losses(of: kioskID))
@@ -356,14 +376,16 @@ package final class World {
   }
 
   func kioskPublishes(_ messages: [Message], _ client: MemoryClient) {
-    guard rules.machines > 0, let kiosk, kiosk.client === client else { return }
+    guard rules.machines + rules.terminals > 0, let kiosk, kiosk.client === client else { return }
     hasWork = true
     // The cycle that applies new rules may also return waiting orders.
     noteVariant(kiosk)
     let orders = messages.filter { $0.topic.hasPrefix("kiosk/k1/make/") }
-    guard !orders.isEmpty else { return }
+    let charges = messages.filter { $0.topic.hasPrefix("kiosk/k1/charge/") }
+    guard !orders.isEmpty || !charges.isEmpty else { return }
     read(kiosk.ledger)
-    for order in orders { auditor.check(order, at: broker.now, wallClock: clock.now(broker)) }
+    for order in orders { auditor.check(order, at: broker.now, wallClock: wallClock) }
+    for charge in charges { auditor.checkPayment(charge, at: broker.now) }
   }
 
   func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }

@@ -4,7 +4,7 @@ import Synchronization
 /// Distributes schedules to the worker tasks, and counts the finished ones.
 final class Counter: Sendable {
   private let state: Mutex<(next: UInt64, left: Int, done: Int)>
-  private let onlyMachines: Bool
+  private let onlyMachines, onlyPayment: Bool
 
   /// Creates the counter.
   ///
@@ -12,9 +12,10 @@ final class Counter: Sendable {
   ///   - schedules: number of schedules.
   ///   - seed: seed of the first schedule; the others follow in order.
   ///   - onlyMachines: whether to skip seeds whose kiosk has no machine.
-  init(schedules: Int, seed: UInt64, onlyMachines: Bool) {
+  ///   - onlyPayment: whether to skip seeds whose kiosk has no payment device.
+  init(schedules: Int, seed: UInt64, onlyMachines: Bool, onlyPayment: Bool) {
     state = Mutex((seed, schedules, 0))
-    self.onlyMachines = onlyMachines
+    (self.onlyMachines, self.onlyPayment) = (onlyMachines, onlyPayment)
   }
 
   func next() -> Schedule? {
@@ -24,7 +25,10 @@ final class Counter: Sendable {
       while true {
         let schedule = Schedule(seed: state.next)
         state.next &+= 1
-        if !onlyMachines || schedule.rules.machines > 0 { return schedule }
+        let rules = schedule.rules
+        if (!onlyMachines || rules.machines > 0) && (!onlyPayment || rules.terminals > 0) {
+          return schedule
+        }
       }
     }
   }

@@ -14,13 +14,17 @@ struct SimulateKiosk: AsyncParsableCommand {
   @Flag(help: "Only kiosks with machines.")
   var machines = false
 
+  @Flag(help: "Only kiosks with payment devices.")
+  var payment = false
+
   func validate() throws {
     guard schedules > 0 else { throw ValidationError("at least one schedule") }
   }
 
   func run() async throws {
     let start = ContinuousClock.now
-    let counter = Counter(schedules: schedules, seed: seed, onlyMachines: machines)
+    let counter = Counter(
+      schedules: schedules, seed: seed, onlyMachines: machines, onlyPayment: payment)
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
