@@ -12,13 +12,33 @@ import pytest
 from arrivals import TIMEOUT, eventually
 from client import BASE, Client, Message
 from conftest import factory
-from daemon import Daemon, built, environment
+from daemon import ROOT, Daemon, built, environment
 from mosquitto import Mosquitto
 from ports import free_port, is_listening
 
 from terminal import Journal
 
 HERE = Path(__file__).parent
+
+#: The hardware: each move of a coin is on the disk.
+BOX = """
+import json, os, random, time
+moves = os.open({path!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+class Box:
+    def move(self, kind, charge):
+        line = json.dumps(dict(kind=kind, charge=charge["charge"], amount=charge["amount"]))
+        os.write(moves, (line + chr(10)).encode())
+        os.fsync(moves)
+        return True
+    def accept(self, charge):
+        time.sleep(random.uniform(0, 0.1))
+        return random.random() < 0.8 and self.move("accept", charge)
+    def keep(self, charge): self.move("keep", charge)
+    def give_back(self, charge): self.move("give_back", charge)
+    def pay_out(self, charge): self.move("pay_out", charge)
+box = Box()
+"""
+
 NAME = "terminal"
 STATES = ("waiting", "held", "declined", "captured", "released", "refunded", "unknown")
 program = partial(built, "juice-zvt")
@@ -97,6 +117,40 @@ class Device(Daemon):
             if line and "state" in (record := json.loads(line)):
                 found[record["charge"]] = record
         return found
+
+
+class SmallDevice(Daemon):
+    """config/payment/device.py with a coin box."""
+
+    def __init__(self, folder: Path, broker: Mosquitto) -> None:
+        super().__init__()
+        self.folder, self.broker = folder, broker
+        self.coins = folder / "moves"
+        self.coins.touch()
+        self.journal = folder / "coins"
+        self.journal.touch()
+        (folder / "coin_box.py").write_text(BOX.format(path=str(self.coins)))
+
+    def start(self) -> "SmallDevice":
+        self.execute(
+            sys.executable, ROOT / "config/payment/device.py", str(self.broker.port), self.journal,
+            variables={"PYTHONPATH": str(self.folder)})
+        return self
+
+    @property
+    def moves(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.coins.read_text().splitlines()]
+
+    def move(self, kind: str, charge: int) -> None:
+        """Moves the coins of a charge by hand."""
+        with open(self.coins, "a") as log:
+            log.write(json.dumps({"kind": kind, "charge": charge, "amount": 0}) + "\n")
+
+    @property
+    def charges(self) -> dict[int, dict[str, Any]]:
+        """The last whole line of each charge in the journal."""
+        lines = [line for line in self.journal.read_text().split("\n") if line.endswith("}")]
+        return {charge["charge"]: charge for charge in map(json.loads, lines)}
 
 
 class Shop:

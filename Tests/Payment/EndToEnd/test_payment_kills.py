@@ -1,21 +1,38 @@
-"""juice-zvt and its terminal are killed at random moments; both journals stay equal to the cent.
+"""Everything is killed at random moments; ledger and journals stay equal to the cent.
 
-ZVT_CHARGES: number of charges (100). ZVT_KILLS: number of kills (40). KIOSK_SEED: the seed of a failed run.
+ZVT_CHARGES, ZVT_KILLS: number of charges (100) and kills (40) of juice-zvt and its terminal alone.
+PAYMENT_ORDERS, PAYMENT_KILLS: number of orders (30) and kills (10) of the kiosk, its machine, the broker, the
+payment device and the terminal. KIOSK_SEED: the seed of a failed run.
 """
 
+import json
 import os
 import random
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any, Callable
 
+import pytest
+
+from arrivals import eventually
+from client import BASE, Client
+from conftest import MakeKiosk
+from kiosk import RECIPES
+from kiosk import Kiosk as KioskProcess
+from mosquitto import Mosquitto
+from pouring import Customers, Person, TerminalMachine, Watcher
 from shop import (  # noqa: F401
-    Device, MakeDevice, Shop, TerminalProcess, check_equal, make_device, shop, terminal,
+    Device, MakeDevice, Shop, SmallDevice, TerminalProcess, check_equal, make_device, shop, terminal,
 )
 
 CHARGES = int(os.environ.get("ZVT_CHARGES", "100"))
 KILLS = int(os.environ.get("ZVT_KILLS", "40"))
+ORDERS = int(os.environ.get("PAYMENT_ORDERS", "30"))
+ALL_KILLS = int(os.environ.get("PAYMENT_KILLS", "10"))
+PRICE = 350
+IN_PROGRESS = ("begun", "waiting", "capturing", "releasing", "refunding")
 
 
 class Killer(threading.Thread):
@@ -164,3 +181,297 @@ def test_random_kills_leave_both_journals_equal(
         assert state == end["status"], (charge, end, records[charge])
         if state == "captured":
             assert end["amount"] == records[charge]["booked"]
+
+
+# MARK: Everything
+
+
+class CardDesk:
+    """juice-zvt and its terminal, as the person sees them who reads the terminal's receipts."""
+
+    def __init__(self, device: Device, terminal: TerminalProcess, chance: random.Random) -> None:
+        self.device, self.terminal, self.chance = device, terminal, chance
+        self.name = device.name
+        self.parts = {"juice-zvt": device, "terminal": terminal}
+
+    def behave(self) -> None:
+        pick = lambda *kinds: self.chance.choices(kinds, [40] + [1] * (len(kinds) - 1))[0]
+        self.terminal.behave(
+            capture=pick("ok", "error", "error_booked", "silent_booked"),
+            hold=pick("ok", "error_held", "silent_held"),
+            customer=self.chance.choices(["present", "decline", "silent"], [20, 3, 1])[0],
+        )
+
+    def end(self) -> None:
+        self.terminal.behave(capture="ok", hold="ok", customer="present")
+
+    @property
+    def states(self) -> dict[int, tuple[str, str | None]]:
+        """The device's state of each charge, and its reason."""
+        return {
+            charge: (record["state"], record.get("reason"))
+            for charge, record in self.device.records.items()
+        }
+
+    def truth(self, charge: int) -> tuple[str, int]:
+        """What has become of the money of a charge, and how much of it is booked."""
+        journal, records = self.terminal.journal, self.device.records
+        receipts = {charge: self._booked_as(record, journal.lines) for charge, record in records.items()}
+        receipt = receipts.get(charge)
+        if charge in records and receipt is None:
+            # The device never got the number: a payment that belongs to no other charge.
+            strays = sorted(set(journal.booked) - set(receipts.values()))
+            waiting = [number for number, receipt in receipts.items() if receipt is None]
+            place = sorted(waiting, reverse=True).index(charge)
+            receipt = strays[-1 - place] if place < len(strays) else None
+        if receipt in journal.booked:
+            return "captured", journal.booked[receipt]
+        if receipt in journal.open:
+            return "held", 0
+        cancelled = any(line["kind"] == "cancel" and line["of"] == receipt for line in journal.lines)
+        return "refunded" if cancelled else "nothing", 0
+
+    @staticmethod
+    def _booked_as(record: dict[str, Any], lines: list[dict[str, Any]]) -> int | None:
+        booked = [
+            line["receipt"] for line in lines
+            if line["kind"] == "book" and line["of"] == record.get("receipt")
+        ]
+        return booked[-1] if booked else record.get("receipt")
+
+    @property
+    def booked(self) -> int:
+        return sum(self.terminal.journal.booked.values())
+
+    @property
+    def held(self) -> int:
+        return len(self.terminal.journal.open)
+
+    def settle(self, charge: int) -> None:
+        """Nothing: the person at the terminal asks the device."""
+
+
+class CoinDesk:
+    """The device of forty lines and its box, of which a person takes out what is in doubt."""
+
+    def __init__(self, device: SmallDevice) -> None:
+        self.device, self.name = device, "coins"
+        self.parts = {"device": device}
+
+    def behave(self) -> None: ...
+    def end(self) -> None: ...
+
+    @property
+    def states(self) -> dict[int, tuple[str, str | None]]:
+        # The device says `unknown` of what a power cut has interrupted, and stores nothing.
+        return {
+            number: ("unknown" if charge["status"] in IN_PROGRESS else charge["status"], None)
+            for number, charge in self.device.charges.items()
+        }
+
+    def truth(self, charge: int) -> tuple[str, int]:
+        kinds = [move["kind"] for move in self.device.moves if move["charge"] == charge]
+        if not kinds:
+            return "nothing", 0
+        ends = {"accept": "held", "keep": "captured", "give_back": "nothing", "pay_out": "refunded"}
+        return ends[kinds[-1]], PRICE if kinds[-1] == "keep" else 0
+
+    @property
+    def booked(self) -> int:
+        return sum(self.truth(charge)[1] for charge in {m["charge"] for m in self.device.moves})
+
+    @property
+    def held(self) -> int:
+        charges = {move["charge"] for move in self.device.moves}
+        return sum(self.truth(charge)[0] == "held" for charge in charges)
+
+    def settle(self, charge: int) -> None:
+        """Takes the coins of an unknown charge out of the box, by hand."""
+        if self.truth(charge)[0] == "held":
+            self.device.move("give_back", charge)
+
+
+class Cashier(Client):
+    """Decides about charges by what the money says, and refunds some."""
+
+    def __init__(
+        self, port: int, kiosk: KioskProcess, desk: CardDesk | CoinDesk, chance: random.Random
+    ) -> None:
+        self.kiosk, self.desk, self.chance = kiosk, desk, chance
+        self.report: dict[str, Any] = {"state": "off", "charges": []}
+        #: Why each charge had to wait for a person.
+        self.reasons: dict[int, str] = {}
+        self.refunds: set[int] = set()
+        self.next = 0.0
+        super().__init__(port, f"{BASE}/payment/{desk.name}")
+
+    def received(self, message: Any) -> None:
+        self.report = json.loads(message.payload)
+
+    def decide(self) -> None:
+        if not self.report["charges"] or time.monotonic() < self.next:
+            return
+        self.next = time.monotonic() + 1
+        entries = self.kiosk.ledger()
+        made = {entry["job"] for entry in entries if entry["status"] == "made"}
+        for charge in self.report["charges"]:
+            number = charge["charge"]
+            state, reason = self.desk.states.get(number, ("not there", None))
+            self.reasons.setdefault(
+                number, f"kiosk: {charge['reason']}; device: {state}, {reason}")
+            if state in IN_PROGRESS:
+                continue
+            self.desk.settle(number)
+            is_made = charge.get("job") in made
+            choices = {
+                "captured": ["captured"] if is_made else ["refund", "captured"],
+                "held": ["capture" if is_made else "release"],
+                "refunded": ["refunded", "released"], "nothing": ["released", "refunded"],
+            }[self.desk.truth(number)[0]]
+            for choice in choices:
+                self.say(number, choice)
+
+    def refund(self) -> None:
+        """Asks for the refund of a charge, which may be captured or not."""
+        charges = [number for number, state in self.desk.states.items() if state[0] == "captured"]
+        if charges:
+            self.refunds.add(number := self.chance.choice(charges))
+            self.say(number, "refund")
+
+    def say(self, charge: int, choice: str) -> None:
+        decision = json.dumps({"charge": charge, "decision": choice})
+        self.client.publish(f"{BASE}/job/cashier", decision, 1)
+
+
+@pytest.mark.parametrize("kind", ["juice-zvt", "device"])
+def test_everything_is_killed(
+    kind: str, tmp_path: Path, broker: Mosquitto, make_kiosk: MakeKiosk, make_device: MakeDevice,
+    terminal: TerminalProcess, chance: random.Random, say,
+) -> None:
+    if kind == "device":
+        desk: CardDesk | CoinDesk = CoinDesk(SmallDevice(tmp_path, broker).start())
+    else:
+        terminal.behave(card_seconds=0.05, on_silence="random", prompt_seconds=1)
+        # Nobody is there to release holds whose charge is unknown.
+        desk = CardDesk(make_device(unknown_holds="release"), terminal, chance)
+        eventually(desk.device.journal.exists)
+    kiosk = make_kiosk(
+        payment={"devices": [{"name": desk.name}], "pay_seconds": 8},
+        machines=[{"name": "bar", "start_seconds": 3, "finish_seconds": 10}],
+        menu={
+            "base": "standard", "currency": "EUR",
+            "juices": {juice: {"price": PRICE / 100} for juice in RECIPES},
+        },
+        stock={"initial": 1_000_000, "capacity": 2_000_000}, orders={"max_age_seconds": 8},
+    ).start()
+    machine = TerminalMachine(kiosk)
+    pour = lambda: machine.launch("--seconds", "0.05", "--fail-every", "9")
+    pour()
+    watcher = Watcher(broker.port)
+    person = Person(machine, watcher, lambda: "give_back")
+    cashier = Cashier(broker.port, kiosk, desk, chance)
+    # Another order of the same panel would replace one that is not paid.
+    panels = [Customers(broker.port, f"p{number}", window=1) for number in range(3)]
+    # The broker is the first to start again.
+    start = {"broker": broker.start, "kiosk": kiosk.launch, "machine": pour} | {
+        name: part.start for name, part in desk.parts.items()}
+    parts: dict[str, Any] = {"broker": broker, "kiosk": kiosk, "machine": machine} | desk.parts
+    killed: Counter[str] = Counter()
+
+    def work() -> None:
+        """People decide, and what has ended by itself starts again."""
+        for name, part in parts.items():
+            if part.process is None or part.process.poll() is not None:
+                start[name]()
+        person.decide()
+        cashier.decide()
+
+    def is_over() -> bool:
+        work()
+        states = {state for state, _ in desk.states.values()}
+        return (
+            cashier.report["state"] == "idle" and not cashier.report["charges"]
+            and not watcher.report()["jobs"] and states.isdisjoint([*IN_PROGRESS, "held"])
+        )
+
+    ended = lambda: sum(
+        end["status"] in ("ready", "failed") for panel in panels for end in list(panel.ends.values()))
+    try:
+        while ended() < ORDERS or killed.total() < ALL_KILLS:
+            desk.behave()
+            for _ in range(chance.randrange(2 + 2 * ORDERS // ALL_KILLS // 3)):
+                chance.choice(panels).wait_for_ends(1, work)
+            if chance.random() < 0.2:
+                cashier.refund()
+            # At any moment of an order.
+            threading.Event().wait(chance.uniform(0, 0.3))
+            if killed.total() * ORDERS <= ended() * ALL_KILLS:
+                victims = chance.sample(list(parts), chance.choice([1, 1, 1, 2]))
+                for victim in victims:
+                    killed[victim] += 1
+                    parts[victim].kill()
+                for victim in start:
+                    if victim in victims:
+                        start[victim]()
+        desk.end()
+        for panel in panels:
+            panel.stop()
+        for panel in panels:
+            while len(panel.orders) > len(panel.ends):
+                panel.wait_for_ends(1, work)
+        eventually(is_over, 180)
+        compare(kiosk, desk, machine, cashier, person, killed, say)
+    finally:
+        for client in [watcher, cashier, *panels]:
+            client.close()
+        machine.kill()
+        desk.device.kill()
+
+
+def compare(
+    kiosk: KioskProcess, desk: CardDesk | CoinDesk, machine: TerminalMachine, cashier: Cashier,
+    person: Person, killed: Counter[str], say: Callable[[str], None],
+) -> None:
+    """Checks that each order is one of the four, and that the money is the same everywhere."""
+    kiosk.verify()
+    entries = kiosk.ledger()
+    ends = {e["job"]: e for e in entries if e["status"] in ("made", "failed", "returned")}
+    moved: dict[str, dict[int, int]] = {"captured": {}, "refunded": {}}
+    decided = {e["charge"] for e in entries if "charge" in e and e.get("source", "").startswith("job/")}
+    for entry in entries:
+        if (sums := moved.get(entry["status"])) is not None:
+            assert entry["charge"] not in sums, f"twice: {entry}"
+            sums[entry["charge"]] = round(float(entry["amount"]) * 100)
+    captured, refunded = moved["captured"], moved["refunded"]
+    pours = [line for line in machine.log() if line["pour"] == "begins"]
+    assert len({line["job"] for line in pours}) == len(pours), "a juice was poured twice"
+    kinds: Counter[str] = Counter()
+    for entry in entries:
+        if entry["status"] != "awaiting_payment":
+            continue
+        charge, end = entry["charge"], ends[entry["seq"]]
+        net = captured.get(charge, 0) - refunded.get(charge, 0)
+        truth, booked = desk.truth(charge)
+        assert booked == net and truth != "held", (entry, end, truth, booked, net)
+        if charge in refunded:
+            assert net == 0
+            kinds["refunded"] += 1
+        elif end["status"] == "made" and net == PRICE:
+            kinds["made and captured"] += 1
+        elif end["status"] != "made" and net == 0:
+            kinds["not made, nothing held"] += 1
+        else:
+            assert charge in decided, (entry, end, net)
+            kinds["settled by a person"] += 1
+        state, _ = desk.states.get(charge, ("not there", None))
+        if state != "unknown":
+            assert state == "captured" if net else state != "captured", (entry, state, net)
+    net = sum(captured.values()) - sum(refunded.values())
+    assert (desk.booked, desk.held) == (net, 0)
+    whole = sum(kinds.values())
+    why = Counter(cashier.reasons.values())
+    say(
+        f"{whole} orders, {killed.total()} kills {dict(killed)}: {dict(kinds)}; ledger and journal {net}; "
+        f"{len(cashier.reasons)} charges waited for a person: {dict(why)}; jobs: {dict(person.decisions)}"
+    )
+    assert whole >= ORDERS

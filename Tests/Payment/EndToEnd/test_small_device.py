@@ -1,53 +1,16 @@
 """The payment device of forty lines, from the page alone, is killed at random moments."""
 
-import json
 import os
 import random
-import sys
 from collections import Counter
 from pathlib import Path
 
-from daemon import ROOT, Daemon
 from mosquitto import Mosquitto
-from shop import Shop
+from shop import Shop, SmallDevice
 from test_payment_kills import Killer, Kiosk
-
-#: The hardware: each move of a coin is on the disk.
-BOX = """
-import json, os, random, time
-moves = os.open({path!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-class Box:
-    def move(self, kind, charge):
-        line = json.dumps(dict(kind=kind, charge=charge["charge"], amount=charge["amount"]))
-        os.write(moves, (line + chr(10)).encode())
-        os.fsync(moves)
-        return True
-    def accept(self, charge):
-        time.sleep(random.uniform(0, 0.1))
-        return random.random() < 0.8 and self.move("accept", charge)
-    def keep(self, charge): self.move("keep", charge)
-    def give_back(self, charge): self.move("give_back", charge)
-    def pay_out(self, charge): self.move("pay_out", charge)
-box = Box()
-"""
 
 CHARGES = int(os.environ.get("ZVT_CHARGES", "100"))
 KILLS = int(os.environ.get("ZVT_KILLS", "30"))
-
-
-class SmallDevice(Daemon):
-    def __init__(self, folder: Path, broker: Mosquitto) -> None:
-        super().__init__()
-        self.folder, self.broker = folder, broker
-        self.moves = folder / "moves"
-        self.journal = folder / "coins"
-        (folder / "coin_box.py").write_text(BOX.format(path=str(self.moves)))
-
-    def start(self) -> "SmallDevice":
-        self.execute(
-            sys.executable, ROOT / "config/payment/device.py", str(self.broker.port), self.journal,
-            variables={"PYTHONPATH": str(self.folder)})
-        return self
 
 
 class NoTerminal:
@@ -76,8 +39,7 @@ def test_the_small_device_is_killed(
         device.kill()
         shop.close()
     moves: dict[int, list[str]] = {}
-    for line in device.moves.read_text().splitlines():
-        move = json.loads(line)
+    for move in device.moves:
         moves.setdefault(move["charge"], []).append(move["kind"])
     allowed = {
         "declined": [[]], "released": [[], ["accept", "give_back"]], "captured": [["accept", "keep"]],

@@ -125,10 +125,10 @@ class Customers(Client):
                     return
                 number = f"{self.name}-{len(self.orders)}"
                 self.orders[number] = self.chance.choice(list(RECIPES))
-                is_down = any(end.get("reason") == "machine_down" for end in
+                is_down = any(end.get("reason") in ("machine_down", "payment_down") for end in
                               list(self.ends.values())[-1:])
                 if is_down:
-                    # While no machine is working, a slower pace suffices.
+                    # While no machine or payment device is working, a slower pace suffices.
                     self.changed.wait(0.1)
             self._send(number)
 
@@ -192,8 +192,7 @@ class Person:
         for job in self.watcher.report()["jobs"]:
             if job["state"] != "needs_decision":
                 continue
-            number = self.current_number(job["job"])
-            lines = [line for line in log if line["job"] == number]
+            lines = [line for line in log if line["job"] == job["attempt"]]
             if len(lines) == 1 and lines[0] not in log[: self.machine.lines_before]:
                 continue
             decision: dict[str, Any] = {"job": job["attempt"]}
@@ -208,12 +207,6 @@ class Person:
                     "used": end.get("used", used if lines else dict.fromkeys(used, 0)),
                 }
             self._say(decision, within)
-
-    def current_number(self, job: int) -> int:
-        """Returns the number of the order, or of the latest decision to make it again."""
-        again = [entry["seq"] for entry in self.machine.kiosk.entries()
-                 if entry["status"] == "again" and entry["job"] == job]
-        return again[-1] if again else job
 
     def _say(self, decision: dict, within: float) -> None:
         self.count += 1
