@@ -27,7 +27,9 @@ extension World {
       }
     case .ends(let state):
       guard
-        let (number, charge) = terminal.charges.filter({ $0.value.state == .held })
+        // A person who has seen another amount booked than asked for has no word for it.
+        let (number, charge) = terminal.charges
+          .filter({ $0.value.state == .held && $0.value.held == $0.value.asked })
           .min(by: { $0.key < $1.key })
       else { break }
       terminal.move(number, to: state, cents: charge.held)
