@@ -1,5 +1,5 @@
 import JuiceDomain
-package import KioskProtocol
+import KioskProtocol
 
 /// The open charges of a kiosk, and the devices at which customers pay.
 ///
@@ -20,22 +20,22 @@ package import KioskProtocol
 /// publishes *capture* and *refund* once, and again only after the device has answered that nothing
 /// has happened: until then it publishes *state*.
 package struct Charges: Sendable {
-  private let settings: KioskSettings.Payment?
-  private let maximumAge: Duration
+  let settings: KioskSettings.Payment?
+  let maximumAge: Duration
   /// The open charges, in the order of their numbers.
   package private(set) var open: [Charge]
   private(set) var records: [PaymentDeviceID: PaymentDeviceRecord]
   private var last: Int
   /// The timers of charges, by their numbers. Not stored in the ledger.
-  private var timers: [Int: ChargeTimer] = [:]
+  var timers: [Int: ChargeTimer] = [:]
   /// The uptimes at which orders were accepted. Not stored in the ledger.
-  private var acceptedAt: [Int: Duration] = [:]
-  private var silent: Set<PaymentDeviceID> = []
+  var acceptedAt: [Int: Duration] = [:]
+  var silent: Set<PaymentDeviceID> = []
   /// The ticket and the reason of each device's last decline, until its next charge or this time.
-  private var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
+  var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
 
   /// Times of a charge, by the monotonic clock.
-  private struct ChargeTimer: Sendable {
+  struct ChargeTimer: Sendable {
     /// The time at which the charge got its present state, or the device last saw the customer.
     var since: Duration
     /// The time at which the customer was first asked to pay.
@@ -85,7 +85,7 @@ package struct Charges: Sendable {
     settings?.devices.contains { $0.name == device } == true
   }
 
-  private func isAvailable(_ device: KioskSettings.Payment.Device) -> Bool {
+  func isAvailable(_ device: KioskSettings.Payment.Device) -> Bool {
     // guard: a payment device that cannot work gets no charges
     guard let record = records[device.name], record.status.isOnline else { return false }
     return device.isEnabled && !silent.contains(device.name)
@@ -258,225 +258,5 @@ package struct Charges: Sendable {
       dispatched.append(charge)
     }
     return dispatched
-  }
-
-  // MARK: Time
-
-  /// Returns the age of an order; see `Jobs.age`.
-  private func age(of charge: Charge, at now: Moment) -> Duration {
-    if let acceptedAt = acceptedAt[charge.number] { return now.uptime - acceptedAt }
-    let age = now.timestamp.since(charge.at)
-    return age < .zero ? .seconds(1 << 32) : age
-  }
-
-  private func isTooOld(_ charge: Charge, at now: Moment) -> Bool {
-    age(of: charge, at: now) > maximumAge
-  }
-
-  /// Takes the ages of the orders of an earlier process over to the monotonic clock.
-  private mutating func noteAges(at now: Moment) {
-    for charge in open {
-      if acceptedAt[charge.number] == nil {
-        acceptedAt[charge.number] = now.uptime - age(of: charge, at: now)
-      }
-      guard timers[charge.number] == nil else { continue }
-      // The customer of an earlier process may have left.
-      let isUnpaid = charge.state == .sent || charge.state == .waiting
-      timers[charge.number] = ChargeTimer(
-        since: isUnpaid ? now.uptime - age(of: charge, at: now) : now.uptime, lastAction: .state)
-    }
-  }
-
-  /// Returns the time at which the present state ends without an answer.
-  private func deadline(of charge: Charge, at now: Moment) -> Duration? {
-    let since = timers[charge.number]?.since ?? now.uptime
-    switch charge.state {
-    case .queued: return now.uptime + maximumAge - age(of: charge, at: now) + .milliseconds(1)
-    case .sent: return since + (charge.sale?.payLimit ?? .zero)
-    case .waiting:
-      let first = timers[charge.number]?.promptedAt ?? since
-      return min(since + (charge.sale?.payLimit ?? .zero), first + Self.longestPrompt)
-    case .capturing, .releasing, .refunding: return since + Self.patience
-    case .held, .gone, .captured, .undecided: return nil
-    }
-  }
-
-  /// Whether the customer had the time to pay and has not paid.
-  mutating func isTooLate(_ charge: Charge, at now: Moment) -> Bool {
-    noteAges(at: now)
-    return deadline(of: charge, at: now).map { $0 <= now.uptime } ?? false
-  }
-
-  /// Charges whose time limit has passed.
-  struct Overdue {
-    /// Charges of customers who have not paid in time.
-    var unpaid: [Charge] = []
-    /// Charges whose device has not answered a request.
-    var unanswered: [Charge] = []
-    /// Captured charges of earlier days.
-    var settled: [Charge] = []
-  }
-
-  mutating func overdue(at now: Moment) -> Overdue {
-    noteAges(at: now)
-    declined = declined.filter { $0.value.until > now.uptime }
-    var overdue = Overdue()
-    for charge in open {
-      if charge.state == .captured, charge.day < now.day { overdue.settled.append(charge) }
-      guard let deadline = deadline(of: charge, at: now), deadline <= now.uptime else { continue }
-      if charge.state.isUnpaid {
-        if charge.state == .sent { silent.insert(charge.device) }
-        overdue.unpaid.append(charge)
-      } else {
-        silent.insert(charge.device)
-        overdue.unanswered.append(charge)
-      }
-    }
-    return overdue
-  }
-
-  /// Returns the time until the next timer expires or the next request is due; or `nil` if only a
-  /// message can change something.
-  package func wait(at now: Moment) -> Duration? {
-    let waits =
-      open.compactMap { wait(for: $0, at: now) } + declined.values.map { $0.until - now.uptime }
-    return waits.min().map { max($0, .zero) }
-  }
-
-  private func wait(for charge: Charge, at now: Moment) -> Duration? {
-    guard charge.state != .captured, charge.state != .gone else { return nil }
-    if charge.state != .queued, timers[charge.number] == nil { return .zero }
-    let times = [deadline(of: charge, at: now), nextRequest(about: charge)].compactMap(\.self)
-    return times.min().map { $0 - now.uptime }
-  }
-
-  // MARK: Requests
-
-  /// A request to a device.
-  struct Request {
-    let charge: Charge
-    /// The action, or `nil` for the charge itself.
-    let action: ChargeRequest.Action?
-    /// The time until the customer need not pay any more.
-    let rest: Duration
-  }
-
-  /// Returns the time at which the next request is due, or `nil` if none will be.
-  private func nextRequest(about charge: Charge) -> Duration? {
-    // An offline device gets its request when it is online again.
-    guard has(charge.device), records[charge.device]?.status != .offline,
-      let timer = timers[charge.number]
-    else { return nil }
-    guard let requestedAt = timer.requestedAt else {
-      return charge.state == .queued || charge.state == .captured || charge.state == .gone
-        ? nil : .zero
-    }
-    switch charge.state {
-    case .sent, .releasing: return requestedAt + Self.repetition
-    case .capturing, .refunding: return requestedAt + Self.question
-    case .undecided: return charge.reason == Self.noAnswer ? requestedAt + Self.patience : nil
-    case .queued, .waiting, .held, .gone, .captured: return nil
-    }
-  }
-
-  /// The reason of a charge whose device does not answer.
-  static let noAnswer = "no answer"
-
-  /// Returns the requests that are due, and records them as sent.
-  mutating func requests(at now: Moment) -> [Request] {
-    noteAges(at: now)
-    var requests: [Request] = []
-    for charge in open {
-      guard let due = nextRequest(about: charge), due <= now.uptime,
-        var timer = timers[charge.number]
-      else { continue }
-      var action: ChargeRequest.Action?
-      switch charge.state {
-      case .queued, .gone, .captured: continue
-      // guard: a customer who had the time to pay is not asked again
-      case .sent where deadline(of: charge, at: now).map { $0 <= now.uptime } ?? true: continue
-      case .sent: break
-      // guard: a capture or a refund is repeated only if it has not happened
-      case .capturing: action = timer.lastAction == nil ? .capture : .state
-      case .refunding: action = timer.lastAction == nil ? .refund : .state
-      case .releasing: action = .release
-      case .undecided where charge.goal == .releasing && charge.reason == Self.noAnswer:
-        action = .release
-      case .waiting, .held, .undecided: action = .state
-      }
-      (timer.requestedAt, timer.lastAction) = (now.uptime, action ?? .state)
-      timers[charge.number] = timer
-      let end = timer.since + (charge.sale?.payLimit ?? .zero)
-      requests.append(Request(charge: charge, action: action, rest: end - now.uptime))
-    }
-    return requests
-  }
-
-  /// Makes all requests due again, because those in flight may be lost.
-  mutating func connectionLost() {
-    for number in timers.keys { timers[number]?.requestedAt = nil }
-  }
-
-  // MARK: Reports
-
-  package var reports: [(device: PaymentDeviceID, report: PaymentReport)] {
-    (settings?.devices ?? []).map { ($0.name, report(of: $0)) }
-  }
-
-  private func report(of device: KioskSettings.Payment.Device) -> PaymentReport {
-    let own = open.filter { $0.device == device.name }
-    var report = PaymentReport(state: .idle)
-    if !isAvailable(device) {
-      report.state = .off
-      if case .fault(let reason) = records[device.name]?.status, !reason.isEmpty {
-        report.reason = reason
-      }
-    } else if own.contains(where: { $0.state == .waiting }) {
-      report.state = .waiting
-    } else if own.contains(where: \.isMoving) {
-      report.state = .busy
-    }
-    if let asked = own.first(where: { $0.state == .waiting || $0.state == .sent }) {
-      (report.ticket, report.amount) = (asked.sale?.ticket.number, asked.amount)
-    } else if let declined = declined[device.name] {
-      (report.ticket, report.declined) = (declined.ticket, declined.reason)
-    }
-    report.queue = own.count { $0.state == .queued }
-    report.charges = own.lazy.filter { $0.state == .undecided }.prefix(PaymentReport.limit).map {
-      PaymentReport.Charge(
-        charge: $0.number, job: $0.sale?.seq, ticket: $0.sale?.ticket.number,
-        amount: $0.booked ?? $0.held ?? $0.amount, reason: $0.reason ?? "", request: $0.request,
-        decisions: $0.possibleDecisions, at: $0.at)
-    }
-    if let record = records[device.name] {
-      report.difference = record.difference
-      report.captured = record.currency.map { Money(units: record.captured, $0) }
-      report.refunded = record.currency.map { Money(units: record.refunded, $0) }
-    }
-    return report
-  }
-}
-
-extension Charge {
-  /// The request that leads to the goal, or `nil` if none does.
-  fileprivate var request: ChargeRequest.Action? {
-    switch goal {
-    case .capturing: .capture
-    case .releasing: .release
-    case .refunding: .refund
-    case .queued, .sent, .waiting, .held, .gone, .captured, .undecided: nil
-    }
-  }
-
-  fileprivate var possibleDecisions: [ChargeDecision.Choice] {
-    ChargeDecision.Choice.allCases.filter { allows($0) != nil }
-  }
-
-  /// Whether a request is on its way to the device.
-  fileprivate var isMoving: Bool {
-    switch state {
-    case .sent, .capturing, .releasing, .refunding: true
-    case .queued, .waiting, .held, .gone, .captured, .undecided: false
-    }
   }
 }

@@ -1,0 +1,65 @@
+import JuiceDomain
+import KioskProtocol
+
+// Decisions of people about charges.
+extension Kiosk {
+  /// Applies the decision of a person about a charge.
+  func apply(_ decided: ChargeDecision) throws(Rejection) -> LedgerEntry.Outcome {
+    guard let charge = charges[decided.charge], let kind = charge.allows(decided.choice) else {
+      throw Rejection(
+        .noDecisionNeeded,
+        charges[decided.charge].map { "charge \($0.number) is \($0.state.rawValue)" }
+          ?? "charge \(decided.charge) is not open: a refund is possible on the same day, once")
+    }
+    return .payment(charge.step(kind, reason: charge.reason))
+  }
+
+  /// Changes the charge that an entry decides about.
+  mutating func execute(
+    _ decided: ChargeDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
+  ) {
+    guard case .payment(let step) = entry.outcome, var charge = charges[decided.charge] else {
+      return
+    }
+    count(step.kind, entry.amount, at: charge.device, in: &decision)
+    // guard: what a person requests is asked about first if it may have happened
+    defer { if charge.state == .undecided { charges.mayHaveBegun(charge) } }
+    switch step.kind {
+    case .refund: save(charge.with(.refunding), at: now, in: &decision)
+    case .capture:
+      charge.wanted = charge.held
+      save(charge.with(.capturing), at: now, in: &decision)
+    case .release: save(charge.with(.releasing), at: now, in: &decision)
+    case .captured, .kept:
+      charge.booked = charge.booked ?? entry.amount
+      save(charge.with(.captured), at: now, in: &decision)
+    case .released, .refunded, .held: close(charge, in: &decision)
+    }
+  }
+}
+
+extension Charge {
+  /// Returns the step that a person's decision means, or `nil` if the state does not allow it.
+  func allows(_ choice: ChargeDecision.Choice) -> PaymentStep.Kind? {
+    let isBooked = booked != nil
+    switch (choice, state) {
+    case (.refund, .captured), (.refund, .undecided): return isBooked ? .refund : nil
+    case (.capture, .undecided): return held != nil && !isBooked ? .capture : nil
+    case (.release, .undecided): return isBooked ? nil : .release
+    case (.captured, .undecided): return isBooked ? .kept : .captured
+    case (.released, .undecided): return isBooked ? nil : .released
+    case (.refunded, .undecided): return isBooked ? .refunded : nil
+    default: return nil
+    }
+  }
+
+  /// The amount of a step that a person decides, or `nil` if it moves nothing.
+  func amount(of kind: PaymentStep.Kind) -> Money? {
+    switch kind {
+    case .captured: wanted ?? held ?? amount
+    case .released: held
+    case .refunded: booked
+    case .held, .capture, .release, .refund, .kept: nil
+    }
+  }
+}
