@@ -54,7 +54,8 @@ extension KioskLedger {
           SUM(IIF(status = 'captured', amount, 0)) AS captured,
           SUM(IIF(status = 'released', amount, 0)) AS released,
           SUM(IIF(status = 'refunded', amount, 0)) AS refunded,
-          MAX(payment) AS payment
+          -- With a receipt if a step has one: a comma is less than a bracket.
+          MIN(payment) AS payment
         FROM entry WHERE charge IS NOT NULL GROUP BY charge HAVING MIN(at) >= ?) AS step
       LEFT JOIN entry AS ordered ON ordered.seq = step.seq
       LEFT JOIN entry AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')

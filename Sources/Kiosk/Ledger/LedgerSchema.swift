@@ -59,9 +59,10 @@ enum LedgerSchema {
       epoch INTEGER NOT NULL DEFAULT 0,  -- the ledger's epoch at the time of the entry
       amount INTEGER CHECK (amount >= 0),  -- price of all glasses in the currency's smallest unit
       currency TEXT,                 -- ISO 4217 code
-      charge INTEGER CHECK (charge > 0), -- number of the charge at the device
-      device TEXT,                   -- at which the customer pays
-      payment TEXT,                  -- receipt of a step, or a total of the device, as JSON
+      payment TEXT,                  -- charge, device and receipt of a step, or a total, as JSON
+      -- Read from it, because each column takes space in each entry, also in one without payment.
+      charge INTEGER AS (json_extract(payment, '$.charge')) CHECK (charge > 0),
+      device TEXT AS (json_extract(payment, '$.device')),
       -- The required columns of each status, the most frequent status first.
       CHECK (CASE status
         WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL

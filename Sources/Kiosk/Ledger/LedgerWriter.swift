@@ -32,7 +32,7 @@ final class LedgerWriter {
     commit = try database.makeStatement(sql: "COMMIT")
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
-      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 25).joined(separator: ", ")))")
+      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 23).joined(separator: ", ")))")
     addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
@@ -182,7 +182,7 @@ final class LedgerWriter {
     var changes: FruitAmounts?
     var why: String?
     var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
-    var (charge, device, payment): (Int?, PaymentDeviceID?, [UInt8]?) = (nil, nil, nil)
+    var payment: [UInt8]?
     switch entry.outcome {
     case .ready(_, let amounts, let ticket):
       used = amounts
@@ -194,16 +194,18 @@ final class LedgerWriter {
       (used, machine, place) = (amounts, maker, position)
       tickets[ticket.day] = ticket.number
     case .awaitingPayment(_, let amounts, let ticket, let number, let at):
-      (used, charge, device) = (amounts, number, at)
+      used = amounts
+      payment = JSONWriter.object { $0.members(charge: number, at: at) }
       tickets[ticket.day] = ticket.number
     case .payment(let step):
-      (charge, device, machine, place, job) =
-        (step.charge, step.device, step.machine, step.place, step.job)
-      why = step.reason
-      if !step.receipt.isEmpty { payment = JSONWriter.object { $0.members(step.receipt) } }
-    case .total(let total, let at, let difference):
-      device = at
+      (machine, place, job, why) = (step.machine, step.place, step.job, step.reason)
       payment = JSONWriter.object {
+        $0.members(charge: step.charge, at: step.device)
+        $0.members(step.receipt)
+      }
+    case .total(let total, let at, let difference):
+      payment = JSONWriter.object {
+        $0.member("device", at.text)
         $0.member("difference", difference)
         $0.members(total)
       }
@@ -244,9 +246,7 @@ final class LedgerWriter {
     try addEntry.bind(20, entry.epoch)
     try addEntry.bind(21, entry.amount?.units)
     try addEntry.bind(22, entry.amount?.currency.code)
-    try addEntry.bind(23, charge)
-    try addEntry.bind(24, device?.text)
-    try addEntry.bind(25, text: payment)
+    try addEntry.bind(23, text: payment)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)
@@ -361,4 +361,11 @@ final class LedgerWriter {
 
 extension FruitAmounts {
   var json: [UInt8] { JSONWriter.object { $0.members(self) } }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(charge: Int, at device: PaymentDeviceID) {
+    member("charge", charge)
+    member("device", device.text)
+  }
 }
