@@ -15,8 +15,15 @@ package struct StockReport: Hashable, Sendable {
 }
 
 extension StockReport: FormattedMessage {
-  // Not the generic one: the compiler specializes it here, and the kiosk writes it after each batch.
-  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
+  // Not the one that all messages have: the kiosk writes it after each batch, and this takes a fifth
+  // fewer instructions.
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("seq", seq)
+      json.member("at", at.description)
+      json.member("fruits", fruits)
+    }
+  }
 
   package init(_ members: inout Members<Self>) throws(JSONError) {
     seq = try members.required("seq", \.seq)
