@@ -480,7 +480,7 @@ package struct Kiosk: Sendable {
     if charges.arePaid(at: source.name), let price = price(of: order), price.units > 0 {
       device = charges.device(for: source.name)
       // guard: without a payment device that works no order is taken
-      guard device != nil, price.units <= Charge.maximumUnits else {
+      guard device != nil, price.units <= JSON.maximumUnits else {
         throw Rejection(.paymentDown, "no payment device for \(source.name) is available")
       }
     }

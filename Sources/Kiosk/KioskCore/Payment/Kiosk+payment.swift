@@ -221,9 +221,6 @@ extension Kiosk {
 }
 
 extension Charge {
-  /// The largest amount of one charge in smallest units.
-  static let maximumUnits = 1_000_000_000_000
-
   func step(
     _ kind: PaymentStep.Kind, _ receipt: Receipt = Receipt(), machine: MachineID? = nil,
     place: Int? = nil, reason: String? = nil

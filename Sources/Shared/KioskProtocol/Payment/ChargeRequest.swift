@@ -114,7 +114,7 @@ extension JSONWriter {
 
 extension JSON {
   /// The largest amount of one charge in smallest units: the 12 digits of a ZVT terminal.
-  static let maximumUnits = 999_999_999_999
+  package static let maximumUnits = 999_999_999_999
 
   /// Reads the number of a charge: 1 to 2^53 - 1, which every JSON parser can represent.
   package func chargeNumber(_ key: String) -> Int? {
