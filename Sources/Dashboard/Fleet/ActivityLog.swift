@@ -51,12 +51,14 @@ package struct ActivityLog: Sendable, Equatable {
     package var kind: Kind {
       switch event {
       case .alert(.machine, _, _), .alert(.job, _, _): .machines
+      case .alert(.payment, _, _), .alert(.charge, _, _), .alert(.difference, _, _): .payments
       case .alert(.out, _, _): .stockouts
       case .alert(.offline, _, _), .alert(.noBroker, _, _), .stopped: .outages
       case .entry(_, let entry):
         switch entry.outcome {
         case .restocked: .restocks
         case .failed, .returned, .decided: .machines
+        case .payment, .total: .payments
         default: .service
         }
       case .action: .actions
@@ -74,7 +76,7 @@ package struct ActivityLog: Sendable, Equatable {
   }
 
   package enum Kind: String, CaseIterable, Sendable {
-    case outages, machines, stockouts, service, restocks
+    case outages, machines, payments, stockouts, service, restocks
     /// Changes by users that are no entries of a ledger.
     case actions
   }

@@ -64,7 +64,7 @@ extension ActivityLog.Kind {
   /// The states of the entries of this kind.
   fileprivate var statuses: [LedgerEntry.Status] {
     switch self {
-    case .outages, .stockouts, .actions: []
+    case .outages, .payments, .stockouts, .actions: []
     case .machines: [.failed, .returned, .poured, .again, .giveBack]
     case .service: [.open, .closed]
     case .restocks: [.restocked]

@@ -74,6 +74,7 @@ extension ActivityLog.Kind {
     switch self {
     case .outages: language("Outages", "오프라인")
     case .machines: language("Machines", "기계")
+    case .payments: language("Payments", "결제")
     case .stockouts: language("Stockouts", "품절")
     case .service: language("Opening and closing", "영업")
     case .restocks: language("Restocks", "재고 채움")
@@ -237,6 +238,16 @@ struct HistoryPage {
     case .job(_, let job, let ticket):
       return
         "\(language("Ticket \(ticket) waited for a decision", "\(ticket)번 주문 확인 대기")) (#\(job))"
+    case .payment(_, let device):
+      let reason: HTML? = details.reason.map { " (\($0))" }
+      return "\(language("Payment", "결제")) \(device): \(language("out of order", "고장"))\(reason)"
+    case .charge(_, let charge, let ticket):
+      let name =
+        ticket.map { language("Payment of ticket \($0)", "\($0)번 결제") }
+        ?? language("Charge", "결제")
+      return "\(name) \(language("waited for a decision", "확인 대기")) (#\(charge))"
+    case .difference(_, let device):
+      return "\(language("End of day differed:", "마감 금액 차이:")) \(device)"
     case .out(let id, let fruit):
       return
         "\(language("Too little", "모자람:")) \(state(of: id).name(of: fruit, language))"

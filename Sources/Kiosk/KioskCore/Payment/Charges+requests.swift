@@ -1,3 +1,4 @@
+import JuiceDomain
 package import KioskProtocol
 
 // The timers of charges, the requests that are due, and the reports for displays.
