@@ -386,7 +386,8 @@ import Testing
     stop.skip(true)
     route["k1"] = stop
     #expect(route.load.map(\.sum) != both && route.load.count == 1)
-    #expect(try Route(payload: route.payload) == route)
+    let read = try Route(payload: route.payload)
+    #expect(read.name == "North" && read.driver == "Jun" && read["k1"]?.isSkipped == true)
     // Whoever confirms it after all has visited it; a confirmed stop is not skipped.
     _ = stop.confirm(Self.report())
     #expect(!stop.isSkipped)

@@ -9,7 +9,8 @@ struct ChainLayout {
     case regions, kiosks, sales, history, rollouts
     case issue(ChainIssue)
 
-    static let all = [regions, kiosks, sales, history, rollouts] + ChainIssue.allCases.map { issue($0) }
+    static let all =
+      [regions, kiosks, sales, history, rollouts] + ChainIssue.allCases.map { issue($0) }
 
     var path: String {
       switch self {
