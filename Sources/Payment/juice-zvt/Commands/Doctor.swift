@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import JuiceDomain
 import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
