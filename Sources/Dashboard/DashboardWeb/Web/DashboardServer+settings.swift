@@ -192,7 +192,7 @@ extension SettingsEdit {
           throw .currency
         }
         guard let price = Money(text.decimal(currency), currency),
-          price.units <= 1_000_000_000_000
+          price.units <= JSON.maximumUnits
         else { throw .price(juice) }
         if price != old { prices[juice.id] = price }
       }

@@ -50,7 +50,7 @@ extension SettingsChange {
         throw Rejection(.unknownJuice, "a key under prices is not a juice id")
       }
       guard let currency, case .string(let text) = member.value, let price = Money(text, currency),
-        price.units <= Self.maximumPrice
+        price.units <= JSON.maximumUnits
       else {
         throw Rejection(
           .malformed, "prices.\(juice) is not a text such as \"3.50\", or currency is missing")
@@ -73,8 +73,7 @@ extension SettingsChange {
     if let value = json["hours"], value != .null { hours = try OpeningHours(value) }
   }
 
-  /// Maximum price in smallest units, and maximum amount of a fruit; also in the kiosk's file.
-  private static let maximumPrice = 1_000_000_000_000
+  /// Amounts of a fruit; also in the kiosk's file.
   fileprivate static let amounts = 0...1_000_000_000
 }
 
