@@ -191,14 +191,16 @@ class Sums:
                 sums = self.sales[kiosk, day, row.get("juice", "")]
                 sums[counted] += 1
                 sums[0] += row.get("quantity", 0) if counted == 1 else 0
-            if counted == 1 and "amount" in row and "currency" in row:
+            # The amount of a failed order is that of the glasses that were made.
+            if status in ("ready", "made", "failed") and "amount" in row and "currency" in row:
                 self.takings[kiosk, day, row["currency"]] += Decimal(row["amount"])
             for fruit, amount in row.get("changes", {}).items() if status != "opened" else ():
                 is_restock = status == "restocked"
                 self.fruits[kiosk, day, fruit][is_restock] += amount if is_restock else -amount
             if status == "made":
                 order = valid.get((kiosk, epoch, row["job"])) if row.get("job", seq) < seq else None
-                taken = (row["at"] - order["at"]).total_seconds() if order and order["status"] == "accepted" else -1
+                taken = (row["at"] - order["at"]).total_seconds() if order and order["status"] in (
+                    "accepted", "awaiting_payment") else -1
                 cup = self.cups[kiosk, day, row.get("machine", "")]
                 cup[0] += 1
                 cup[1] += taken < 0

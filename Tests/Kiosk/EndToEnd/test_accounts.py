@@ -70,7 +70,8 @@ def test_a_subscription_that_the_broker_refuses(
         "defaultACLAccess": {"publishClientSend": True, "publishClientReceive": True,
                              "subscribe": False, "unsubscribe": True},
         "roles": [{"rolename": "panel", "acls": [
-            {"acltype": "subscribePattern", "topic": "kiosk/k1/order/+", "allow": True}]}],
+            {"acltype": "subscribePattern", "topic": f"kiosk/k1/{kind}/+", "allow": True}
+            for kind in ("order", "report", "service", "settings")]}],
         "groups": [{"groupname": "all", "roles": [{"rolename": "panel"}]}],
         "anonymousGroup": "all",
     }
