@@ -279,8 +279,12 @@ package actor Controller {
     }
   }
 
-  /// Answers a change of the settings.
+  /// Answers a change of the settings, and logs a rejection.
   package func answer(_ parsed: ParsedDelivery, _ result: CommandResult) async {
+    if let reason = result.reason {
+      log.rejected(
+        reason, from: parsed.source, detail: result.detail, at: clock.now().timestamp)
+    }
     await publish([parsed.answer(result)])
     await broker.acknowledge()
   }

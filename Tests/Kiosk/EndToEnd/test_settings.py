@@ -107,8 +107,12 @@ def test_a_change_that_does_not_fit_changes_nothing(
     answer = panel.ask("settings/minji", {"id": "s1", "low": {"mango": 9}} | values).json
     assert (answer["status"], answer["reason"]) == ("rejected", reason) and detail in answer["detail"]
     assert not file(kiosk).exists() and price(panel) == "3.00"
+    assert panel.ask("settings/minji", {"id": "s1", "low": {"mango": 9}} | values).json["reason"] == reason
     # The next valid one is taken.
     assert change(panel, "s2", low={"kiwi": 9})["status"] == "applied"
+    # Each reason has one line a minute.
+    told = [line for line in kiosk.log if "settings/minji" in line and "rejected" in line]
+    assert len(told) == 1 and reason in told[0]
 
 
 def test_a_retained_change_is_not_made(kiosk: Kiosk, panel: Client) -> None:

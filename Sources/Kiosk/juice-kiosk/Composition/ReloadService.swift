@@ -187,7 +187,6 @@ struct ReloadService: Service {
       let rejection =
         error as? Rejection
         ?? parsed.rejection(.notRecorded, String(MenuFile.summary(of: error).prefix(1000)))
-      logger.warning("settings of \(parsed.source.name) are rejected: \(rejection.detail)")
       await controller.answer(parsed, CommandResult(rejection))
       return running
     }
