@@ -57,7 +57,7 @@ package struct ActivityLog: Sendable, Equatable {
       case .entry(_, let entry):
         switch entry.outcome {
         case .restocked: .restocks
-        case .failed, .returned, .decided: .machines
+        case .failed, .returned, .decided, .program: .machines
         case .payment, .total: .payments
         default: .service
         }

@@ -6,7 +6,7 @@ package enum Alert: Hashable, Sendable {
   /// The dashboard has no connection to its broker, and so no current state of any kiosk.
   case noBroker
   case offline(KioskID)
-  /// A machine is not working, or is out of a fruit.
+  /// A machine is not working, is out of a fruit, or a program of it needs a person.
   case machine(KioskID, MachineID)
   /// A person has to decide about a job.
   case job(KioskID, Int, ticket: Int)
@@ -57,8 +57,10 @@ extension KioskState {
     case nil: []
     case .offline: [.offline(id)]
     case .online:
-      machines.filter { $0.value.state.isProblem || !$0.value.out.isEmpty }
-        .map { .machine(id, $0.key) }
+      machines.filter {
+        $0.value.state.isProblem || !$0.value.out.isEmpty || $0.value.neededProgram != nil
+      }
+      .map { .machine(id, $0.key) }
         + undecidedJobs.map { .job(id, $0.job.job, ticket: $0.job.ticket) }
         + payments.filter { $0.value.state == .off }.map { .payment(id, $0.key) }
         + undecidedCharges.map { .charge(id, $0.charge.charge, ticket: $0.charge.ticket) }

@@ -171,7 +171,7 @@ package struct AlertEvaluator: Sendable {
     case .machine(let kiosk, let machine):
       // A machine that reports a fault does not recover without a person.
       switch fleet[kiosk]?.machines[machine]?.state {
-      case .fault, .failing, .idle, .busy, .waiting: .zero
+      case .fault, .failing, .idle, .busy, .waiting, .cleaning, .cleaningDue: .zero
       default: rules.offlineDelay
       }
     case .payment(let kiosk, let device):

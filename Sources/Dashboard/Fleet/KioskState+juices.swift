@@ -9,6 +9,8 @@ package enum SaleObstacle: Hashable, Sendable {
   case machineOut([Fruit.ID])
   /// No machine for the juice works.
   case machine
+  /// A machine that makes the juice must be cleaned first.
+  case cleaning
   /// No payment device works, and the juice has a price.
   case payment
   /// The kiosk is closed.
@@ -32,7 +34,11 @@ extension KioskState {
       let out = Set(
         machines.values.filter { $0.makes(juice.id) && !$0.state.isProblem }.flatMap(\.out))
       let used = juice.recipe.amounts.map(\.fruit).filter(out.contains)
-      return used.isEmpty ? .machine : .machineOut(used)
+      if !used.isEmpty { return .machineOut(used) }
+      let isCleaning = machines.values.contains {
+        $0.makes(juice.id) && [.cleaning, .cleaningDue].contains($0.state)
+      }
+      return isCleaning ? .cleaning : .machine
     }
     if isPaymentDown, juice.price.map({ $0.units > 0 }) ?? false { return .payment }
     return service == .closed ? .closed : nil

@@ -34,7 +34,7 @@ extension KioskState {
     let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]
     return makers.isEmpty
       || makers.contains { maker in
-        !maker.state.isProblem && recipe.allSatisfy { !maker.out.contains($0.fruit) }
+        maker.takesOrders && recipe.allSatisfy { !maker.out.contains($0.fruit) }
       }
   }
 

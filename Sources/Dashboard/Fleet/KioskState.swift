@@ -154,6 +154,8 @@ package struct KioskState: Sendable, Identifiable {
     case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
       return orders.add(entry)
     case .restocked, .service, .decided: return services.add(entry)
+    // The reports of machines say what is due.
+    case .program(let step): return step.kind != .due && services.add(entry)
     case .payment(let step):
       let isCapture = [.captured, .refund, .refunded].contains(step.kind) && captures.add(entry)
       let isDecision = entry.source != nil && step.machine == nil && services.add(entry)

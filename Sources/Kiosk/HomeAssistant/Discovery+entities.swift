@@ -3,10 +3,12 @@ import KioskProtocol
 
 extension Discovery {
   var entities: [Entity] {
-    menu.fruits.flatMap { entities(of: $0.id, $0.name) }
-      + menu.juices.flatMap { entities(of: $0.id, $0.name) }
-      + machines.flatMap(entities) + paymentDevices.flatMap(entities) + [service, orders]
-      + [refill].compactMap(\.self) + diagnostics
+    var all = menu.fruits.flatMap { entities(of: $0.id, $0.name) }
+    all += menu.juices.flatMap { self.entities(of: $0.id, $0.name) }
+    all += machines.flatMap { self.entities(of: $0) }
+    all += programs.flatMap { self.entities(of: $0) }
+    all += paymentDevices.flatMap { self.entities(of: $0) }
+    return all + [service, orders] + [refill].compactMap(\.self) + diagnostics
   }
 
   /// The entities of fruits, juices and machines that have left the configuration.
@@ -21,10 +23,18 @@ extension Discovery {
     let juices = departed(topics.servings(of:)).filter { menu.juice($0) == nil }
     var former = self
     former.capacities = FruitAmounts(fruits.map { (fruit: $0, amount: 1) })
-    return fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
-      + juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
-      + departed(topics.report).filter { !machines.contains($0) }.flatMap(entities)
-      + departed(topics.payment).filter { !paymentDevices.contains($0) }.flatMap(entities)
+    var all = fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
+    all += juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
+    let known: [MachineID] = departed(topics.report)
+    for machine in known {
+      if !machines.contains(machine) { all += self.entities(of: machine) }
+      for program in MachineProgram.allCases {
+        let id = ProgramID(machine: machine, program: program)
+        if !programs.contains(id) { all += self.entities(of: id) }
+      }
+    }
+    let devices = departed(topics.payment).filter { !paymentDevices.contains($0) }
+    return all + devices.flatMap { self.entities(of: $0) }
   }
 
   // MARK: Fruits
@@ -103,6 +113,35 @@ extension Discovery {
     ]
   }
 
+  // MARK: Programs of machines
+
+  private func entities(of id: ProgramID) -> [Entity] {
+    let (program, machine) = (id.program.rawValue, id.machine)
+    let name =
+      switch id.program {
+      case .clean: text("\(machine) cleaning", "\(machine) 세척")
+      case .rinse: text("\(machine) rinsing", "\(machine) 헹굼")
+      case .prime: text("\(machine) priming", "\(machine) 채우기")
+      }
+    let request = Request(command: .program(id))
+    let members = String(decoding: request.payload.dropFirst().dropLast(), as: UTF8.self)
+    return [
+      Entity(.button, "\(program)_\(machine)", name) { json in
+        json.commands(to: topics.command(from: Source(kind: .program, name: account)))
+        json.member("command_template", Entity.command(members))
+        json.member("icon", "mdi:water-sync")
+      },
+      Entity(.sensor, "\(program)_due_\(machine)", text("\(name) due", "\(name) 예정")) { json in
+        json.member("state_topic", topics.report(of: machine))
+        json.member(
+          "value_template",
+          "{{ (value_json.programs | default([]) | selectattr('program', 'eq', '\(program)')"
+            + " | map(attribute='due_at', default=none) | first | default(none)) }}")
+        json.member("device_class", "timestamp")
+      },
+    ]
+  }
+
   // MARK: Machines
 
   private func entities(of machine: MachineID) -> [Entity] {
@@ -126,7 +165,7 @@ extension Discovery {
         json.member("state_topic", topic)
         json.member(
           "value_template",
-          "{{ 'OFF' if value_json.state in ['idle', 'busy', 'waiting'] and not (\(Self.needsDecision)) else 'ON' }}"
+          "{{ 'OFF' if value_json.state in ['idle', 'busy', 'waiting', 'cleaning'] and not (\(Self.needsDecision)) else 'ON' }}"
         )
         json.member("json_attributes_topic", topic)
         json.member(

@@ -29,6 +29,7 @@ package struct Discovery: Sendable {
   /// The stock, which may exceed the capacities.
   package var stock: FruitAmounts
   package var machines: [MachineID]
+  package var programs: [ProgramID]
   package var paymentDevices: [PaymentDeviceID]
   /// The retained topics of the kiosk, including those of entities that have left the
   /// configuration.
@@ -40,7 +41,8 @@ package struct Discovery: Sendable {
     prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
     topics: KioskTopics, name: LocalizedName? = nil, language: Language, menu: Menu,
     capacities: FruitAmounts, stock: FruitAmounts = [:], machines: [MachineID] = [],
-    paymentDevices: [PaymentDeviceID] = [], retainedTopics: Set<String> = [], version: String
+    programs: [ProgramID] = [], paymentDevices: [PaymentDeviceID] = [],
+    retainedTopics: Set<String> = [], version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -52,6 +54,7 @@ package struct Discovery: Sendable {
     self.capacities = capacities
     self.stock = stock
     self.machines = machines
+    self.programs = programs
     self.paymentDevices = paymentDevices
     self.retainedTopics = retainedTopics
     self.version = version

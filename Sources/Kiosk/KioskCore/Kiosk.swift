@@ -26,13 +26,14 @@ package struct Kiosk: Sendable {
   package var service: ServiceState { isWithinHours ? switched : .closed }
   /// The state that the last service command has set.
   private var switched: ServiceState
-  private var isWithinHours = true
+  private(set) var isWithinHours = true
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
   package internal(set) var seq: Int
   /// The epoch of new entries; see `LedgerEntry`.
   package let epoch: Int
   package internal(set) var jobs: Jobs
+  var programs: Programs
   package internal(set) var charges: Charges
   /// The last ticket number of each day, by days since 1970-01-01.
   private var tickets: [Int: Int]
@@ -71,6 +72,7 @@ package struct Kiosk: Sendable {
     // guard: a device's counter outlives a restart
     marks = state.marks
     jobs = Jobs(settings, state: state)
+    programs = Programs(settings, records: state.programs)
     charges = Charges(settings, state: state)
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
@@ -83,6 +85,8 @@ package struct Kiosk: Sendable {
   package mutating func recover(_ state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.jobs.adoptAges(of: jobs)
+    next.programs.adopt(programs)
+    next.jobs.closed = jobs.closed
     next.isWithinHours = isWithinHours
     next.charges.adoptAges(of: charges)
     self = next
@@ -96,6 +100,7 @@ package struct Kiosk: Sendable {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
     next.jobs.adopt(jobs)
+    next.programs.adopt(programs)
     next.charges.adopt(charges)
     (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
@@ -113,6 +118,13 @@ package struct Kiosk: Sendable {
     var transaction = LedgerTransaction()
     let makers = settings.makers(recorded: state.makers)
     if makers != state.makers { transaction.makers = makers }
+    for machine in settings.machines {
+      for program in machine.programs.keys {
+        let id = ProgramID(machine: machine.name, program: program)
+        guard state.programs[id] == nil else { continue }
+        transaction.programs[id] = ProgramRecord(seq: state.seq, at: now.timestamp)
+      }
+    }
     guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }
     let amounts = new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) }
     transaction.records = [
@@ -133,8 +145,8 @@ package struct Kiosk: Sendable {
     _ parsedDeliveries: [ParsedDelivery], repeats: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
     let before = switched
+    let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : machineReports
     updateHours(at: now)
-    let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : jobs.reports
     let paymentBefore = settings.payment == nil ? nil : charges.reports
     var decision = Decision()
     var answered = repeats
@@ -196,11 +208,14 @@ package struct Kiosk: Sendable {
       appendFeedback(of: row, in: &decision)
       if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
         let job = Job(
-          seq: seq, number: seq, machine: machine, order: order, ticket: ticket, used: used,
+          seq: seq, number: seq, machine: machine, work: .order(order, ticket), used: used,
           amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
           state: .queued, reply: parsed.reply, terms: terms(of: order, on: machine))
         jobs.add(job, at: now.uptime)
         decision.transaction.jobs[seq] = .some(job)
+      }
+      if case .program(let step) = row.entry.outcome {
+        openJob(step, row.entry, at: now, in: &decision)
       }
       if case .awaitingPayment(let order, let used, let ticket, let number, let device) =
         row.entry.outcome, let amount = row.entry.amount
@@ -226,7 +241,7 @@ package struct Kiosk: Sendable {
     }
     if let reportsBefore {
       fireTimers(at: now, in: &decision)
-      decision.machinesChanged = !jobs.reports.elementsEqual(reportsBefore, by: ==)
+      decision.machinesChanged = !machineReports.elementsEqual(reportsBefore, by: ==)
     }
     if switched != before { decision.transaction.service = switched }
     updateAlerts()
@@ -319,7 +334,7 @@ package struct Kiosk: Sendable {
       detail = error.detail
     }
     var stock: FruitAmounts?
-    if source.kind != .service, source.kind != .job { stock = juiceMaker.stock }
+    if ![.service, .job, .program].contains(source.kind) { stock = juiceMaker.stock }
     let amount = amount(of: outcome)
     return LedgerRow(
       LedgerEntry(
@@ -351,10 +366,14 @@ package struct Kiosk: Sendable {
     settings.menu.juice(juice)?.name[settings.language]
   }
 
-  func terms(of order: Order, on name: MachineID) -> Job.Terms {
+  func terms(of order: Order, on machine: MachineID) -> Job.Terms {
+    terms(named: name(of: order.juice) ?? order.juice.text, on: machine)
+  }
+
+  func terms(named juiceName: String, on name: MachineID) -> Job.Terms {
     let machine = settings.machines.first { $0.name == name } ?? KioskSettings.Machine(name: name)
     return Job.Terms(
-      juiceName: self.name(of: order.juice) ?? order.juice.text, startLimit: machine.startLimit,
+      juiceName: juiceName, startLimit: machine.startLimit,
       finishLimit: machine.finishLimit, returnsFruit: machine.returnsFruit)
   }
 
@@ -380,12 +399,14 @@ package struct Kiosk: Sendable {
           }
         }
       }
+    case .returned(_, Job.cleaning, _), .rejected(.cleaningDue, _):
+      CustomerMessage.cleaning(in: settings.language)
     case .failed, .returned: name.map { CustomerMessage.failed($0, in: settings.language) }
     case .rejected(.machineDown, _): CustomerMessage.machineDown(in: settings.language)
     case .rejected(.paymentDown, _): CustomerMessage.paymentDown(in: settings.language)
     case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
     case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
-    case .opened, .restocked, .service, .rejected, .decided, .total: nil
+    case .opened, .restocked, .service, .rejected, .decided, .total, .program: nil
     }
   }
 
@@ -401,6 +422,7 @@ package struct Kiosk: Sendable {
       return .service(state)
     case .job(let decision): return try apply(decision)
     case .charge(let decision): return try apply(decision)
+    case .program(let id): return try start(id)
     case .settings:
       throw Rejection(.malformed, "only an operator publishes this, on a topic of its own")
     case .paid, .payment, .total:
@@ -443,14 +465,18 @@ package struct Kiosk: Sendable {
 
   /// Whether the opening hours have begun or ended since the last batch.
   package func hoursHaveChanged(at now: Moment) -> Bool {
-    isWithinHours(at: now) != isWithinHours
+    isWithinHours(at: now.timestamp) != isWithinHours
   }
 
-  package mutating func updateHours(at now: Moment) { isWithinHours = isWithinHours(at: now) }
+  package mutating func updateHours(at now: Moment) {
+    let before = isWithinHours
+    isWithinHours = isWithinHours(at: now.timestamp)
+    if !programs.isEmpty { updatePrograms(at: now, wasWithinHours: before) }
+  }
 
-  private func isWithinHours(at now: Moment) -> Bool {
+  func isWithinHours(at now: Timestamp) -> Bool {
     guard let hours = settings.hours else { return true }
-    let (day, minute) = settings.wallClock.minute(at: now.timestamp)
+    let (day, minute) = settings.wallClock.minute(at: now)
     return hours.isOpen(day: day, minute: minute)
   }
 
@@ -474,6 +500,9 @@ package struct Kiosk: Sendable {
     let (isNeeded, machine) = jobs.assignment(of: juice.id, juice.recipe.amounts)
     // guard: a machine that cannot work gets no orders
     guard machine != nil || !isNeeded else {
+      if jobs.isCleaningDue(for: juice.id) {
+        throw Rejection(.cleaningDue, "the machine that makes \(order.juice) must be cleaned")
+      }
       throw Rejection(.machineDown, "no machine that makes \(order.juice) is available")
     }
     var device: PaymentDeviceID?
@@ -532,7 +561,8 @@ package struct Kiosk: Sendable {
     case .rejected(let reason, _):
       counters.rejected += 1
       if reason == .stale { counters.stale += 1 }
-    case .opened, .service, .accepted, .decided, .awaitingPayment, .payment, .total: break
+    case .opened, .service, .accepted, .decided, .awaitingPayment, .payment, .total, .program:
+      break
     }
   }
 

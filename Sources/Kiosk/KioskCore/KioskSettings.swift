@@ -171,6 +171,28 @@ extension KioskSettings {
       self.returnsFruit = returnsFruit
     }
 
+    /// The programs of the machine. A machine without them never gets one.
+    package var programs: [MachineProgram: Program] = [:]
+
+    /// Times at which a program is due, and its limits.
+    package struct Program: Sendable, Equatable {
+      package var every: Duration?
+      package var everyGlasses: Int?
+      /// The time after the machine's last glass.
+      package var idle: Duration?
+      /// Opening or closing.
+      package var at: MachineProgram.Cause?
+      /// The time for which a `clean` may be due before the machine takes no orders.
+      package var grace = Duration.seconds(3_600)
+      /// Maximum time until the machine reports the end.
+      package var finishLimit = Duration.seconds(600)
+      package var uses: FruitAmounts = [:]
+      /// Whether the kiosk starts the program when it is due, or a person must.
+      package var isAutomatic = true
+
+      package init() {}
+    }
+
     package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
   }
 
@@ -207,12 +229,13 @@ extension KioskSettings {
   }
 
   /// The kinds of commands that the kiosk accepts. Those about jobs require a machine, those about
-  /// charges a payment device.
+  /// charges a payment device, those about programs a machine with programs.
   package var commandKinds: [Command.Kind] {
     var kinds: [Command.Kind] = [.order, .restock, .service, .settings]
     if !machines.isEmpty || payment != nil { kinds.append(.job) }
     if !machines.isEmpty { kinds.append(.made) }
     if payment != nil { kinds.append(.paid) }
+    if machines.contains(where: { !$0.programs.isEmpty }) { kinds.append(.program) }
     return kinds
   }
 

@@ -17,7 +17,7 @@ extension KioskTopics {
     for (juice, count) in core.servings {
       messages.append(servings(of: juice, count))
     }
-    for (machine, report) in core.jobs.reports {
+    for (machine, report) in core.machineReports {
       messages.append(retained(self.report(of: machine), report.payload))
     }
     for (device, report) in core.charges.reports {
@@ -32,8 +32,8 @@ extension KioskTopics {
     var messages: [Message] = []
     if after.service != before.service { messages.append(service(after.service)) }
     if !after.settings.machines.isEmpty {
-      for (old, new) in zip(before.jobs.reports, after.jobs.reports) where old.report != new.report
-      {
+      for (old, new) in zip(before.machineReports, after.machineReports)
+      where old.report != new.report {
         messages.append(retained(report(of: new.machine), new.report.payload))
       }
     }

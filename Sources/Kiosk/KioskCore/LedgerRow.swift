@@ -62,6 +62,8 @@ package struct LedgerRow: Hashable, Sendable {
       result.reason = reason
     case .service(let state):
       result.service = state
+    case .program(let step):
+      result.machine = step.id.machine
     case .opened, .restocked, .decided, .total:
       break
     }

@@ -28,6 +28,9 @@ package struct LedgerState: Hashable, Sendable {
   /// sorted by name.
   package var makers: [Maker] = []
 
+  /// The programs that are or were configured.
+  package var programs: [ProgramID: ProgramRecord] = [:]
+
   /// The open charges, in the order of their numbers.
   package var charges: [Charge] = []
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]

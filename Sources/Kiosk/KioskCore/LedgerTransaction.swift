@@ -17,6 +17,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Changed jobs, by the entry of their order; `nil` for a job that has ended.
   package var jobs: [Int: Job?] = [:]
   package var machines: [MachineID: MachineRecord] = [:]
+  package var programs: [ProgramID: ProgramRecord] = [:]
   /// Changed charges, by their numbers; `nil` for one that has ended.
   package var charges: [Int: Charge?] = [:]
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
@@ -33,7 +34,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
-      && paymentDevices.isEmpty && clockStep == nil
+      && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil
   }
 
   /// A row with the key of its repeats and the destination of its answer.

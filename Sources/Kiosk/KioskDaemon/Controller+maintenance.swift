@@ -16,7 +16,7 @@ extension Controller {
     if state.isBehind || !reports.isIdle { return .zero }
     let now = clock.now().timestamp
     return [
-      sales.wait(at: now), displays.wait(at: now), core.jobs.wait(at: clock.now()),
+      sales.wait(at: now), displays.wait(at: now), core.machineWait(at: clock.now()),
       core.charges.wait(at: clock.now()),
     ].compactMap(\.self).min()
   }
@@ -26,7 +26,7 @@ extension Controller {
   func fireTimers() async throws(LedgerError) {
     let now = clock.now()
     guard isOnline,
-      core.jobs.wait(at: now) == .zero || core.charges.wait(at: now) == .zero
+      core.machineWait(at: now) == .zero || core.charges.wait(at: now) == .zero
         || core.hoursHaveChanged(at: now)
     else { return }
     try await cycle([])
@@ -94,6 +94,11 @@ extension Controller {
     if refusals.reasons.count > known { healthAt = nil }
   }
 
+  private var programsDue: Int? {
+    guard settings.machines.contains(where: { !$0.programs.isEmpty }) else { return nil }
+    return core.machineReports.reduce(0) { $0 + $1.report.programs.count(where: \.needsAttention) }
+  }
+
   func health(at now: Timestamp) -> Message {
     healthAt = now
     var counters = core.counters
@@ -107,9 +112,10 @@ extension Controller {
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
       memory: ProcessMemory.resident, queue: tracker.depth, service: core.service,
       low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
-      machinesDown: core.jobs.reports.count(where: \.report.state.isProblem),
+      machinesDown: core.machineReports.count(where: \.report.state.isProblem),
       undecided: core.jobs.open.count(where: \.state.isUndecided)
         + core.charges.open.count { $0.state == .undecided },
+      programsDue: programsDue,
       payment: core.settings.payment.map { _ in
         let reports = core.charges.reports.map(\.report)
         return KioskHealth.Payment(

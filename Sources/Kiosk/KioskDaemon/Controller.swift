@@ -270,7 +270,7 @@ package actor Controller {
     for (source, rejection) in decision.rejections {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
-    if decision.machinesChanged { log.machines(core.jobs.reports, at: now.timestamp) }
+    if decision.machinesChanged { log.machines(core.machineReports, at: now.timestamp) }
     for parsed in decision.settings {
       guard case .enqueued = settingsChange.yield(parsed) else {
         await answer(parsed, CommandResult(parsed.rejection(.rateLimited, "too many changes wait")))

@@ -67,6 +67,9 @@ struct KioskLog: Sendable {
         "#\(entry.seq) \(maker): job \(end.job) \(entry.status.rawValue), \(reason)")
     case .decided(let choice, let job, _):
       logger.info("#\(entry.seq) \(who): job \(job) \(choice.rawValue)")
+    case .program(let step):
+      let reason = step.reason.map { ", \($0)" } ?? ""
+      logger.info("#\(entry.seq) \(who): \(entry.status.rawValue), \(step.id)\(reason)")
     case .outOfStock(let order, let missing):
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) out of stock, missing \(missing)")

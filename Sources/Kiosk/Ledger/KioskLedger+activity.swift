@@ -140,7 +140,7 @@ extension KioskLedger {
       (SELECT \(quarter) AS quarter, used AS amounts, COUNT(*) AS count
         FROM entry WHERE \(page) AND used IS NOT NULL GROUP BY quarter, used
       UNION ALL SELECT \(quarter), changes, -COUNT(*)
-        FROM entry WHERE \(page) AND status IN ('failed', 'returned')
+        FROM entry WHERE \(page) AND status IN ('failed', 'returned', 'program_failed')
         GROUP BY 1, changes),
       json_each(amounts)
     GROUP BY quarter, fruit
@@ -159,7 +159,8 @@ extension KioskLedger {
 
   private static let services = """
     SELECT * FROM entry WHERE \(page) AND status IN
-      ('restocked', 'open', 'closed', 'poured', 'again', 'give_back', 'total')
+      ('restocked', 'open', 'closed', 'poured', 'again', 'give_back', 'total',
+        'program_requested', 'program_done', 'program_failed')
       OR \(page) AND charge IS NOT NULL AND source IS NOT NULL AND machine IS NULL
         AND status <> 'awaiting_payment'
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)

@@ -45,7 +45,7 @@ extension KioskLedger {
   // The amount that is undecided is what the device may still have of it.
   private static let chargeRows = """
     SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
-      step.released, step.refunded, step.payment, ordered.source, ordered.ticket, ordered.juice,
+      step.released, step.refunded, step.extra, ordered.source, ordered.ticket, ordered.juice,
       ordered.quantity, ending.amount AS sold,
       IIF(open.state = 'undecided', COALESCE(open.booked, open.held, open.amount), 0) AS undecided
     FROM (SELECT charge, MIN(device) AS device, MIN(at) AS at, MIN(currency) AS currency,
@@ -55,7 +55,7 @@ extension KioskLedger {
           SUM(IIF(status = 'released', amount, 0)) AS released,
           SUM(IIF(status = 'refunded', amount, 0)) AS refunded,
           -- With a receipt if a step has one: a comma is less than a bracket.
-          MIN(payment) AS payment
+          MIN(extra) AS extra
         FROM entry WHERE charge IS NOT NULL GROUP BY charge HAVING MIN(at) >= ?) AS step
       LEFT JOIN entry AS ordered ON ordered.seq = step.seq
       LEFT JOIN entry AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')
@@ -67,13 +67,13 @@ extension KioskLedger {
 extension KioskLedger.ChargeRow {
   fileprivate init?(_ row: Row) {
     guard let currency = (row["currency"] as String?).flatMap({ Currency($0) }) else { return nil }
-    let payment = (row["payment"] as String?).flatMap { try? JSON.parse(Array($0.utf8)) }
+    let extra = (row["extra"] as String?).flatMap { try? JSON.parse(Array($0.utf8)) }
     self.init(
       charge: row["charge"], device: row["device"], at: Timestamp(milliseconds: row["at"]),
       panel: (row["source"] as String?).flatMap { Source($0) }?.name, ticket: row["ticket"],
       juice: row["juice"], quantity: row["quantity"], currency: currency, asked: row["asked"],
       sold: row["sold"] ?? 0, captured: row["captured"], released: row["released"] ?? 0,
       refunded: row["refunded"], undecided: row["undecided"],
-      receipt: payment.map { Receipt($0) } ?? Receipt())
+      receipt: extra.map { Receipt($0) } ?? Receipt())
   }
 }

@@ -62,10 +62,15 @@ extension LedgerEntry.Outcome {
       self = .payment(step)
     case .total:
       guard let device = (row["device"] as String?).flatMap({ PaymentDeviceID($0) }),
-        let json = row.json("payment"), let difference = json.integer("difference"),
+        let json = row.json("extra"), let difference = json.integer("difference"),
         let total = try? PaymentTotal(json)
       else { return nil }
       self = .total(total, device: device, difference: difference)
+    case .programDue, .programRequested, .programDone, .programFailed:
+      guard let step = ProgramStep(row, changes: changes ?? used?.times(-1) ?? [:]) else {
+        return nil
+      }
+      self = .program(step)
     case .made:
       guard let end = JobEnd(row, order) else { return nil }
       self = .made(end)
@@ -114,6 +119,18 @@ extension JobEnd {
   }
 }
 
+extension ProgramStep {
+  fileprivate init?(_ row: Row, changes: FruitAmounts) {
+    guard let kind = (row["status"] as String?).flatMap(Kind.init(rawValue:)),
+      let machine = (row["machine"] as String?).flatMap({ MachineID($0) }),
+      let program = (row["program"] as String?).flatMap(MachineProgram.init(rawValue:))
+    else { return nil }
+    self.init(
+      kind, ProgramID(machine: machine, program: program), job: row["job"], reason: row["reason"],
+      changes: changes)
+  }
+}
+
 extension PaymentStep {
   fileprivate init?(_ row: Row, _ order: Order?) {
     guard let kind = (row["status"] as String?).flatMap(Kind.init(rawValue:)),
@@ -127,7 +144,7 @@ extension PaymentStep {
     self.init(
       kind, charge: charge, device: device, job: row["job"], order: order, ticket: ticket,
       machine: (row["machine"] as String?).flatMap { MachineID($0) }, place: row["place"],
-      receipt: row.json("payment").map { Receipt($0) } ?? Receipt(), reason: row["reason"])
+      receipt: row.json("extra").map { Receipt($0) } ?? Receipt(), reason: row["reason"])
   }
 }
 
@@ -189,15 +206,15 @@ extension Job {
   /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row) throws(LedgerError) {
     let entry = try LedgerRow(row).entry
-    guard let (order, used, ticket) = entry.outcome.sold, let source = entry.source,
+    guard let (work, used) = entry.outcome.work,
       let machine = MachineID(row["maker"] as String),
       let state = (row["state"] as String?).flatMap(JobState.init(rawValue:))
     else { throw .unreadable(entry.seq) }
     let topic: String? = row["topic"]
     let correlation = (row["correlation"] as Data?).map { Array($0) }
     self.init(
-      seq: entry.seq, number: row["number"], machine: machine, order: order, ticket: ticket,
-      used: used, amount: entry.amount, source: source, id: entry.id,
+      seq: entry.seq, number: row["number"], machine: machine, work: work,
+      used: used, amount: entry.amount, source: entry.source, id: entry.id,
       at: Timestamp(milliseconds: row["begun"]),
       state: state,
       reply: topic == nil && correlation == nil
@@ -209,11 +226,14 @@ extension Job {
 }
 
 extension LedgerEntry.Outcome {
-  /// The content of an order that was accepted, or that had to be paid first.
-  fileprivate var sold: (order: Order, used: FruitAmounts, ticket: Ticket)? {
+  /// The work of an order that was accepted or had to be paid first, or of a requested program.
+  fileprivate var work: (Job.Work, used: FruitAmounts)? {
     switch self {
-    case .accepted(let order, let used, let ticket, _, _): (order, used, ticket)
-    case .awaitingPayment(let order, let used, let ticket, _, _): (order, used, ticket)
+    case .accepted(let order, let used, let ticket, _, _),
+      .awaitingPayment(let order, let used, let ticket, _, _):
+      (.order(order, ticket), used)
+    case .program(let step) where step.kind == .requested:
+      (.program(step.id.program), step.changes.times(-1))
     default: nil
     }
   }

@@ -14,6 +14,7 @@ package import KioskProtocol
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `job` | the open orders of machines | with the entries that begin and end them |
 /// | `machine` | last status, failures in a row | when they change |
+/// | `program` | the schedule of each machine's programs | when it changes |
 /// | `charge` | the charges whose money may still move | with the entries of their steps |
 /// | `payment_device` | last status, sums since the last total | when they change |
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
@@ -131,6 +132,7 @@ extension KioskLedger {
       state.marks[row["key"]] = row["value"]
     }
     (state.jobs, state.machines) = try machineState(in: database)
+    state.programs = try programs(in: database)
     (state.charges, state.paymentDevices) = try paymentState(in: database)
     let lastCharge = "SELECT MAX(charge) FROM entry WHERE status = 'awaiting_payment'"
     state.lastCharge = try database.rows(lastCharge + " AND charge IS NOT NULL").first?[0] ?? 0
@@ -158,6 +160,39 @@ extension KioskLedger {
       machines[name] = MachineRecord(status: status, failures: row["failures"])
     }
     return (try database.rows(openJobs).map { try Job($0) }, machines)
+  }
+
+  /// Returns the schedule of each program. What its machine has made since is derived from the
+  /// entries.
+  private static func programs(in database: Database) throws -> [ProgramID: ProgramRecord] {
+    var programs: [ProgramID: ProgramRecord] = [:]
+    for row in try database.rows(
+      """
+      SELECT program.*, entry.at AS due_at, entry.reason AS cause
+      FROM program LEFT JOIN entry ON entry.seq = program.due
+      """)
+    {
+      guard let machine = MachineID(row["machine"] as String),
+        let program = MachineProgram(rawValue: row["program"])
+      else { continue }
+      var record = ProgramRecord(
+        seq: row["seq"], at: Timestamp(milliseconds: row["at"]), isDone: row["done"])
+      if let due = row["due"] as Int?, let at = row["due_at"] as Int64?,
+        let cause = (row["cause"] as String?).flatMap(MachineProgram.Cause.init(rawValue:))
+      {
+        record.due = .init(seq: due, at: Timestamp(milliseconds: at), cause: cause)
+      }
+      let made = try database.rows(
+        """
+        SELECT IFNULL(SUM(quantity), 0) AS glasses, MAX(at) AS at FROM entry
+        WHERE seq > ? AND machine = ? AND status = 'made'
+        """, [record.seq, machine.text]
+      ).first
+      record.glasses = made?["glasses"] ?? 0
+      record.madeAt = (made?["at"] as Int64?).map { Timestamp(milliseconds: $0) }
+      programs[ProgramID(machine: machine, program: program)] = record
+    }
+    return programs
   }
 
   /// Returns the open charges in the order of their numbers, and the recorded state of each payment

@@ -59,10 +59,11 @@ enum LedgerSchema {
       epoch INTEGER NOT NULL DEFAULT 0,  -- the ledger's epoch at the time of the entry
       amount INTEGER CHECK (amount >= 0),  -- price of all glasses in the currency's smallest unit
       currency TEXT,                 -- ISO 4217 code
-      payment TEXT,                  -- charge, device and receipt of a step, or a total, as JSON
+      extra TEXT,                    -- of a charge, a total or a machine's program, as JSON
       -- Read from it, because each column takes space in each entry, also in one without payment.
-      charge INTEGER AS (json_extract(payment, '$.charge')) CHECK (charge > 0),
-      device TEXT AS (json_extract(payment, '$.device')),
+      charge INTEGER AS (json_extract(extra, '$.charge')) CHECK (charge > 0),
+      device TEXT AS (json_extract(extra, '$.device')),
+      program TEXT AS (json_extract(extra, '$.program')),
       -- The required columns of each status, the most frequent status first.
       CHECK (CASE status
         WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
@@ -94,11 +95,16 @@ enum LedgerSchema {
         WHEN 'release' THEN charge IS NOT NULL AND device IS NOT NULL
         WHEN 'refund' THEN charge IS NOT NULL AND device IS NOT NULL
         WHEN 'kept' THEN charge IS NOT NULL AND device IS NOT NULL
-        WHEN 'total' THEN device IS NOT NULL AND payment IS NOT NULL
+        WHEN 'total' THEN device IS NOT NULL AND extra IS NOT NULL
+        WHEN 'program_due' THEN machine IS NOT NULL AND program IS NOT NULL AND reason IS NOT NULL
+        WHEN 'program_requested' THEN machine IS NOT NULL AND program IS NOT NULL
+        WHEN 'program_done' THEN machine IS NOT NULL AND program IS NOT NULL AND job IS NOT NULL
+        WHEN 'program_failed' THEN machine IS NOT NULL AND program IS NOT NULL
+          AND job IS NOT NULL AND reason IS NOT NULL
         ELSE 0 END),
       -- Only entries that change the stock have `used` or `changes`.
       CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'
-        OR status = 'awaiting_payment'),
+        OR status = 'awaiting_payment' OR status = 'program_requested'),
       CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'
         AND status <> 'awaiting_payment'),
       -- Only sold glasses have a price, and steps of a payment an amount. A failed order has that of
@@ -119,7 +125,7 @@ enum LedgerSchema {
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
       juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
-      place, job, epoch, amount, currency, charge, device, payment
+      place, job, epoch, amount, currency, charge, device, program, extra
     FROM entry;
 
     -- The current stock: the sum of all entries.
@@ -151,9 +157,9 @@ enum LedgerSchema {
     ) STRICT;
     INSERT INTO kiosk VALUES (1, 'open', 0, 0, \(newEpoch), 0);
 
-    -- Accepted orders that are not made yet.
+    -- Accepted orders and requested programs that are not made yet.
     CREATE TABLE job (
-      seq INTEGER PRIMARY KEY REFERENCES entry,   -- the order
+      seq INTEGER PRIMARY KEY REFERENCES entry,   -- the order or request
       number INTEGER NOT NULL REFERENCES entry,   -- of the job: the order, or the decision to make it again
       state TEXT NOT NULL CHECK (state = 'queued' OR state = 'sent' OR state = 'started'
         OR state = 'lost' OR state = 'needs_decision'),
@@ -207,6 +213,17 @@ enum LedgerSchema {
       name TEXT PRIMARY KEY,
       status TEXT NOT NULL,
       failures INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    -- The schedule of programs that are or were configured.
+    CREATE TABLE program (
+      machine TEXT NOT NULL,
+      program TEXT NOT NULL,
+      seq INTEGER NOT NULL,             -- with which it was last done, or the last before it was configured
+      at INTEGER NOT NULL,              -- the time of that, in milliseconds since 1970
+      done INTEGER NOT NULL CHECK (done IN (0, 1)),  -- whether it was ever done
+      due INTEGER REFERENCES entry,     -- that says that it is due
+      PRIMARY KEY (machine, program)
     ) STRICT, WITHOUT ROWID;
 
     -- The configured machines, and the removed ones whose juices no machine makes now.

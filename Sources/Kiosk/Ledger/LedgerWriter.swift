@@ -19,7 +19,7 @@ final class LedgerWriter {
   private let begin, commit, rollback: Statement
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
-  private let setJob, removeJob, setMachine: Statement
+  private let setJob, removeJob, setMachine, setProgram: Statement
   private let setCharge, removeCharge, setPaymentDevice: Statement
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
   private let setMark, setTicket, setCheckpoint: Statement
@@ -52,6 +52,8 @@ final class LedgerWriter {
     setJob = try database.makeStatement(
       sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
+    setProgram = try database.makeStatement(
+      sql: "INSERT OR REPLACE INTO program VALUES (?, ?, ?, ?, ?, ?)")
     setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
     let chargeColumns = repeatElement("?", count: 19).joined(separator: ", ")
     setCharge = try database.makeStatement(
@@ -87,6 +89,15 @@ final class LedgerWriter {
         try setMachine.bind(2, machine.status.text)
         try setMachine.bind(3, machine.failures)
         try setMachine.run(on: database)
+      }
+      for (id, record) in transaction.programs {
+        try setProgram.bind(1, id.machine.text)
+        try setProgram.bind(2, id.program.rawValue)
+        try setProgram.bind(3, record.seq)
+        try setProgram.bind(4, Int(record.at.milliseconds))
+        try setProgram.bind(5, record.isDone ? 1 : 0)
+        try setProgram.bind(6, record.due?.seq)
+        try setProgram.run(on: database)
       }
       for (number, charge) in transaction.charges { try set(charge, number, on: database) }
       for (name, device) in transaction.paymentDevices {
@@ -182,7 +193,7 @@ final class LedgerWriter {
     var changes: FruitAmounts?
     var why: String?
     var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
-    var payment: [UInt8]?
+    var extra: [UInt8]?
     switch entry.outcome {
     case .ready(_, let amounts, let ticket):
       used = amounts
@@ -195,16 +206,16 @@ final class LedgerWriter {
       tickets[ticket.day] = ticket.number
     case .awaitingPayment(_, let amounts, let ticket, let number, let at):
       used = amounts
-      payment = JSONWriter.object { $0.members(charge: number, at: at) }
+      extra = JSONWriter.object { $0.members(charge: number, at: at) }
       tickets[ticket.day] = ticket.number
     case .payment(let step):
       (machine, place, job, why) = (step.machine, step.place, step.job, step.reason)
-      payment = JSONWriter.object {
+      extra = JSONWriter.object {
         $0.members(charge: step.charge, at: step.device)
         $0.members(step.receipt)
       }
     case .total(let total, let at, let difference):
-      payment = JSONWriter.object {
+      extra = JSONWriter.object {
         $0.member("device", at.text)
         $0.member("difference", difference)
         $0.members(total)
@@ -216,6 +227,11 @@ final class LedgerWriter {
     case .decided(let choice, let order, let amounts):
       job = order
       if choice == .again { used = amounts }
+    case .program(let step):
+      (machine, job, why) = (step.id.machine, step.job, step.reason)
+      if step.kind == .requested { used = step.changes.times(-1) }
+      if step.kind == .failed { changes = step.changes }
+      extra = JSONWriter.object { $0.member("program", step.id.program.rawValue) }
     case .service: break
     case .opened(let amounts):
       changes = amounts
@@ -246,7 +262,7 @@ final class LedgerWriter {
     try addEntry.bind(20, entry.epoch)
     try addEntry.bind(21, entry.amount?.units)
     try addEntry.bind(22, entry.amount?.currency.code)
-    try addEntry.bind(23, text: payment)
+    try addEntry.bind(23, text: extra)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)

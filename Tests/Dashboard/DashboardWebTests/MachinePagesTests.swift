@@ -114,6 +114,67 @@ import Testing
     }
   }
 
+  // MARK: Programs
+
+  private static func publish(
+    _ scene: Scene, _ state: MachineReport.State, _ program: MachineReport.Program
+  ) async throws {
+    let report = MachineReport(
+      state: state, queue: 0, juices: ["kiwi"], jobs: [], ready: [], programs: [program])
+    try await scene.kiosk("machine/bar", report.payload)
+  }
+
+  @Test func aKiosksPageShowsWhatIsDue() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      var clean = MachineReport.Program(.clean)
+      (clean.glassesLeft, clean.dueAt, clean.last) = (12, scene.now, scene.now)
+      try await Self.publish(scene, .idle, clean)
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("in 12 glasses") && page.contains("value=\"clean.bar\""))
+      #expect(try !(await scene.get("/").text.contains("Clean:")))
+      (clean.due, clean.isOverdue, clean.missing) = (.glasses, true, ["kiwi": 2])
+      try await Self.publish(scene, .cleaningDue, clean)
+      let overdue = try await scene.get("/kiosks/k1").text
+      #expect(overdue.contains("missing: Kiwi 2") && overdue.contains("must be cleaned"))
+      #expect(try await scene.get("/").text.contains("bar: Clean: overdue, no orders"))
+      #expect(try await scene.get("/kiosks/k1/panel").text.contains("machine being cleaned"))
+      (clean.due, clean.isOverdue, clean.missing) = (nil, false, nil)
+      (clean.job, clean.state) = (77, .needsDecision)
+      try await Self.publish(scene, .cleaningDue, clean)
+      let undecided = try await scene.get("/kiosks/k1").text
+      #expect(undecided.contains("value=\"give_back.77\"") && undecided.contains("It was done"))
+      #expect(!undecided.contains("value=\"clean.bar\""))
+      try await scene.authenticate("vera")
+      #expect(try !(await scene.get("/kiosks/k1").text.contains("value=\"give_back.77\"")))
+    }
+  }
+
+  @Test(arguments: [
+    (RejectionReason?.none, "is requested"), (.conflict, "its fruit is missing"),
+    (.machineDown, "the machine is out of order"),
+  ])
+  func aProgramIsRequestedInTheUsersName(reason: RejectionReason?, words: String) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/program", "csrf_token=\(scene.csrfToken)&id=c1&program=rinse.bar")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/program/minji")
+      let request = try KioskProtocol.Request(kind: .program, payload: command.payload)
+      #expect(request.command == .program(ProgramID(machine: "bar", program: .rinse)))
+      var result = Self.answer(reason == nil ? .applied : .rejected, id: "c1")
+      result.reason = reason
+      try await scene.kiosk("program/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains(words))
+      for program in ["", "clean", "clean.", "polish.bar", "clean.a/b", "clean.bar.1"] {
+        let answer = try await scene.post(
+          "/kiosks/k1/program", "csrf_token=\(scene.csrfToken)&id=c2&program=\(program)")
+        #expect(answer.status == .badRequest, "\(program)")
+      }
+    }
+  }
+
   @Test func anOrderIsFollowedUntilItIsReady() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

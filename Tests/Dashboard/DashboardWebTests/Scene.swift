@@ -74,7 +74,7 @@ final class Scene: Sendable {
     await broker.connect(
       SessionOptions(
         clientID: "kiosk",
-        subscriptions: try ["restock", "service", "settings", "order", "job", "report"].map {
+        subscriptions: try ["restock", "service", "settings", "order", "job", "program", "report"].map {
           try TopicFilter("kiosk/k1/\($0)/+")
         }))
     while let event = await broker.nextEvent(timeout: nil), event != .online {}

@@ -1,6 +1,7 @@
 import Foundation
 import JuiceDomain
 import KioskCore
+import KioskProtocol
 import Testing
 
 @testable import KioskDaemon
@@ -202,6 +203,33 @@ import Testing
         KioskSettings.Machine(name: "tap", isEnabled: false, juices: []),
       ])
     #expect(machines[0].returnsFruit && machines[0].makes("strawberry"))
+  }
+
+  @Test func everyKeyOfAProgramIsRead() throws {
+    let programs = try parse(
+      """
+      hours: {mon: "07:00-22:00"}
+      machines:
+        - name: bar
+          programs:
+            clean:
+              every_hours: 24
+              every_glasses: 200
+              idle_hours: 2
+              at: closing
+              automatic: false
+              finish_seconds: 60
+              uses: {kiwi: 1, mango: 2}
+              grace_minutes: 0
+            prime: {}
+      """
+    ).machines[0].programs
+    var clean = KioskSettings.Machine.Program()
+    (clean.every, clean.everyGlasses, clean.idle) = (.seconds(86_400), 200, .seconds(7_200))
+    (clean.at, clean.isAutomatic, clean.finishLimit) = (.closing, false, .seconds(60))
+    (clean.uses, clean.grace) = (["kiwi": 1, "mango": 2], .zero)
+    #expect(programs == [.clean: clean, .prime: KioskSettings.Machine.Program()])
+    #expect(programs[.prime]?.grace == .seconds(3_600) && programs[.prime]?.isAutomatic == true)
   }
 
   @Test(arguments: ["machines:", "machines: []"]) func thereMayBeNone(yaml: String) throws {

@@ -382,6 +382,32 @@ import Testing
       "machines.1.on_failure: must be return or keep, not 'throw'"
     ),
     (
+      "[{name: bar, programs: {cleans: {}}}]",
+      "machines.1.programs.cleans: there is no such key; did you mean 'clean'?"
+    ),
+    (
+      "[{name: bar, programs: {clean: {every_hours: 0}}}]",
+      "machines.1.programs.clean.every_hours: must be a whole number from 1 to 8760, not 0"
+    ),
+    (
+      "[{name: bar, programs: {clean: {uses: {water: 1}}}}]",
+      "machines.1.programs.clean.uses.water: there is no such fruit on the menu; known here: "
+        + "strawberry, banana, pineapple, kiwi, mango"
+    ),
+    (
+      "[{name: bar, programs: {clean: {at: noon}}}]",
+      "machines.1.programs.clean.at: must be opening or closing, not 'noon'"
+    ),
+    (
+      "[{name: bar, programs: {clean: {at: closing}}}]",
+      "machines.1.programs.clean.at: the kiosk has no opening hours; configure 'hours', or omit it"
+    ),
+    (
+      "[{name: bar, programs: {rinse: {grace_minutes: 5}}}]",
+      "machines.1.programs.rinse.grace_minutes: there is no such key; known here: every_hours, "
+        + "every_glasses, idle_hours, at, automatic, finish_seconds, uses"
+    ),
+    (
       "[{name: bar, onfailure: keep}]",
       "machines.1.onfailure: there is no such key; did you mean 'on_failure'?"
     ),

@@ -91,7 +91,7 @@ def instances(pattern: str, own: str) -> list[str]:
             "kiosk/k1/stock/kiwi/x", "kiosk/k1/juice", "kiosk/k1/juice/kiwi/x", "kiosk/k1/alert",
             "kiosk/k1/alert/kiwi/x", "kiosk/k1/menu/x", "kiosk/k1/status/x", "kiosk/k1/health/x",
             "kiosk/k1/info/x", "kiosk/k1/events/x", "kiosk/k1/sales/x", "kiosk/k1/forecast/x",
-            "kiosk/k1/history/x", "kiosk/k1/job", "kiosk/k1/make", "kiosk/k1/made", "kiosk/k1/machine",
+            "kiosk/k1/history/x", "kiosk/k1/job", "kiosk/k1/program", "kiosk/k1/make", "kiosk/k1/made", "kiosk/k1/machine",
             "kiosk/k1/charge", "kiosk/k1/paid", "kiosk/k1/payment", f"kiosk/k1/payment/{own}/x",
             f"kiosk/k1/charge/{own}/x/y",
             f"kiosk/k1/make/{own}/x", f"kiosk/k1/machine/{own}/x", f"kiosk/k1/machine/{own}/status/x",
@@ -99,7 +99,7 @@ def instances(pattern: str, own: str) -> list[str]:
         "kiosk/<another kiosk>/<anything>": [
             f"kiosk/k2/{rest}" for rest in [
                 f"order/{own}", f"order/{own}/result", f"restock/{own}", f"service/{own}",
-                f"job/{own}", f"make/{own}", f"made/{own}", f"machine/{own}/status",
+                f"job/{own}", f"program/{own}", f"make/{own}", f"made/{own}", f"machine/{own}/status",
                 f"charge/{own}", f"paid/{own}", f"payment/{own}/status",
                 "stock", "stock/kiwi", "status", "events",
             ]

@@ -19,8 +19,9 @@ from test_reload import write
 SECONDS = float(os.environ.get("KIOSK_CHAOS_SECONDS", "15"))
 INITIAL = 1_000_000
 # The fruit of a failed juice is gone at one, and returns at the other.
-BAR = {"name": "bar", "at_once": 2, "start_seconds": 2, "finish_seconds": 60, "on_failure": "keep"}
-TAP = {"name": "tap", "start_seconds": 2, "finish_seconds": 60}
+PROGRAMS = {"clean": {"every_glasses": 10, "uses": {"mango": 2}}, "rinse": {"uses": {"kiwi": 3}}}
+BAR = {"name": "bar", "programs": PROGRAMS, "at_once": 2, "start_seconds": 2, "finish_seconds": 60, "on_failure": "keep"}
+TAP = {"name": "tap", "programs": PROGRAMS, "start_seconds": 2, "finish_seconds": 60}
 OPTIONS = {
     "bar": ["--seconds", "0.1", "--fail-every", "7", "--at-once", "2"],
     "tap": ["--seconds", "0.1", "--fail-every", "5", "--wrong"],
@@ -55,7 +56,10 @@ class Office(Client):
         """Decides, by the pour log, about each job that needs it, unless the machine may still be
         pouring."""
         for machine in machines:
-            jobs = [job for job in self.reports.get(machine.name, {}).get("jobs", [])
+            report = self.reports.get(machine.name, {})
+            programs = [program | {"attempt": program["job"]} for program in report.get("programs", [])
+                        if "job" in program]
+            jobs = [job for job in report.get("jobs", []) + programs
                     if job["state"] == "needs_decision"]
             log = machine.pours() if jobs else []
             for job in jobs:
@@ -66,7 +70,10 @@ class Office(Client):
 
     def _decide(self, job: dict, lines: list[dict]) -> None:
         end = lines[-1] if len(lines) == 2 else {}
-        whole = {fruit: n * job["quantity"] for fruit, n in RECIPES[job["juice"]].items()}
+        if "juice" in job:
+            whole = {fruit: n * job["quantity"] for fruit, n in RECIPES[job["juice"]].items()}
+        else:
+            whole = PROGRAMS[job["program"]]["uses"]
         used = end.get("used", whole if lines else dict.fromkeys(whole, 0))
         says: list[dict[str, Any]] = []
         for _ in range(2):
@@ -122,6 +129,8 @@ def test_whatever_happens_the_fruit_is_exact(
     tap.script = ROOT / "Tests/Shared/EndToEnd/small_machine.py"
     office = Office(broker.port, chance)
     panels = [Customers(broker.port, f"p{number}") for number in range(3)]
+    is_over = lambda report: report.get("jobs") == [] and not any(
+        "job" in program for program in report.get("programs", []))
     decide = lambda: office.decide(machines)
     done: Counter[str] = Counter()
     log_before = 0
@@ -160,6 +169,9 @@ def test_whatever_happens_the_fruit_is_exact(
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             chance.choice(panels).wait_for_ends(chance.randrange(6), decide)
+            request = {"id": f"r{sum(done.values())}", "machine": chance.choice(["bar", "tap"]),
+                       "program": chance.choice(["clean", "rinse"])}
+            office.client.publish(f"{BASE}/program/desk", json.dumps(request), 1)
             match chance.choices(["kill", "stop", "cut", "cut within", "reload"], [3, 2, 3, 3, 5])[0]:
                 case "kill":
                     kill(*chance.sample(["kiosk", "broker", "bar", "tap"], chance.choice([1, 1, 1, 2, 3, 4])))
@@ -184,7 +196,7 @@ def test_whatever_happens_the_fruit_is_exact(
         for panel in panels:
             panel.wait_for_ends(len(panel.orders) - len(panel.ends), decide)
         office.messages.until(
-            lambda: all(office.reports[machine.name].get("jobs") == [] for machine in machines))
+            lambda: all(is_over(office.reports[machine.name]) for machine in machines))
         log = bar.pours() + tap.pours()
         ends = judge(kiosk, log, INITIAL, keeps={"bar"})
         judge_answers(kiosk, panels)

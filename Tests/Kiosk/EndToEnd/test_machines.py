@@ -1,6 +1,7 @@
 """A juice made by a machine is poured once, returned once, or needs a person's decision."""
 
 import fcntl
+import json
 import os
 import pty
 import random
@@ -22,6 +23,9 @@ from pouring import Customers, Person, TerminalMachine, Watcher, judge, judge_an
 KILLS = int(os.environ.get("KIOSK_KILLS", "10"))
 # Written from deploy/docs/machines.md alone.
 SMALL_MACHINE = ROOT / "Tests/Shared/EndToEnd/small_machine.py"
+PROGRAMS = {
+    "clean": {"every_glasses": 10, "uses": {"mango": 1}}, "rinse": {"uses": {"kiwi": 2}},
+}
 BAR = {"name": "bar", "start_seconds": 2, "finish_seconds": 60}
 
 
@@ -357,6 +361,66 @@ def set_width(terminal: int, columns: int) -> None:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
+# MARK: Programs
+
+
+def test_a_program_is_started_by_a_person_and_by_a_count_and_is_repeated_after_a_power_cut(
+    make_kiosk: MakeKiosk, make_machine: Callable[[Kiosk], TerminalMachine], watcher: Watcher
+) -> None:
+    programs = {"rinse": {}, "clean": {"every_glasses": 2, "uses": {"mango": 1}, "grace_minutes": 0}}
+    kiosk = make_kiosk(machines=[BAR | {"programs": programs}]).start()
+    bar = make_machine(kiosk)
+    start(bar, watcher, "--seconds", "0.2", "--power-cut-at", "50")
+    rinse = lambda: kiosk.command("program", "bar", "rinse", "--json")
+    state = lambda number: watcher.report()["programs"][number]
+    assert rinse().returncode == 0
+    assert bar.wait() == 79
+    bar.start("--seconds", "0.2")
+    # Nobody is asked, and a person starts it again.
+    watcher.messages.until(lambda: statuses(kiosk)[-1] == "program_failed")
+    assert rinse().returncode == 0
+    watcher.messages.until(lambda: "last" in state(1))
+    order(watcher, "a1", quantity=2)
+    watcher.messages.until(lambda: "last" in state(0))
+    assert statuses(kiosk) == [
+        "program_requested", "program_failed", "program_requested", "program_done",
+        "accepted", "made", "program_due", "program_requested", "program_done"]
+    assert [line.get("program") for line in bar.pours()] == ["rinse"] * 3 + [None] * 2 + ["clean"] * 2
+    assert kiosk.command("program", "bar", "prime").returncode == 65
+    # A cleaning that is overdue closes the machine, and says what is missing for it.
+    kiosk.command("restock", "mango=0")
+    order(watcher, "a2", "banana", quantity=2)
+    watcher.wait_for_state("cleaning_due")
+    assert state(0)["missing"] == {"mango": 1}
+    rejected = order(watcher, "a3")
+    assert (rejected["reason"], rejected["message"]) == (
+        "cleaning_due", "The machine is being cleaned. Please try again later.")
+    assert "'uses'" in kiosk.command("doctor").stdout
+    kiosk.command("restock", "mango=1")
+    watcher.wait_for_state("idle")
+    assert order(watcher, "a4")["status"] == "accepted"
+    watcher.result("a4", "ready")
+    judge_programs = [entry for entry in kiosk.ledger() if entry.get("machine") == "bar"]
+    assert len({entry["seq"] for entry in judge_programs}) == len(judge_programs)
+    kiosk.verify()
+
+
+def test_a_person_runs_a_program_with_the_keyboard(
+    make_kiosk: MakeKiosk, make_machine: Callable[[Kiosk], TerminalMachine], watcher: Watcher
+) -> None:
+    kiosk = make_kiosk(machines=[BAR | {"programs": {"clean": {}}}]).start()
+    bar = make_machine(kiosk)
+    start(bar, watcher, "--manual")
+    for line, status in [("failed no water", "program_failed"), ("done", "program_done")]:
+        assert kiosk.command("program", "bar", "clean").returncode == 0
+        watcher.wait_for_state("cleaning")
+        bar.type("waiting cleaner")
+        watcher.wait_for_state("waiting")
+        bar.type(line)
+        watcher.wait_for_state("idle")
+        assert statuses(kiosk)[-1] == status
+
+
 # MARK: Restarts
 
 
@@ -432,7 +496,7 @@ def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
     initial = 1_000_000
     broker = make_broker()
     kiosk = make_kiosk(
-        broker, broker={"protocol": version}, machines=[BAR | {"at_once": 1 if script else 2}],
+        broker, broker={"protocol": version}, machines=[BAR | {"at_once": 1 if script else 2, "programs": PROGRAMS}],
         stock={"initial": initial, "capacity": 2 * initial},
     ).start()
     bar = make_machine(kiosk)
@@ -446,6 +510,8 @@ def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
     try:
         while sum(kills.values()) < KILLS:
             panels[chance.randrange(3)].wait_for_ends(chance.randrange(4), person.decide)
+            request = {"id": f"r{sum(kills.values())}", "machine": "bar", "program": "rinse"}
+            watcher.publish(f"{BASE}/program/desk", json.dumps(request))
             victims = chance.sample(list(kills), chance.choice([1, 1, 1, 2, 3]))
             for victim in victims:
                 kills[victim] += 1
@@ -466,9 +532,11 @@ def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
             panel.stop()
         for panel in panels:
             panel.wait_for_ends(len(panel.orders) - len(panel.ends), person.decide)
+        are_over = lambda report: report["jobs"] == [] and not any(
+            "job" in program for program in report["programs"])
+        watcher.messages.until(lambda: are_over(watcher.report()))
         ends = judge(kiosk, bar.pours(), initial)
         judge_answers(kiosk, panels)
-        watcher.messages.until(lambda: watcher.report()["jobs"] == [])
     finally:
         for client in [watcher, *panels]:
             client.close()

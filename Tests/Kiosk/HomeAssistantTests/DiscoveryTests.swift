@@ -302,6 +302,22 @@ import Testing
     }
   }
 
+  @Test mutating func aProgramHasAButtonAndATime() throws {
+    discovery.machines = ["bar"]
+    discovery.programs = [ProgramID(machine: "bar", program: .clean)]
+    let button = try config("button/clean_bar")
+    #expect(button["command_topic"] == .string("kiosk/k1/program/homeassistant"))
+    guard case .string(let template) = button["command_template"] else {
+      Issue.record("there is no template")
+      return
+    }
+    #expect(template.hasSuffix(#","machine":"bar","program":"clean"}"#))
+    let due = try config("sensor/clean_due_bar")
+    #expect(due["device_class"] == .string("timestamp"))
+    #expect(due["state_topic"] == .string("kiosk/k1/machine/bar"))
+    #expect(try messages(discovery)["button/kiosk_k1/rinse_bar/config"] == nil)
+  }
+
   @Test mutating func whatHasLeftTheMenuIsNamedWithItsPlatformAlone() throws {
     discovery.form = .device
     let before = try components(discovery)
@@ -322,6 +338,9 @@ import Testing
         "stock_lime": only("sensor"), "set_lime": only("number"),
         "alert_lime": only("binary_sensor"), "order_mojito": only("button"),
         "servings_mojito": only("sensor"), "machine_arm": only("sensor"),
+        "clean_arm": only("button"), "clean_due_arm": only("sensor"),
+        "rinse_arm": only("button"), "rinse_due_arm": only("sensor"),
+        "prime_arm": only("button"), "prime_due_arm": only("sensor"),
         "queue_arm": only("sensor"), "problem_arm": only("binary_sensor"),
       ])
   }

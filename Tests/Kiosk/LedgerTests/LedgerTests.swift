@@ -233,7 +233,7 @@ import Testing
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
       "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
-      "machine", "maker", "clock", "charge", "payment_device",
+      "machine", "maker", "clock", "charge", "payment_device", "program",
     ]
     let ledger = try place.open()
     let before = try tables.map { try place.count($0) }

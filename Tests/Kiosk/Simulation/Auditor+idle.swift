@@ -22,7 +22,7 @@ extension Auditor {
     for (topic, value) in expected.sorted(by: { $0.key < $1.key }) where display[topic] != value {
       fail(.display, "\(topic) shows \(display[topic] ?? "nothing"), and not \(value)")
     }
-    checkMachines()
+    checkMachines(at: now)
     checkPaymentReports()
     let report = display["stock"].flatMap { try? StockReport(payload: Array($0.utf8)) }
     let fruits = report?.fruits.map { ($0.fruit.text, $0.amount) } ?? []

@@ -12,11 +12,11 @@ extension Auditor {
   /// Whether a job must still end without a person.
   var hasUnfinishedJobs: Bool { openJobs.contains { !$0.state.isUndecided } }
 
-  private func maker(_ name: String) -> MachineConfiguration? {
+  func maker(_ name: String) -> MachineConfiguration? {
     rules.makers.first { $0.name == name }
   }
 
-  private func answers(_ status: String, of job: MachineModel.Job) -> [MachineModel.Answer] {
+  func answers(_ status: String, of job: MachineModel.Job) -> [MachineModel.Answer] {
     (machineModel.answers[.init(machine: job.machine, job: job.number)] ?? []).filter {
       $0.status == status
     }
@@ -25,7 +25,7 @@ extension Auditor {
   /// Returns whether an order has waited too long, or `nil` if nobody knows: the clock was set, and
   /// the kiosk started again (at most a second before the auditor read the order), or the time is
   /// within a second of the limit.
-  private func isTooOld(
+  func isTooOld(
     _ job: MachineModel.Job, at now: Duration, wallClock: Int64
   ) -> Bool? {
     let limit = Duration.seconds(Model.maximumAge)
@@ -84,14 +84,23 @@ extension Auditor {
     return pick == 3 || jobs.isEmpty ? seq - pick : jobs[pick % jobs.count].number
   }
 
-  func work(for message: Sent) -> Model.Work {
+  func work(for message: Sent, at now: Duration, wallClock: Int64) -> Model.Work {
     var work = Model.Work()
     switch message.sending.content {
     case .order(let juice, _):
       let makers = rules.makers.filter { $0.makes(juice) }
       work.isNeeded = !makers.isEmpty && model.variant.recipes[juice] != nil
-      for maker in makers where mayWork(maker.name) { work.places[maker.name] = places(maker.name) }
+      for maker in makers
+      where mayWork(maker.name) && !mustBeClosed(maker.name, at: now, wallClock: wallClock) {
+        work.places[maker.name] = places(maker.name)
+      }
       work.mayBeDown = makers.allSatisfy { mayBeDown($0.name) }
+      let closed = makers.filter { mayBeClosed($0.name, at: now, wallClock: wallClock) }
+      work.mayBeCleaning =
+        closed.contains { mayWork($0.name) }
+        && makers.allSatisfy { maker in
+          mayBeDown(maker.name) || closed.contains { $0.name == maker.name }
+        }
     case .decide(_, _, let used):
       // A decision names an attempt, and counts only for that one.
       guard let job = openJobs.first(where: { $0.number == message.expected }) else { break }
@@ -100,12 +109,16 @@ extension Auditor {
       work.isFlawed = used.map { !canHaveUsed(["kiwi": $0], job) } ?? false
       work.mayNeedDecision = job.state.isUndecided || isMentioned(job)
       work.mayNotNeedDecision = !job.state.isUndecided || isMentioned(job)
+    case .run(let program, let machine):
+      if let machine = MachineID(machine) {
+        work.steps = outcomes(of: ProgramID(machine: machine, program: program))
+      }
     case .settle, .restock, .service, .junk: break
     }
     return work
   }
 
-  private func isMentioned(_ job: MachineModel.Job) -> Bool {
+  func isMentioned(_ job: MachineModel.Job) -> Bool {
     isInBatch {
       if case .answer(_, let key) = $0 { key.job == job.number } else { false }
     }
@@ -153,16 +166,16 @@ extension Auditor {
   }
 
   /// Returns the fruit that is lost with an attempt.
-  private func cost(of job: MachineModel.Job, saying used: [String: Int]?) -> [String: Int] {
+  func cost(of job: MachineModel.Job, saying used: [String: Int]?) -> [String: Int] {
     guard let used else { return maker(job.machine)?.returnsFruit == false ? job.used : [:] }
     return used.filter { $0.value > 0 }
   }
 
-  private func canHaveUsed(_ used: [String: Int]?, _ job: MachineModel.Job) -> Bool {
+  func canHaveUsed(_ used: [String: Int]?, _ job: MachineModel.Job) -> Bool {
     (used ?? [:]).allSatisfy { (0...job.used[$0.key, default: 0]).contains($0.value) }
   }
 
-  private func left(of job: MachineModel.Job, without cost: [String: Int]) -> [String: Int] {
+  func left(of job: MachineModel.Job, without cost: [String: Int]) -> [String: Int] {
     job.used.merging(cost) { $0 - $1 }.filter { $0.value > 0 }
   }
 
@@ -175,6 +188,7 @@ extension Auditor {
         seq: entry.seq, machine: machine, order: (order.juice.text, order.quantity),
         ticket: ticket, used: used, numbers: [entry.seq], at: entry.at.milliseconds,
         uptime: now, state: .queued, since: now)
+    case (.program(let step), _): follow(step, entry, at: now)
     case (.decided(let choice, let number, _), _):
       guard var job = machineModel.jobs[number] else { return fail(.decision, "no job \(number)") }
       if choice == "again" {
@@ -222,6 +236,7 @@ extension Auditor {
     if !isValid(outcome, of: job, after: decision.map { ($0.choice, $0.left) }, entry.at, now) {
       fail(.decision, "nobody has a reason for entry \(entry.seq): \(outcome), \(job)")
     }
+    if case .made = outcome { noteGlasses(job.order.quantity, by: job.machine, at: now) }
     if decision != nil {
       machineModel.decision = nil
     } else if case .made = outcome {
@@ -247,6 +262,12 @@ extension Auditor {
         && answers("failed", of: job).contains {
           ($0.reason ?? "failed") == reason && canHaveUsed($0.used, job)
             && left(of: job, without: cost(of: job, saying: $0.used)) == changes
+        }
+    case .returned(_, "cleaning", job.used):
+      return !hasLeft && isTooOld(job, at: now, wallClock: at.milliseconds) != false
+        && machineModel.jobs.values.contains {
+          $0.machine == job.machine && $0.program != nil && $0.number < job.number
+            && ($0.end == nil || $0.endSeq ?? 0 >= seq - 20)
         }
     case .returned(_, "given_back", let changes):
       return decision?.choice == "give_back" && decision?.left == changes
@@ -313,8 +334,16 @@ extension Auditor {
       }
       machineModel.jobs[job.seq]?.state = stored.state
       machineModel.jobs[job.seq]?.since = now
-      let hasMore = openJobs.count {
-        $0.machine == job.machine && ($0.state == .sent || $0.state == .started)
+      let others = openJobs.filter { $0.machine == job.machine && $0.seq != job.seq }
+      let hasMore =
+        1 + others.count { $0.state == .sent || $0.state == .started }
+      let isBlocked = others.contains { other in
+        if other.number > job.number { return false }
+        if job.program != nil { return other.state == .sent || other.state == .started }
+        return other.program != nil && other.mayRun
+      }
+      if stored.state == .sent, isBlocked {
+        fail(.decision, "\(job.machine) has \(job) besides \(others)")
       }
       if stored.state == .sent, hasMore > maker(job.machine)?.atOnce ?? 0 {
         fail(.decision, "\(job.machine) has \(hasMore) jobs at a time")
@@ -409,6 +438,14 @@ extension Auditor {
     if isTooOld(job, at: now, wallClock: wallClock) == true {
       fail(.forbidden, "job \(job.number) has waited too long, and is to be made")
     }
+    if let program = job.program {
+      if json["program"] != .string(program.rawValue) || json["juice"] != nil
+        || json["recipe"]?.amounts.map({ [String: Int]($0) }) != job.used
+      {
+        fail(.decision, "\(job.machine) is to make \(json), and job \(job) was requested")
+      }
+      return
+    }
     let recipe = json["recipe"]?.amounts.map { [String: Int]($0) }
     if json["ticket"] != .integer(job.ticket) || json["juice"] != .string(job.order.juice)
       || json["quantity"] != .integer(job.order.quantity)
@@ -424,14 +461,14 @@ extension Auditor {
   /// Returns whether the juice can be made, according to the displayed state of its machines.
   func isMade(_ juice: String) -> Bool {
     let makers = rules.makers.filter { $0.makes(juice) }
-    return makers.isEmpty || makers.contains { report(of: $0)?.state.isProblem == false }
+    return makers.isEmpty || makers.contains { report(of: $0)?.takesOrders == true }
   }
 
   private func report(of maker: MachineConfiguration) -> MachineReport? {
     display["machine/\(maker.name)"].flatMap { try? MachineReport(payload: Array($0.utf8)) }
   }
 
-  mutating func checkMachines() {
+  mutating func checkMachines(at now: Duration) {
     for maker in rules.makers {
       let topic = "machine/\(maker.name)"
       guard let report = report(of: maker) else {
@@ -439,12 +476,14 @@ extension Auditor {
         continue
       }
       let own = openJobs.filter { $0.machine == maker.name }
-      let queue = own.count { $0.state == .queued }
-      let expected = own.prefix(MachineReport.limit).map(\.shown)
+      let orders = own.filter { $0.program == nil }
+      let queue = orders.count { $0.state == .queued }
+      let expected = orders.prefix(MachineReport.limit).map(\.shown)
       if report.queue != queue || !report.jobs.map(\.description).elementsEqual(expected) {
         fail(.display, "\(topic) shows \(display[topic] ?? ""), and not \(own)")
       }
-      if !isRight(report, own, of: maker.name) {
+      checkPrograms(report, own, of: maker, at: now)
+      if !isRight(report, own, of: maker.name, at: now) {
         fail(
           .display, "\(topic) shows \(report.state), not \(machineModel.records[maker.name] as Any)"
         )
@@ -453,7 +492,7 @@ extension Auditor {
   }
 
   private func isRight(
-    _ report: MachineReport, _ own: [MachineModel.Job], of machine: String
+    _ report: MachineReport, _ own: [MachineModel.Job], of machine: String, at now: Duration
   ) -> Bool {
     guard let record = machineModel.records[machine] else { return report.state == .unknown }
     switch record.status {
@@ -462,6 +501,11 @@ extension Auditor {
     case .online, .out:
       if report.state == .silent { return machineModel.maybeSilent.contains(machine) }
       if record.failures >= 3 { return report.state == .failing }
+      if own.contains(where: { $0.program != nil && ($0.state == .sent || $0.state == .started) }) {
+        return report.state == .cleaning
+      }
+      if report.state == .cleaningDue { return mayBeClosed(machine, at: now, wallClock: nil) }
+      if mustBeClosed(machine, at: now, wallClock: nil) { return false }
       let isBusy = own.contains { $0.state == .sent || $0.state == .started }
       return report.state == (isBusy ? .busy : .idle)
     }
@@ -482,7 +526,7 @@ extension Auditor {
       for job in jobs {
         let isPoured = machine.poured[job.number] != nil
         if job.isMadeByMachine, !isPoured { fail(.lost, "job \(job) was never poured") }
-        if case .returned(_, "waited_too_long", _) = job.end, isPoured {
+        if job.hasWaitedTooLong, isPoured {
           fail(.forbidden, "job \(job) was poured, and returned")
         }
       }
@@ -491,6 +535,19 @@ extension Auditor {
 }
 
 extension MachineModel.Job {
+  /// Whether the machine may be at work on the job.
+  fileprivate var mayRun: Bool {
+    state == .sent || state == .started || state == .needsDecision
+  }
+
+  fileprivate var hasWaitedTooLong: Bool {
+    switch end {
+    case .returned(_, let reason, _): reason == "waited_too_long" || reason == "cleaning"
+    case .program(let step): step.reason == "waited_too_long"
+    default: false
+    }
+  }
+
   fileprivate var shown: String {
     "\(seq), ticket \(ticket): \(order.quantity) \(order.juice), \(state)"
   }

@@ -79,7 +79,7 @@ extension Auditor {
         .payment($0, charge: number, job: payments.charges[number]?.order?.seq, machine: nil)
       }
       work.mayNotNeedDecision = isMentioned || kinds.isEmpty
-    case .decide, .restock, .service, .junk: break
+    case .decide, .run, .restock, .service, .junk: break
     }
   }
 
@@ -277,6 +277,10 @@ extension Auditor {
       case "payment_unknown":
         isValid = ["unknown", "captured", "refunded"].contains { payments.has(charge, $0) }
       case "wrong_amount": isValid = entered.held != nil && entered.held != order.cents
+      case "cleaning":
+        isValid =
+          entered.held != nil
+          && makers.contains { mayBeClosed($0.name, at: now, wallClock: entry.at.milliseconds) }
       case "machine_down":
         isValid = !makers.isEmpty && makers.allSatisfy { mayBeDown($0.name) } && entered.held != nil
       default: isValid = false

@@ -13,7 +13,8 @@ import MessageBroker
 struct Auditor {
   /// The topics that clients subscribe to, below `kiosk/k1`.
   static let answerFilters = [
-    "order/+/result", "restock/+/result", "service/+/result", "job/+/result", "events", "status",
+    "order/+/result", "restock/+/result", "service/+/result", "job/+/result", "program/+/result",
+    "events", "status",
   ]
   /// The topics that a display subscribes to.
   static let displayFilters = [
@@ -270,6 +271,7 @@ struct Auditor {
     checkReplacement(entry)
     guard reply != nil || entry.source != nil else {
       trace.append("entry \(seq): \(Model.Outcome(entry.outcome))")
+      if case .program(let step) = entry.outcome { return checkProgram(step, entry, at: now) }
       return checkPayment(entry)
     }
     guard let number = reply.flatMap({ Self.number($0.correlationData) }),
@@ -306,7 +308,7 @@ struct Auditor {
     // The kiosk rejects a retained command at each delivery, and never executes it.
     let wasRetained = message.sending.isRetained
     if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
-    var work = work(for: message)
+    var work = work(for: message, at: now, wallClock: entry.at.milliseconds)
     addPayment(to: &work, for: message, outcome)
     let expected = model.outcomes(
       of: message.sending, sentAt: message.sentAt, expected: message.expected,

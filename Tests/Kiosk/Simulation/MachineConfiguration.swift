@@ -12,11 +12,32 @@ struct MachineConfiguration: Sendable {
   var start = 15
   var finish = 60
   var returnsFruit = true
+  var programs: [MachineProgram: Program] = [:]
+
+  struct Program: Sendable {
+    /// Times in seconds.
+    var every, idle: Int?
+    var glasses: Int?
+    var grace = 20
+    var isAutomatic = true
+    var uses: [String: Int] = [:]
+  }
 
   static let all = [
-    MachineConfiguration(name: "bar", juices: ["banana", "kiwi", "strawberry_banana"]),
-    MachineConfiguration(name: "arm", atOnce: 2, start: 5, finish: 20, returnsFruit: false),
-    MachineConfiguration(name: "tap", juices: ["kiwi", "mango_kiwi"], start: 40),
+    MachineConfiguration(
+      name: "bar", juices: ["banana", "kiwi", "strawberry_banana"],
+      programs: [
+        .clean: Program(every: 90, uses: ["mango": 1]), .prime: Program(glasses: 2),
+      ]),
+    MachineConfiguration(
+      name: "arm", atOnce: 2, start: 5, finish: 20, returnsFruit: false,
+      programs: [
+        .clean: Program(glasses: 2, grace: 0, isAutomatic: false), .rinse: Program(idle: 15),
+      ]),
+    // The other menu has no kiwi.
+    MachineConfiguration(
+      name: "tap", juices: ["kiwi", "mango_kiwi"], start: 40,
+      programs: [.clean: Program(every: 60, grace: 60, uses: ["kiwi": 1])]),
   ]
 
   func makes(_ juice: String) -> Bool { juices?.contains(juice) ?? true }
@@ -26,6 +47,18 @@ struct MachineConfiguration: Sendable {
       name: MachineID(name) ?? "machine", atOnce: atOnce, startLimit: .seconds(start),
       finishLimit: .seconds(finish), returnsFruit: returnsFruit)
     settings.juices = juices.map { Set($0.compactMap { Juice.ID($0) }) }
+    settings.programs = programs.mapValues { program in
+      var settings = KioskSettings.Machine.Program()
+      settings.every = program.every.map { .seconds($0) }
+      settings.idle = program.idle.map { .seconds($0) }
+      settings.everyGlasses = program.glasses
+      settings.grace = .seconds(program.grace)
+      settings.finishLimit = .seconds(finish)
+      settings.isAutomatic = program.isAutomatic
+      settings.uses = FruitAmounts(
+        program.uses.compactMap { id, amount in Fruit.ID(id).map { (fruit: $0, amount: amount) } })
+      return settings
+    }
     return settings
   }
 }

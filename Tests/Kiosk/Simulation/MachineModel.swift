@@ -17,8 +17,20 @@ struct MachineModel {
   var endedInBatch: [Int: String] = [:]
   /// The machines that may count as silent.
   var maybeSilent: Set<String> = []
+  /// What the entries say of each program.
+  var programs: [ProgramID: Program] = [:]
   /// The last decision of a person that ends a job; the job's end is the next entry.
   var decision: (seq: Int, job: Int, choice: String, left: [String: Int])?
+
+  struct Program {
+    /// The time at which it was last done.
+    var done = Duration.zero
+    /// The glasses since, and the time of the last one.
+    var glasses = 0
+    var made: Duration?
+    /// The time at which the auditor read that it is due, and the time of that entry.
+    var due: (seen: Duration, at: Int64)?
+  }
 
   struct JobKey: Hashable { let machine: String, job: Int }
 
@@ -38,6 +50,8 @@ struct MachineModel {
     let machine: String
     let order: (juice: String, quantity: Int)
     let ticket: Int
+    /// The program, or `nil` for an order.
+    var program: MachineProgram?
     let used: [String: Int]
     /// All numbers under which the machine has received the job; the last one is in force.
     var numbers: [Int]

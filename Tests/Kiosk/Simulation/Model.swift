@@ -1,3 +1,6 @@
+import JuiceDomain
+import KioskProtocol
+
 /// The expected behavior of a kiosk, written from the contract and not from the code: recipes,
 /// stock, service, tickets. For each command, it returns the outcomes that the contract permits.
 ///
@@ -25,6 +28,7 @@ struct Model {
       used: [String: Int], day: Int, ticket: Int, charge: Int, device: String)
     /// A step of a payment.
     case payment(String, charge: Int, job: Int?, machine: String?)
+    case program(ProgramStep)
     case total(Int, device: String, difference: Int)
     case outOfStock(missing: [String: Int])
     /// The initial stock of new fruits.
@@ -53,6 +57,8 @@ struct Model {
         "to be paid at \(device), charge \(charge), ticket \(ticket) of day \(day), used \(text(used))"
       case .payment(let kind, let charge, _, let machine):
         "charge \(charge) \(kind)\(machine.map { ", for \($0)" } ?? "")"
+      case .program(let step):
+        "\(step.kind.rawValue) of \(step.id), job \(step.job ?? 0), \(step.reason ?? "")"
       case .total(let total, let device, let difference):
         "total \(total) of \(device), difference \(difference)"
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
@@ -70,8 +76,8 @@ struct Model {
     var isNeeded = false
     /// The machines that may take the order, each with the possible places in its queue.
     var places: [String: ClosedRange<Int>] = [:]
-    /// Whether all of them may be unable to work.
-    var mayBeDown = false
+    /// Whether all of them may be unable to work, or one only because it must be cleaned.
+    var (mayBeDown, mayBeCleaning) = (false, false)
     /// Whether the job may need a person's decision, and whether it may not need one.
     var (mayNeedDecision, mayNotNeedDecision) = (false, true)
     /// The entry of the order that a decision is about.
@@ -87,8 +93,15 @@ struct Model {
     var mayLackDevice = false
     /// The number of the new charge.
     var charge = 0
-    /// The steps of a charge that a person may have decided.
+    /// The steps of a charge that a person may have decided, or the outcomes of a request to run a
+    /// program.
     var steps: [Outcome] = []
+
+    /// The outcomes of an order that no machine takes.
+    fileprivate var withoutMachine: [Outcome] {
+      (mayBeDown ? [.rejected("machine_down")] : [])
+        + (mayBeCleaning ? [.rejected("cleaning_due")] : [])
+    }
   }
 
   /// The configuration that is in force.
@@ -150,6 +163,7 @@ struct Model {
       outcome = .decided(choice, job: work.job, used: isAgain ? work.cost : [:])
       let isForbidden = reasons.contains { $0 != "no_decision_needed" } || !work.mayNeedDecision
       return reasons.map { .rejected($0) } + (isForbidden ? [] : [outcome])
+    case .run: return reasons.isEmpty ? work.steps : reasons.map { .rejected($0) }
     case .settle:
       let isForbidden = !reasons.isEmpty
       if work.mayNotNeedDecision { reasons.append("no_decision_needed") }
@@ -178,7 +192,7 @@ struct Model {
 
   /// Returns the permitted outcomes of an order for a juice that machines make.
   private func accepted(_ outcome: Outcome, _ reasons: [String], _ work: Work) -> [Outcome] {
-    let down: [Outcome] = work.mayBeDown ? [.rejected("machine_down")] : []
+    let down = work.withoutMachine
     guard reasons.isEmpty, !work.places.isEmpty else { return down }
     guard case .ready(let used, let day, let ticket) = outcome else { return down + [outcome] }
     return down
@@ -191,8 +205,7 @@ struct Model {
 
   /// Returns the permitted outcomes of an order that must be paid.
   private func paid(_ outcome: Outcome, _ reasons: [String], _ work: Work) -> [Outcome] {
-    var outcomes: [Outcome] =
-      work.isNeeded && work.mayBeDown ? [.rejected("machine_down")] : []
+    var outcomes = work.isNeeded ? work.withoutMachine : []
     guard reasons.isEmpty, !work.isNeeded || !work.places.isEmpty else { return outcomes }
     if work.mayLackDevice { outcomes.append(.rejected("payment_down")) }
     guard case .ready(let used, let day, let ticket) = outcome else {
@@ -223,6 +236,8 @@ struct Model {
       for (fruit, amount) in used { stock[fruit, default: 0] -= amount }
     case .restocked(let changes), .failed(_, _, let changes), .returned(_, _, let changes):
       for (fruit, amount) in changes { stock[fruit, default: 0] += amount }
+    case .program(let step):
+      for (fruit, amount) in step.changes { stock[fruit.text, default: 0] += amount }
     case .service(let isOpen):
       self.isOpen = isOpen
     case .opened, .outOfStock, .rejected, .made, .payment, .total:

@@ -1,5 +1,6 @@
 package import InMemoryBroker
 import KioskCore
+import KioskProtocol
 
 /// The events of one kiosk, from its first start to the end. A seed always yields the same
 /// schedule.
@@ -26,11 +27,15 @@ package struct Schedule: Sendable {
     package var batchLimit: Int
     /// Number of machines that make juices, and of devices at which customers pay.
     package var machines, terminals: Int
+    /// Whether the machines have programs.
+    package var hasPrograms: Bool
 
     package init(
       behavior: MemoryBroker.Behavior = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
-      batchLimit: Int = 1024, machines: Int = 0, terminals: Int = 0
+      batchLimit: Int = 1024, machines: Int = 0, terminals: Int = 0,
+      hasPrograms: Bool = false
     ) {
+      self.hasPrograms = hasPrograms
       self.behavior = behavior
       self.debounce = debounce
       self.perSecond = perSecond
@@ -42,7 +47,13 @@ package struct Schedule: Sendable {
     /// Whether the broker keeps messages for a machine that is offline.
     var keepsSession: Bool { machines % 2 == 0 }
 
-    var makers: [MachineConfiguration] { Array(MachineConfiguration.all.prefix(machines)) }
+    var makers: [MachineConfiguration] {
+      MachineConfiguration.all.prefix(machines).map { maker in
+        var maker = maker
+        if !hasPrograms { maker.programs = [:] }
+        return maker
+      }
+    }
   }
 
   /// The brokers whose behavior is simulated.
@@ -51,6 +62,7 @@ package struct Schedule: Sendable {
   package init(seed: UInt64) {
     var maker = Maker(random: Random(seed: seed))
     self.seed = seed
+    maker.mayHavePrograms = seed.isMultiple(of: 3)
     rules = maker.rules()
     steps = [.start] + (0..<(8 + maker.random.below(40))).map { _ in maker.step() }
   }
@@ -66,6 +78,7 @@ extension Schedule {
     var title = "Seed \(seed), \(rules.behavior), batches of \(rules.batchLimit)"
     if rules.debounce > 0 { title += ", debounce \(rules.debounce) ms" }
     if rules.machines > 0 { title += ", machines: \(rules.machines)" }
+    if rules.hasPrograms { title += ", programs" }
     if rules.terminals > 0 { title += ", payment devices: \(rules.terminals)" }
     if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
     return title
@@ -81,6 +94,9 @@ private struct Maker {
   private var recent: [Sending] = []
   private var machines = 0
   private var terminals = 0
+  /// Whether machines have programs, if there are machines.
+  var mayHavePrograms = false
+  private var hasPrograms: Bool { mayHavePrograms && machines > 0 }
 
   private enum Disturbance: CaseIterable {
     case network, process, broker, disk, clock, junk, reload, machine, terminal
@@ -98,7 +114,7 @@ private struct Maker {
     return Schedule.Rules(
       behavior: random.pick(Schedule.behaviors), debounce: random.pick([0, 0, 300]),
       perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines,
-      terminals: terminals)
+      terminals: terminals, hasPrograms: hasPrograms)
   }
 
   mutating func step() -> Step {
@@ -220,7 +236,11 @@ private struct Maker {
       recent = recent.suffix(4) + [sending]
       return sending
     }
-    switch random.below(machines > 0 ? 12 : 10) {
+    switch random.below(machines > 0 ? hasPrograms ? 14 : 12 : 10) {
+    case 12, 13:
+      sending = Sending(
+        from: "program/desk",
+        content: .run(random.pick(MachineProgram.allCases), on: random.pick(["bar", "arm", "tap"])))
     case 10, 11:
       sending = Sending(
         from: "job/desk",

@@ -1,5 +1,6 @@
 package import InMemoryBroker
 import KioskCore
+package import KioskProtocol
 
 /// One event of a schedule.
 package enum Step: Hashable, Sendable {
@@ -70,6 +71,8 @@ package struct Sending: Hashable, Sendable {
     case service(isOpen: Bool)
     /// A decision about a job; `used` is the amount of kiwis that the attempt used up.
     case decide(String, pick: Int, used: Int?)
+    /// A request to run a program of a machine.
+    case run(MachineProgram, on: String)
     /// A decision about a charge; `nil` is what the journal of its device says.
     case settle(String?, pick: Int)
     /// A payload that is not a command.
@@ -144,6 +147,7 @@ extension Sending: CustomStringConvertible {
     case .service(let isOpen): text += isOpen ? "open" : "closed"
     case .decide(let choice, let pick, let used):
       text += "\(choice), job \(pick)\(used.map { ", used \($0)" } ?? "")"
+    case .run(let program, let machine): text += "\(program.rawValue) of \(machine)"
     case .settle(let choice, let pick): text += "\(choice ?? "a decision"), charge \(pick)"
     case .junk(let junk): text += "junk \(junk)"
     }

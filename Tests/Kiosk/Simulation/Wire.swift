@@ -19,6 +19,8 @@ extension Sending {
     case .decide(let choice, _, let used):
       members += [#""job":\#(expected ?? 0)"#, #""decision":"\#(choice)""#]
       if let used { members.append(#""used":{"kiwi":\#(used)}"#) }
+    case .run(let program, let machine):
+      members += [#""program":"\#(program.rawValue)""#, #""machine":"\#(machine)""#]
     case .settle(let choice, _):
       members += [#""charge":\#(expected ?? 0)"#, #""decision":"\#(choice ?? "released")""#]
     case .restock(let fruit, let change, _):
@@ -60,6 +62,8 @@ extension Model.Outcome {
         step.kind.rawValue, charge: step.charge, job: step.job, machine: step.machine?.text)
     case .total(let total, let device, let difference):
       self = .total(total.total, device: device.text, difference: difference)
+    case .program(let step):
+      self = .program(step)
     case .decided(let choice, let job, let used):
       self = .decided(choice.rawValue, job: job, used: [String: Int](used))
     }
@@ -89,6 +93,7 @@ extension CommandResult {
     case .payment(_, _, _, let machine):
       return status == (machine == nil ? .applied : .accepted) && self.machine?.text == machine
     case .total: return false
+    case .program(let step): return status == .applied && machine == step.id.machine
     case .opened: return false
     case .restocked: return status == .applied && self.stock != nil
     case .service(let isOpen):

@@ -245,7 +245,8 @@ def judge(
     assert not begun or max(begun.values()) == 1, begun.most_common(1)
 
     ledger = kiosk.ledger()
-    orders = {entry["seq"]: entry for entry in ledger if entry["status"] == "accepted"}
+    orders = {entry["seq"]: entry for entry in ledger
+              if entry["status"] in ("accepted", "program_requested")}
     numbers = {seq: [seq] for seq in orders}
     ends: dict[int, dict] = {}
     gone: Counter[str] = Counter()
@@ -258,22 +259,23 @@ def judge(
         if entry["status"] == "again":
             thrown[numbers[job][-1]] = negative(entry.get("changes", {}))
             numbers[job].append(entry["seq"])
-        elif entry["status"] in ("made", "failed", "returned"):
+        elif entry["status"] in ("made", "failed", "returned", "program_done", "program_failed"):
             assert job not in ends, f"{job} ended twice"
             ends[job] = entry
     assert set(ends) == set(orders), set(orders) - set(ends)
     assert set(begun) <= {number for each in numbers.values() for number in each}
 
     for seq, order in orders.items():
-        recipe = {f: n * order["quantity"] for f, n in RECIPES[order["juice"]].items()}
-        assert negative(order["changes"]) == recipe
+        recipe = negative(order.get("changes", {}))
+        if "juice" in order:
+            assert recipe == {f: n * order["quantity"] for f, n in RECIPES[order["juice"]].items()}
         *earlier, last = numbers[seq]
         for number in earlier:
             assert ended.get(number, {}).get("status") != "done", f"{seq} was poured already"
             gone.update(thrown[number])
         end, pour = ends[seq], ended.get(last, {})
         back = end.get("changes", {})
-        if end["status"] == "made":
+        if end["status"] in ("made", "program_done"):
             assert pour.get("status") == "done", (end, pour)
             assert not back
             gone.update(recipe)
@@ -281,16 +283,33 @@ def judge(
         assert pour.get("status") != "done", (end, pour)
         used = subtract(recipe, back)
         gone.update(used)
-        if end["status"] == "failed":
+        if end["reason"] == "unknown":
+            assert "juice" not in order and not back
+        elif end["status"] == "failed" or end["reason"] in ("jam", "stopped"):
             assert (pour["status"], pour["reason"]) == ("failed", end["reason"]), (end, pour)
             assert used == pour.get("used", recipe if order["machine"] in keeps else {}), (end, pour)
-        elif end["reason"] == "waited_too_long":
+        elif end["reason"] in ("waited_too_long", "cleaning"):
             assert last not in begun and not used
         else:
             assert end["reason"] == "given_back"
             assert used == ((pour.get("used") or recipe) if last in begun else {})
     assert stock == Counter({fruit: initial - gone[fruit] for fruit in stock})
+    check_alone(log, {seq for seq, order in orders.items() if "juice" not in order}, numbers)
     return Counter(f"{end['status']} {end.get('reason', '')}".strip() for end in ends.values())
+
+
+def check_alone(log: list[dict], programs: set[int], numbers: dict[int, list[int]]) -> None:
+    """Checks that nothing begins while a program runs, nor a program while something runs."""
+    alone = {number for seq in programs for number in numbers[seq]}
+    # A power cut ends a job without a line.
+    ended = {line["job"] for line in log if line["pour"] == "ends"}
+    active: set[int] = set()
+    for line in log:
+        if line["pour"] == "ends":
+            active.remove(line["job"])
+        elif line["job"] in ended:
+            active.add(line["job"])
+            assert len(active) == 1 or not alone & active, (line, active)
 
 
 def judge_answers(kiosk: Kiosk, panels: list[Customers]) -> None:

@@ -87,7 +87,8 @@ def end(order: dict, is_jam: bool) -> None:
 
 # --- The pour log, and the connection --------------------------------------------------------------
 def log(order: dict, **more) -> None:
-    line = {name: order[name] for name in ("job", "ticket", "juice", "quantity")} | more
+    names = ("job", "ticket", "juice", "program", "quantity")
+    line = {name: order[name] for name in names if name in order} | more
     with options.pour_log.open("a") as file:
         file.write(json.dumps(line) + "\n")
 

@@ -30,7 +30,7 @@ import Testing
     #expect(
       Command.Kind.allCases.map(topics.filter) == [
         "kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+", "kiosk/k1/settings/+",
-        "kiosk/k1/job/+", "kiosk/k1/made/+", "kiosk/k1/paid/+",
+        "kiosk/k1/job/+", "kiosk/k1/made/+", "kiosk/k1/paid/+", "kiosk/k1/program/+",
       ])
     #expect(topics.make(by: "bar") == "kiosk/k1/make/bar")
     #expect(topics.cancel(by: "bar") == "kiosk/k1/make/bar/cancel")

@@ -41,6 +41,23 @@ import Testing
       ])
   }
 
+  @Test func aProgramRunsAlone() {
+    var firmware = MachineFirmware(last: 10, atOnce: 3)
+    func make(_ job: Int, _ program: MachineProgram?) -> Int {
+      firmware.make(
+        program.map { MachineOrder(job: job, program: $0, recipe: [:]) } ?? .test(job)
+      ).count
+    }
+    #expect(make(11, nil) == 3)
+    #expect(make(12, .clean) == 0, "an order runs")
+    _ = firmware.finish(11, .done)
+    #expect(make(12, .clean) == 3)
+    #expect(make(13, nil) == 0 && make(13, .rinse) == 0, "a program runs")
+    #expect(make(12, .clean) == 1, "its state")
+    _ = firmware.finish(12, .done)
+    #expect(make(13, nil) == 3)
+  }
+
   @Test func aJobThatIsKnownIsNotBegunAgain() {
     #expect(
       actions([.make(11), .make(11), .cancel(11), .finish(11, .done), .make(11), .cancel(11)])

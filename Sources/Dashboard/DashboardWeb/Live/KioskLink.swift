@@ -90,7 +90,7 @@ package final class KioskLink: Service {
     let filters =
       KioskFleet.filters(root: root)
       + [
-        "restock/+", "service/+", "settings/+", "job/+", "\(Self.virtualPanel)",
+        "restock/+", "service/+", "settings/+", "job/+", "program/+", "\(Self.virtualPanel)",
         "report/\(Self.reader.text)",
       ]
       .map { "\(root)/+/\($0)/result" }

@@ -127,7 +127,8 @@ package struct NotificationFormatter: Sendable {
         .joined(separator: ", ").visible(upTo: Self.maximumName)
       let state =
         report?.state.isProblem == false && !out.isEmpty
-        ? language("no \(out)", "\(out) 없음") : (report?.state ?? .unknown).text(language)
+        ? language("no \(out)", "\(out) 없음")
+        : report?.problem(language) ?? (report?.state ?? .unknown).text(language)
       return language("machine \(machine): \(state)", "기계 \(machine): \(state)") + reason
     case (.machine(_, let machine), true):
       return language("machine \(machine) works again", "기계 \(machine) 다시 작동")

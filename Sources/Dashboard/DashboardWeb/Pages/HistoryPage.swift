@@ -233,7 +233,9 @@ struct HistoryPage {
       }
       let report = details.machine ?? .unknown
       let text =
-        report.isProblem ? report.text(language) : language("out of fruit", "재료 없음")
+        report.isProblem
+        ? report.text(language)
+        : reason == nil ? language("must be cleaned", "청소 필요") : language("out of fruit", "재료 없음")
       return "\(language("Machine", "기계")) \(machine): \(text)\(reason)"
     case .job(_, let job, let ticket):
       return

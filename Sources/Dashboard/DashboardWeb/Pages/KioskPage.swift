@@ -241,6 +241,11 @@ struct KioskPage {
       )
     case .decided(let choice, let job, _):
       ("", "", "\(language("Job", "작업")) #\(job): \(choice.text(language))")
+    case .program(let step):
+      (
+        step.kind == .failed ? "bad" : step.kind == .done ? "good" : "", "",
+        "\(step.id.machine): \(step.text(language))"
+      )
     case .outOfStock(let order, let missing):
       ("warn", "<b class=\"ticket\">–</b>", outOfStock(order, missing, entry))
     case .rejected(let reason, let order):

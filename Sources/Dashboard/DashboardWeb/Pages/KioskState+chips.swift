@@ -59,7 +59,7 @@ extension KioskState {
         case .machineOut(let fruits):
           language("machine without ", "기계에 없음: ")
             + fruits.map { name(of: $0, language) }.joined(separator: ", ")
-        case .machine, .payment, .closed: obstacle.text(language)
+        case .machine, .cleaning, .payment, .closed: obstacle.text(language)
         }
       return "\(juice.name[language]) (\(reason))"
     }
@@ -124,8 +124,8 @@ extension KioskState {
   private func machineChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = machineReports.compactMap { machine, report in
-      guard report.state.isProblem else { return nil }
-      return "<span class=\"chip bad\">\(machine): \(report.state.text(language))</span>"
+      guard let problem = report.problem(language) else { return nil }
+      return "<span class=\"chip bad\">\(machine): \(problem)</span>"
     }
     chips += paymentReports.compactMap { device, report in
       guard report.state == .off else { return nil }
@@ -153,6 +153,7 @@ extension SaleObstacle {
     switch self {
     case .fruit, .machineOut: language("sold out", "품절")
     case .machine: language("machine out of order", "기계 고장")
+    case .cleaning: language("machine being cleaned", "기계 청소 중")
     case .payment: language("card terminal out of order", "카드 단말기 고장")
     case .closed: language("closed", "영업 종료")
     }

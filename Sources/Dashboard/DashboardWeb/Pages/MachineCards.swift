@@ -18,6 +18,9 @@ struct MachineCards {
       <form id="decide" method="post" action="/kiosks/\(kiosk.id)/job">
       \(context.fields(id: .random))
       </form>
+      <form id="run" method="post" action="/kiosks/\(kiosk.id)/program">
+      \(context.fields(id: .random))
+      </form>
       """ : nil
   }
 
@@ -68,7 +71,9 @@ struct MachineCards {
   private func machine(_ machine: MachineID, _ report: MachineReport) -> HTML {
     let style: HTML =
       report.state.isProblem
-      ? "bad" : report.state == .waiting ? "warn" : report.state == .busy ? "good" : .empty
+      ? "bad"
+      : [.waiting, .cleaning].contains(report.state)
+        ? "warn" : report.state == .busy ? "good" : .empty
     let reason: HTML? = report.reason.map { " <span class=\"muted\">\($0)</span>" }
     let fruits = report.out.map { kiosk.name(of: $0, language) }.joined(separator: ", ")
     let out: HTML? =
@@ -86,12 +91,72 @@ struct MachineCards {
       <p class="queue"><span class="muted">\(language("\(report.queue) waiting", "대기 \(report.queue)건"))\
       </span> \(tickets)\(more)</p>
       """ : nil
+    let programs: [HTML] = report.programs.map { program($0, machine, report) }
     return """
       <li><p class="head"><b>\(machine)</b> \
       <span class="chip \(style)">\(report.state.text(language))</span>\(reason)\(out)</p>
-      \(inHand.isEmpty ? nil : "<ol class=\"feed\">\(inHand)</ol>" as HTML)\(queue)</li>
+      \(inHand.isEmpty ? nil : "<ol class=\"feed\">\(inHand)</ol>" as HTML)\(queue)\
+      \(programs.isEmpty ? nil : "<ul class=\"feed\">\(programs)</ul>" as HTML)</li>
 
       """
+  }
+
+  private func program(
+    _ program: MachineReport.Program, _ machine: MachineID, _ report: MachineReport
+  ) -> HTML {
+    let style: HTML =
+      program.needsAttention ? "bad" : program.state != nil || program.due != nil ? "warn" : .empty
+    var notes: [HTML] = []
+    if program.needsAttention {
+      notes.append("\(program.problem(language))")
+    } else if program.state != nil {
+      notes.append("\(language("runs", "진행 중"))")
+    } else if program.due != nil {
+      notes.append("\(language("due", "필요"))")
+    } else if let due = program.dueAt {
+      notes.append("\(language("due", "예정")) \(localTime.html(due))")
+    }
+    if let glasses = program.glassesLeft, program.due == nil {
+      notes.append("\(language("in \(glasses) glasses", "\(glasses)잔 뒤"))")
+    }
+    if let missing = program.missing {
+      let fruits = missing.map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
+        .joined(separator: ", ")
+      notes.append("\(language("missing: \(fruits)", "부족: \(fruits)"))")
+    }
+    if let last = program.last {
+      notes.append("\(language("last", "마지막")) \(localTime.html(last))")
+    }
+    let who = notes.dropFirst().reduce(notes.first ?? .empty) { "\($0) · \($1)" }
+    let buttons = context.isOperator ? buttons(of: program, machine, report) : []
+    let actions: HTML? = buttons.isEmpty ? nil : "<div class=\"actions\">\(buttons)</div>"
+    return """
+      <li class="\(style)"><span class="what">\(program.program.name(language))</span>
+      <span class="who">\(who)</span>\(actions)</li>
+      """
+  }
+
+  /// The button that starts a program, or those of a decision about it.
+  private func buttons(
+    of program: MachineReport.Program, _ machine: MachineID, _ report: MachineReport
+  ) -> [HTML] {
+    if let job = program.job, program.state?.isUndecided == true {
+      return JobDecision.Choice.allCases.map { choice in
+        """
+        <button form="decide" name="decision" value="\(choice.rawValue).\(job)">\
+        \(choice.programName(language))</button>
+
+        """
+      }
+    }
+    guard report.programs.allSatisfy({ $0.job == nil }) else { return [] }
+    return [
+      """
+      <button form="run" name="program" value="\(program.program.rawValue).\(machine)">\
+      \(program.program.name(language))</button>
+
+      """
+    ]
   }
 
   private func row(_ job: KioskState.Job, _ note: String) -> HTML {
@@ -105,6 +170,23 @@ struct MachineCards {
 }
 
 extension PageContext {
+  /// Returns a notice with the result of a request to run a program.
+  func notice(_ result: CommandResult?, of request: ProgramID) -> HTML {
+    let name = "\(request.machine): \(request.program.name(language))"
+    return switch (result?.status, result?.reason) {
+    case (.applied, _): language.notice(.good, "\(name) is requested.", "\(name) 요청했어요.")
+    case (_, .conflict):
+      language.notice(
+        .bad, "\(name): its fruit is missing, or a program runs already.",
+        "\(name): 재료가 모자라거나 다른 작업이 진행 중이에요.")
+    case (_, let reason?): .notice(.bad, "\(name): \(reason.text(language))")
+    default:
+      language.notice(
+        .warn, "\(name): no answer yet. Look at the machine before you start it again.",
+        "\(name): 아직 응답이 없어요. 다시 시작하기 전에 기계를 확인해 주세요.")
+    }
+  }
+
   /// Returns a notice with the result of a decision.
   func notice(
     _ result: CommandResult?, of decision: JobDecision, id: CommandID, at kiosk: KioskID

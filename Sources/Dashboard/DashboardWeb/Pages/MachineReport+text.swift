@@ -7,12 +7,63 @@ extension MachineReport.State {
     case .idle: language("waiting for orders", "주문 대기 중")
     case .busy: language("making juice", "만드는 중")
     case .waiting: language("waiting", "기다리는 중")
+    case .cleaning: language("being cleaned", "청소 중")
+    case .cleaningDue: language("must be cleaned", "청소 필요")
     case .offline: language("offline", "오프라인")
     case .fault: language("out of order", "고장")
     case .silent: language("does not answer", "응답 없음")
     case .failing: language("has failed three times in a row", "세 번 연속 실패")
     case .disabled: language("switched off", "사용 안 함")
     case .unknown: language("never connected", "연결된 적 없음")
+    }
+  }
+}
+
+extension MachineReport {
+  /// Returns the reason why the machine needs a person, or `nil` if it does not. A missing fruit is
+  /// told apart.
+  func problem(_ language: Language) -> String? {
+    if let program = neededProgram, !state.isProblem || state == .cleaningDue {
+      return program.problem(language)
+    }
+    return state.isProblem ? state.text(language) : nil
+  }
+}
+
+extension MachineReport.Program {
+  /// Returns the reason why the program needs a person.
+  func problem(_ language: Language) -> String {
+    let name = program.name(language)
+    if state?.isUndecided == true {
+      return language("\(name): no result reported", "\(name): 결과 보고 없음")
+    }
+    return isOverdue
+      ? language("\(name): overdue, no orders", "\(name): 늦어져서 주문 중지")
+      : language("\(name): due", "\(name): 필요")
+  }
+}
+
+extension MachineProgram {
+  /// Returns the name of the program, as on its button.
+  func name(_ language: Language) -> String {
+    switch self {
+    case .clean: language("Clean", "세척")
+    case .rinse: language("Rinse", "헹굼")
+    case .prime: language("Prime", "채우기")
+    }
+  }
+}
+
+extension ProgramStep {
+  /// Returns the wording for the history.
+  func text(_ language: Language) -> String {
+    let name = id.program.name(language)
+    return switch kind {
+    case .due: language("\(name): due", "\(name): 필요")
+    case .requested: language("\(name): requested", "\(name): 요청")
+    case .done: language("\(name): done", "\(name): 완료")
+    case .failed:
+      language("\(name): not done", "\(name): 완료하지 못함") + ": " + language.failure(reason ?? "")
     }
   }
 }
@@ -24,6 +75,15 @@ extension JobDecision.Choice {
     case .poured: language("poured", "나감")
     case .again: language("to be made again", "다시 만들기")
     case .giveBack: language("given back", "재료를 되돌림")
+    }
+  }
+
+  /// Returns the label of the button for a program.
+  func programName(_ language: Language) -> String {
+    switch self {
+    case .poured: language("It was done", "완료했어요")
+    case .again: language("Run again", "다시 실행")
+    case .giveBack: language("It was not done", "완료 못 했어요")
     }
   }
 
@@ -50,6 +110,8 @@ extension Language {
     case "replaced": self("replaced by another press", "다른 주문으로 바뀜")
     case "payment_unknown", "payment_lost": self("the payment has failed", "결제 오류")
     case "wrong_amount": self("the terminal held another amount", "다른 금액이 승인됨")
+    case "cleaning": self("the machine was being cleaned", "기계 청소 중")
+    case "unknown": self("the result is unknown", "결과를 알 수 없음")
     case "machine_down": self("the machine is out of order", "기계 고장")
     default: reason
     }

@@ -90,6 +90,14 @@ extension DashboardServer {
       let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
       return try kioskPage(context).page(notice: notice).response(context)
     }
+    router.post("program") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let id = form.commandID, let program = form["program"].flatMap({ ProgramID(field: $0) })
+      else { throw RequestError.badForm }
+      let result = try await send(.program(program), .program, form, context, id: id)
+      return try kioskPage(context).page(notice: context.notice(result, of: program))
+        .response(context)
+    }
     router.post("charge") { request, context in
       let form = try await request.form(from: context, sessions)
       guard let id = form.commandID,
@@ -199,6 +207,17 @@ extension JobDecision {
       let job = Int(parts[1])
     else { return nil }
     self.init(job: job, choice: choice)
+  }
+}
+
+extension ProgramID {
+  /// Reads the value of a button, such as `clean.bar`.
+  fileprivate init?(field: String) {
+    let parts = field.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let program = MachineProgram(rawValue: String(parts[0])),
+      let machine = MachineID(String(parts[1]))
+    else { return nil }
+    self.init(machine: machine, program: program)
   }
 }
 

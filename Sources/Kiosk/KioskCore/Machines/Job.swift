@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// An accepted order, until a machine has made it or the fruit is returned.
+/// An accepted order or a requested program, until a machine has made it or the fruit is returned.
 package struct Job: Hashable, Sendable {
   /// The number of the order's entry.
   package let seq: Int
@@ -9,13 +9,13 @@ package struct Job: Hashable, Sendable {
   /// the decision to make it again.
   package var number: Int
   package let machine: MachineID
-  package let order: Order
-  package let ticket: Ticket
+  package let work: Work
   /// The fruit that was taken from the stock.
   package let used: FruitAmounts
   /// The price of all glasses.
   package let amount: Money?
-  package let source: Source
+  /// The sender, or `nil` for a program that the kiosk has requested.
+  package let source: Source?
   package let id: Request.ID?
   /// The time of the order, or of the decision to make it again.
   package var at: Timestamp
@@ -23,6 +23,11 @@ package struct Job: Hashable, Sendable {
   /// The response topic and correlation data that the sender requested.
   package let reply: Reply?
   package let terms: Terms
+
+  package enum Work: Hashable, Sendable {
+    case order(Order, Ticket)
+    case program(MachineProgram)
+  }
 
   /// The terms with which the kiosk accepted an order. A later menu or configuration does not
   /// change them.
@@ -46,15 +51,14 @@ package struct Job: Hashable, Sendable {
   }
 
   package init(
-    seq: Int, number: Int, machine: MachineID, order: Order, ticket: Ticket, used: FruitAmounts,
-    amount: Money?, source: Source, id: Request.ID?, at: Timestamp, state: JobState, reply: Reply?,
+    seq: Int, number: Int, machine: MachineID, work: Work, used: FruitAmounts,
+    amount: Money?, source: Source?, id: Request.ID?, at: Timestamp, state: JobState, reply: Reply?,
     terms: Terms
   ) {
     self.seq = seq
     self.number = number
     self.machine = machine
-    self.order = order
-    self.ticket = ticket
+    self.work = work
     self.used = used
     self.amount = amount
     self.source = source
@@ -65,12 +69,53 @@ package struct Job: Hashable, Sendable {
     self.terms = terms
   }
 
-  /// The fruit of one glass.
-  var recipe: FruitAmounts {
-    FruitAmounts(used.map { (fruit: $0.fruit, amount: $0.amount / order.quantity) })
+  package var program: MachineProgram? {
+    if case .program(let program) = work { program } else { nil }
   }
 
-  var end: JobEnd { JobEnd(job: seq, machine: machine, order: order, ticket: ticket) }
+  /// The number of glasses; 1 for a program.
+  var quantity: Int { if case .order(let order, _) = work { order.quantity } else { 1 } }
+
+  /// The fruit of one glass.
+  var recipe: FruitAmounts {
+    FruitAmounts(used.map { (fruit: $0.fruit, amount: $0.amount / quantity) })
+  }
+
+  var made: LedgerEntry.Outcome {
+    switch work {
+    case .order(let order, let ticket): .made(end(order, ticket))
+    case .program(let program): .program(step(.done, program))
+    }
+  }
+
+  /// - Parameter changes: The returned fruit.
+  func failed(_ reason: String, changes: FruitAmounts) -> LedgerEntry.Outcome {
+    switch work {
+    case .order(let order, let ticket):
+      .failed(end(order, ticket), reason: reason, changes: changes)
+    case .program(let program): .program(step(.failed, program, reason, changes))
+    }
+  }
+
+  func returned(_ reason: String, changes: FruitAmounts) -> LedgerEntry.Outcome {
+    switch work {
+    case .order(let order, let ticket):
+      .returned(end(order, ticket), reason: reason, changes: changes)
+    case .program: failed(reason, changes: changes)
+    }
+  }
+
+  private func end(_ order: Order, _ ticket: Ticket) -> JobEnd {
+    JobEnd(job: seq, machine: machine, order: order, ticket: ticket)
+  }
+
+  private func step(
+    _ kind: ProgramStep.Kind, _ program: MachineProgram, _ reason: String? = nil,
+    _ changes: FruitAmounts = [:]
+  ) -> ProgramStep {
+    let id = ProgramID(machine: machine, program: program)
+    return ProgramStep(kind, id, job: seq, reason: reason, changes: changes)
+  }
 }
 
 /// A machine that makes juices or did, as recorded in the ledger.

@@ -33,6 +33,8 @@ package struct Jobs: Sendable {
   /// The uptimes at which orders were accepted, by their entries. Not stored in the ledger.
   private var acceptedAt: [Int: Duration] = [:]
   private var silent: Set<MachineID> = []
+  /// The machines that take no orders, because their cleaning is overdue.
+  var closed: Set<MachineID> = []
   private var ready: [MachineID: [Int]] = [:]
 
   /// The number of consecutive failures after which a machine gets no jobs.
@@ -58,7 +60,7 @@ package struct Jobs: Sendable {
 
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Jobs) {
-    (timers, silent, ready) = (other.timers, other.silent, other.ready)
+    (timers, silent, ready, closed) = (other.timers, other.silent, other.ready, other.closed)
     adoptAges(of: other)
   }
 
@@ -73,7 +75,7 @@ package struct Jobs: Sendable {
     settings.first { $0.name == machine }
   }
 
-  /// Returns whether a machine can get jobs.
+  /// Returns whether a machine can get jobs. It may still take no orders.
   func isAvailable(_ machine: MachineID) -> Bool {
     // guard: a machine with three failures in a row gets no jobs
     guard let record = records[machine], record.failures < Self.maximumFailures else {
@@ -83,13 +85,32 @@ package struct Jobs: Sendable {
       && self[machine]?.isEnabled == true
   }
 
+  /// Returns whether a machine takes orders: it is available, clean, and no program needs a decision.
+  private func takesOrders(_ machine: MachineID) -> Bool {
+    isAvailable(machine) && !closed.contains(machine)
+      && program(of: machine)?.state.isUndecided != true
+  }
+
+  /// Returns whether a machine that makes the juice must only be cleaned to take the order.
+  func isCleaningDue(for juice: Juice.ID) -> Bool {
+    settings.contains { $0.makes(juice) && isAvailable($0.name) && !takesOrders($0.name) }
+  }
+
+  /// Returns the open job of a machine's program.
+  func program(of machine: MachineID) -> Job? {
+    open.first { $0.machine == machine && $0.program != nil }
+  }
+
+  /// Returns the reason why a machine waits with a job, or `nil` if it does not.
+  func waitingReason(of job: Job) -> String? { timers[job.seq]?.pause?.reason }
+
   /// Returns whether machines make the juice, and the available machine with the shortest queue.
   func assignment(of juice: Juice.ID, _ recipe: FruitAmounts) -> (
     isNeeded: Bool, machine: MachineID?
   ) {
     if settings.isEmpty { return (false, nil) }
     let makers = settings.lazy.filter { $0.makes(juice) }.map(\.name)
-    let best = makers.filter { isAvailable($0) && has($0, recipe) }.min {
+    let best = makers.filter { takesOrders($0) && has($0, recipe) }.min {
       count(of: $0) < count(of: $1)
     }
     return (!makers.isEmpty, best)
@@ -213,8 +234,8 @@ package struct Jobs: Sendable {
     open.removeAll { $0.seq == job.seq }
     timers[job.seq] = nil
     acceptedAt[job.seq] = nil
-    guard isMade else { return }
-    let tickets = [job.ticket.number] + (ready[job.machine] ?? [])
+    guard isMade, case .order(_, let ticket) = job.work else { return }
+    let tickets = [ticket.number] + (ready[job.machine] ?? [])
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
@@ -223,9 +244,17 @@ package struct Jobs: Sendable {
     var dispatched: [Job] = []
     for machine in settings where isAvailable(machine.name) {
       let own = open.filter { $0.machine == machine.name }
+      let busy = own.filter { $0.state == .sent || $0.state == .started }
       // guard: the number of jobs of a machine at a time is limited
-      let free = machine.atOnce - own.count { $0.state == .sent || $0.state == .started }
-      let waiting = own.filter { $0.state == .queued && !isTooOld($0, at: now) }
+      var free = machine.atOnce - busy.count
+      // guard: a machine whose program runs or needs a decision gets nothing else
+      if own.contains(where: { $0.program != nil && $0.state.mayRun }) { free = 0 }
+      var waiting = own.filter { $0.state == .queued && !isTooOld($0, at: now) }
+      // A machine begins jobs in the order of their numbers, so what is behind a program waits.
+      if let index = waiting.firstIndex(where: { $0.program != nil }) {
+        // guard: a program starts when the machine has nothing else
+        waiting.removeSubrange((index == 0 && busy.isEmpty ? 1 : index)...)
+      }
       dispatched += waiting.prefix(max(0, free)).map { set($0, to: .sent) }
     }
     return dispatched
@@ -270,7 +299,7 @@ package struct Jobs: Sendable {
       if job.state == .queued {
         if isTooOld(job, at: now) {
           overdue.waiting.append(job)
-        } else if !has(job.machine, job.used) {
+        } else if job.program == nil, !has(job.machine, job.used) {
           // It cannot wait for the fruit, because a machine makes jobs only in the order of their
           // numbers.
           overdue.missing.append(job)
@@ -343,9 +372,7 @@ package struct Jobs: Sendable {
       // guard: what a machine has begun is only asked about
       // guard: an order that waited too long is not made
       if job.state == .sent, !isTooOld(job, at: now) {
-        order = MachineOrder(
-          job: job.number, ticket: job.ticket.number, juice: job.order.juice,
-          quantity: job.order.quantity, recipe: job.recipe)
+        order = job.request
       }
       messages.append((job.machine, job.number, order, maximumAge - age(of: job, at: now)))
     }
@@ -373,11 +400,16 @@ package struct Jobs: Sendable {
     case .fault(let said): (state, reason) = (.fault, said.isEmpty ? nil : said)
     case .online, .out:
       let isBusy = own.contains { $0.state == .sent || $0.state == .started }
+      let program = program(of: machine)
       let pause = own.lazy.compactMap { timers[$0.seq]?.pause }.first
       if !isAvailable(machine) {
         state = silent.contains(machine) ? .silent : .failing
       } else if let pause {
         (state, reason) = (.waiting, pause.reason)
+      } else if program?.state == .sent || program?.state == .started {
+        state = .cleaning
+      } else if !takesOrders(machine) {
+        state = .cleaningDue
       } else {
         state = isBusy ? .busy : .idle
       }
@@ -387,13 +419,37 @@ package struct Jobs: Sendable {
     return MachineReport(
       state: state, reason: reason,
       out: records[machine]?.status.missingFruits.sorted() ?? [],
-      queue: own.count { $0.state == .queued },
+      queue: own.count { $0.state == .queued && $0.program == nil },
       juices: settings.juices?.sorted(),
-      jobs: own.prefix(MachineReport.limit).map {
-        MachineReport.Job(
-          job: $0.seq, attempt: $0.number, ticket: $0.ticket.number, juice: $0.order.juice,
-          quantity: $0.order.quantity, state: $0.state, at: $0.at,
-          waiting: timers[$0.seq]?.pause?.reason)
-      }, ready: ready[machine] ?? [])
+      jobs: Array(
+        own.lazy.compactMap { $0.report(waiting: waitingReason(of: $0)) }
+          .prefix(MachineReport.limit)),
+      ready: ready[machine] ?? [])
   }
+}
+
+extension Job {
+  /// The message with which a machine makes it.
+  fileprivate var request: MachineOrder {
+    switch work {
+    case .order(let order, let ticket):
+      MachineOrder(
+        job: number, ticket: ticket.number, juice: order.juice, quantity: order.quantity,
+        recipe: recipe)
+    case .program(let program): MachineOrder(job: number, program: program, recipe: used)
+    }
+  }
+
+  /// Returns the job as displays show it, or `nil` for a program.
+  fileprivate func report(waiting: String?) -> MachineReport.Job? {
+    guard case .order(let order, let ticket) = work else { return nil }
+    return MachineReport.Job(
+      job: seq, attempt: number, ticket: ticket.number, juice: order.juice,
+      quantity: order.quantity, state: state, at: at, waiting: waiting)
+  }
+}
+
+extension JobState {
+  /// Whether the machine may be at work on the job, other than one that it has not answered.
+  fileprivate var mayRun: Bool { self == .sent || self == .started || self == .needsDecision }
 }

@@ -57,13 +57,15 @@ extension Kiosk {
       (.waiting(let reason), .started):
       if job.state != .started { set(job, to: .started, at: now, in: &decision) }
       jobs.pause(job, reason, at: now.uptime)
-    case (.done, _): end(job, .made(job.end), at: now, in: &decision)
+    case (.done, _): end(job, job.made, at: now, in: &decision)
     case (.failed(let reason, let used, let made), _):
       let left = job.used.subtracting(usedFruit(of: job, reported: used))
-      end(
-        job, .failed(job.end, reason: reason, changes: left), made: made, at: now, in: &decision)
+      end(job, job.failed(reason, changes: left), made: made, at: now, in: &decision)
     case (.cancelled, .sent), (.cancelled, .lost):
       giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
+    // A program that may have run counts as not done, and is harmless when it is repeated.
+    case (.cancelled, .started) where job.program != nil, (.unknown, _) where job.program != nil:
+      end(job, job.failed("unknown", changes: [:]), at: now, in: &decision)
     // The machine reported before that it had begun.
     case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
       set(job, to: .needsDecision, at: now, in: &decision)
@@ -110,7 +112,7 @@ extension Kiosk {
   ) {
     guard case .decided = entry.outcome, let job = jobs.undecided(decided.job) else { return }
     switch decided.choice {
-    case .poured: end(job, .made(job.end), at: now, in: &decision)
+    case .poured: end(job, job.made, at: now, in: &decision)
     case .giveBack:
       let left = job.used.subtracting(usedFruit(of: job, reported: decided.used))
       giveBack(left, of: job, "given_back", at: now, in: &decision)
@@ -133,7 +135,7 @@ extension Kiosk {
     _ fruit: FruitAmounts, of job: Job, _ reason: String, at now: Moment,
     in decision: inout Decision
   ) {
-    end(job, .returned(job.end, reason: reason, changes: fruit), at: now, in: &decision)
+    end(job, job.returned(reason, changes: fruit), at: now, in: &decision)
   }
 
   /// Ends a job. The entry has the source and the id of the order, because it determines the
@@ -142,13 +144,17 @@ extension Kiosk {
     _ job: Job, _ outcome: LedgerEntry.Outcome, made glasses: Int = 0, at now: Moment,
     in decision: inout Decision
   ) {
+    if case .program(let step) = outcome {
+      return endProgram(job, step, at: now, in: &decision)
+    }
     var isMade = false
     if case .made = outcome { isMade = true }
     jobs.remove(job, isMade: isMade)
     juiceMaker.giveBack(outcome.changes)
     seq += 1
     // A juice that was not made costs nothing.
-    let made = isMade ? job.order.quantity : glasses
+    let made = isMade ? job.quantity : glasses
+    if isMade { programs.made(made, by: job.machine, at: now) }
     let amount = isMade ? job.amount : job.price(of: made)
     let entry = LedgerEntry(
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
@@ -156,7 +162,7 @@ extension Kiosk {
     var message = message(about: outcome, of: job.terms.juiceName)
     if !isMade, let amount {
       message = CustomerMessage.partlyMade(
-        job.terms.juiceName, made, of: job.order.quantity, for: amount, in: settings.language)
+        job.terms.juiceName, made, of: job.quantity, for: amount, in: settings.language)
     }
     let row = LedgerRow(entry, stock: juiceMaker.stock, message: message)
     count(outcome)
@@ -170,13 +176,16 @@ extension Kiosk {
   mutating func fireTimers(at now: Moment, in decision: inout Decision) {
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {
-      giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
+      let isBehind = job.program == nil && jobs.program(of: job.machine) != nil
+      giveBack(
+        job.used, of: job, isBehind ? Job.cleaning : "waited_too_long", at: now, in: &decision)
     }
     for job in overdue.missing {
       giveBack(job.used, of: job, "no_fruit", at: now, in: &decision)
     }
     for job in overdue.lost { set(job, to: .lost, at: nil, in: &decision) }
     for job in overdue.started { set(job, to: .needsDecision, at: nil, in: &decision) }
+    runSchedule(at: now, in: &decision)
     for job in jobs.dispatch(at: now) { decision.transaction.jobs[job.seq] = .some(job) }
   }
 
@@ -217,16 +226,19 @@ extension Kiosk {
 }
 
 extension Job {
+  /// The reason of an order that waited too long behind a program.
+  static let cleaning = "cleaning"
+
   /// Returns the price of some of the glasses, or `nil` for none.
   fileprivate func price(of glasses: Int) -> Money? {
     guard let amount, glasses > 0 else { return nil }
-    return Money(units: amount.units / order.quantity, amount.currency).times(glasses)
+    return Money(units: amount.units / quantity, amount.currency).times(glasses)
   }
 
   /// Returns the reason why a failed attempt cannot have made these glasses, or `nil` if it can.
   fileprivate func flaw(in glasses: Int) -> String? {
-    glasses < order.quantity
-      ? nil : "job \(number) has \(order.quantity) glasses, and cannot have failed after \(glasses)"
+    glasses < quantity
+      ? nil : "job \(number) has \(quantity) glasses, and cannot have failed after \(glasses)"
   }
 
   /// Returns the reason why an attempt cannot have used up this fruit, or `nil` if it can.

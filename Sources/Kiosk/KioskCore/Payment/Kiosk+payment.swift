@@ -55,9 +55,12 @@ extension Kiosk {
     guard let machine, isNeeded else {
       record(.held, of: charge, charge.held, answer, at: now, in: &decision)
       guard !isNeeded else {
+        let isCleaning = jobs.isCleaningDue(for: sale.order.juice)
         return endUnpaid(
-          charge, text: RejectionReason.machineDown.rawValue,
-          message: CustomerMessage.machineDown(in: settings.language), at: now, in: &decision)
+          charge, text: isCleaning ? Job.cleaning : RejectionReason.machineDown.rawValue,
+          message: isCleaning
+            ? CustomerMessage.cleaning(in: settings.language)
+            : CustomerMessage.machineDown(in: settings.language), at: now, in: &decision)
       }
       save(charge.with(.held), at: now, in: &decision)
       endOrder(sale, .made(end), amount: charge.amount, at: now, in: &decision)
@@ -79,7 +82,7 @@ extension Kiosk {
     var terms = terms(of: sale.order, on: machine)
     terms.juiceName = sale.juiceName
     let job = Job(
-      seq: sale.seq, number: seq, machine: machine, order: sale.order, ticket: sale.ticket,
+      seq: sale.seq, number: seq, machine: machine, work: .order(sale.order, sale.ticket),
       used: sale.used, amount: charge.amount, source: sale.source, id: sale.id, at: now.timestamp,
       state: .queued, reply: sale.reply, terms: terms)
     jobs.add(job, at: now.uptime)

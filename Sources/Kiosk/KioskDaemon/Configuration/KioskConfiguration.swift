@@ -89,7 +89,7 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     let panelReader = PanelReader(
       &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
-    machines = MachineReader(&root, menu: menu).machines
+    machines = MachineReader(&root, menu: menu, hasHours: hours != nil).machines
     if let desired {
       checkMachines(make: file ?? "menu \(desired.version)", beyond: menuReader.menu, root)
     }

@@ -130,6 +130,9 @@ package struct SalesHistory: Sendable {
     case .payment(let step) where entry.source != nil && step.machine == nil:
       serve(entry)
     case .total: serve(entry)
+    case .program(let step):
+      count(step.changes.times(-1), as: \.used, in: hour)
+      if step.kind != .due { serve(entry) }
     case .rejected, .payment:
       break
     }

@@ -13,7 +13,8 @@ extension CommandResult {
       parts.append(message ?? "failed")
       if let failure { parts.append(failure) }
     case .outOfStock: parts.append(message ?? "out of stock")
-    case .applied: parts.append("done")
+    case .applied:
+      parts.append(machine.map { "requested from \($0), job \(seq ?? 0)" } ?? "done")
     case .rejected: parts.append("rejected (\(reason?.rawValue ?? "no reason given"))")
     }
     if let amount { parts.append("\(amount)") }

@@ -43,7 +43,7 @@ extension LedgerEntry {
   fileprivate static let csvHeader: [CSVWriter.Cell] = [
     "seq", "at", "source", "id", "status", "juice", "quantity", "ticket", "reason", "missing",
     "changes", "machine", "job", "amount", "currency", "epoch", "charge",
-    "device", "receipt", "trace", "terminal", "card", "last4",
+    "device", "receipt", "trace", "terminal", "card", "last4", "program",
   ]
 
   /// The fields of a line, with amounts such as `banana 1; kiwi 2`.
@@ -54,6 +54,7 @@ extension LedgerEntry {
     var (order, ticket): (Order?, Ticket?)
     var (reason, missing): (String?, FruitAmounts?)
     var (machine, job): (MachineID?, Int?)
+    var program: MachineProgram?
     var (charge, device, receipt): (Int?, PaymentDeviceID?, Receipt) = (nil, nil, Receipt())
     switch outcome {
     case .ready(let made, _, let given): (order, ticket) = (made, given)
@@ -73,6 +74,9 @@ extension LedgerEntry {
       (order, ticket, machine, job) = (step.order, step.ticket, step.machine, step.job)
       (charge, device, receipt, reason) = (step.charge, step.device, step.receipt, step.reason)
     case .total(_, let at, let difference): (device, reason) = (at, "difference \(difference)")
+    case .program(let step):
+      (machine, job, reason) = (step.id.machine, step.job, step.reason)
+      program = step.id.program
     case .opened, .restocked, .service: break
     }
     return [
@@ -83,7 +87,7 @@ extension LedgerEntry {
       .number(amount?.text ?? ""), .text(amount?.currency.code ?? ""), .number(epoch),
       .number(charge), .text(device?.text ?? ""), .text(receipt.receipt ?? ""),
       .text(receipt.trace ?? ""), .text(receipt.terminal ?? ""), .text(receipt.card ?? ""),
-      .text(receipt.last4 ?? ""),
+      .text(receipt.last4 ?? ""), .text(program?.rawValue ?? ""),
     ]
   }
 }

@@ -100,6 +100,9 @@ extension Discovery {
       name: configuration.kiosk.name, language: configuration.kiosk.language,
       menu: configuration.menu, capacities: configuration.stock.capacities, stock: stock,
       machines: configuration.machines.map(\.name),
+      programs: configuration.machines.flatMap { machine in
+        machine.programs.keys.map { ProgramID(machine: machine.name, program: $0) }
+      }.sorted { $0.description < $1.description },
       paymentDevices: configuration.payment?.devices.map(\.name) ?? [],
       retainedTopics: retainedTopics, version: Release.version)
   }

@@ -25,14 +25,19 @@ struct MachinesCheck {
         fix: "check the machine, and decide in the dashboard or with "
           + "juice-kiosk job \(job.attempt): poured, again or give-back")
     }
+    let programs = (report?.programs ?? []).filter(\.needsAttention).map { program in
+      Finding.warning(
+        .machines, topic, "\(program.program.rawValue) \(program.problem)",
+        fix: program.fix(on: machine))
+    }
     guard settings.isEnabled || settings.juices == [] else {
       let disabled = Finding.warning(
         .machines, topic, "is disabled or no longer configured: its juices are not sold",
         fix: "configure \(machine) with 'enabled: true'; or, if its juices need no machine, with "
           + "'juices: []'")
-      return [disabled] + undecided
+      return [disabled] + undecided + programs
     }
-    return [status(of: machine, report)] + undecided
+    return [status(of: machine, report)] + undecided + programs
   }
 
   private func status(of machine: MachineID, _ report: MachineReport?) -> Finding {
@@ -79,5 +84,25 @@ struct MachinesCheck {
           + "succeeds")
     default: return .ok(.machines, topic, "is online")
     }
+  }
+}
+
+extension MachineReport.Program {
+  /// The reason why the program needs a person.
+  fileprivate var problem: String {
+    if let job, state?.isUndecided == true {
+      return "did not end in time: job \(job) waits for a person's decision"
+    }
+    if let missing { return "is due, and its fruit is missing: \(missing)" }
+    return isOverdue ? "is overdue: the machine takes no orders" : "is due, and a person starts it"
+  }
+
+  fileprivate func fix(on machine: MachineID) -> String {
+    if let job, state?.isUndecided == true {
+      return "check the machine, and decide in the dashboard or with juice-kiosk job \(job): "
+        + "poured (it was done), again or give-back"
+    }
+    if missing != nil { return "restock the fruit, or correct 'uses' of the program" }
+    return "start it in the dashboard or with juice-kiosk program \(machine) \(program.rawValue)"
   }
 }

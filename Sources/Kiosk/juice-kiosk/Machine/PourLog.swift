@@ -29,8 +29,9 @@ struct PourLog {
       json.member("at", time.description)
       json.member("pour", pour)
       json.member("job", order.job)
-      json.member("ticket", order.ticket)
-      json.member("juice", order.juice.text)
+      if let program = order.program { json.member("program", program.rawValue) }
+      if let ticket = order.ticket { json.member("ticket", ticket) }
+      if let juice = order.juice { json.member("juice", juice.text) }
       json.member("quantity", order.quantity)
       more(&json)
     }

@@ -121,7 +121,8 @@ actor TerminalMachine: TerminalDevice {
         order: order, begun: now, ending: settings.glass == nil ? nil : ending, length: length))
     let hint =
       settings.glass == nil ? ", each of \(order.recipe); press Enter when it is done" : ""
-    link.screen.print("job \(order.job), ticket \(order.ticket): \(order.summary)\(hint)")
+    let ticket = order.ticket.map { ", ticket \($0)" } ?? ""
+    link.screen.print("job \(order.job)\(ticket): \(order.summary)\(hint)")
   }
 
   /// Time until the next pour ends or the bars need a redraw, or `nil` if only a message can change
@@ -210,7 +211,9 @@ actor TerminalMachine: TerminalDevice {
 }
 
 extension MachineOrder {
-  fileprivate var summary: String { "\(quantity) \(juice)" }
+  fileprivate var summary: String {
+    program?.rawValue ?? juice.map { "\(quantity) \($0)" } ?? ""
+  }
 
   /// Half of the order's fruit, rounded up: the amount that a jam uses up.
   fileprivate var half: FruitAmounts {

@@ -19,11 +19,13 @@ package enum Command: Hashable, Sendable {
   case payment(MachineStatus)
   /// A payment device's end of day.
   case total(PaymentTotal)
+  /// A person's request to run a program of a machine.
+  case program(ProgramID)
   /// A person's decision about a charge.
   case charge(ChargeDecision)
 
   package enum Kind: String, CaseIterable, Sendable {
-    case order, restock, service, settings, job, made, paid
+    case order, restock, service, settings, job, made, paid, program
 
     /// The term for a sender of this kind, for messages.
     package var sender: String {
@@ -31,7 +33,7 @@ package enum Command: Hashable, Sendable {
       case .order: "panel"
       case .made: "machine"
       case .paid: "payment device"
-      case .restock, .service, .settings, .job: "source"
+      case .restock, .service, .settings, .job, .program: "source"
       }
     }
   }
@@ -45,6 +47,7 @@ package enum Command: Hashable, Sendable {
     case .service: .service
     case .settings: .settings
     case .job, .charge: .job
+    case .program: .program
     case .made, .machine: .made
     case .paid, .payment, .total: .paid
     }
@@ -77,6 +80,7 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// | `service` | `open`, or `{"service":"closed"}` |
 /// | `settings` | `{"id":"s1","low":{"kiwi":9}}` |
 /// | `job` | `{"job":1234,"decision":"poured"}` |
+/// | `program` | `{"machine":"bar","program":"clean"}` |
 /// | `made` | `{"job":1234,"status":"done"}` |
 /// | `paid` | `{"charge":17,"status":"held","amount":350,"currency":"EUR"}` |
 ///

@@ -26,6 +26,8 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case belowZero = "below_zero"
   /// All machines that make the juice are offline, in fault or failing.
   case machineDown = "machine_down"
+  /// A machine that makes the juice must be cleaned first.
+  case cleaningDue = "cleaning_due"
   /// No device can take the payment of the order.
   case paymentDown = "payment_down"
   /// The kiosk has no such payment device.

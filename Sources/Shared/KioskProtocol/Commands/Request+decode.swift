@@ -98,6 +98,14 @@ extension Command {
         throw Rejection(.malformed, "decision is not one of \(words)")
       }
       self = .charge(ChargeDecision(charge: try json.charge(), choice: choice))
+    case .program:
+      let words = MachineProgram.allCases.map(\.rawValue).joined(separator: ", ")
+      guard let program = MachineProgram(rawValue: try json.string("program", required: words))
+      else { throw Rejection(.malformed, "program is not one of \(words)") }
+      guard let machine = MachineID(try json.string("machine", required: "a machine's name")) else {
+        throw Rejection(.malformed, "machine is not a machine's name")
+      }
+      self = .program(ProgramID(machine: machine, program: program))
     case .job:
       let job = try json.job()
       let text = try json.string("decision", required: "poured, again or give_back")

@@ -25,6 +25,9 @@ extension Request {
         json.member("job", decision.job)
         json.member("decision", decision.choice.rawValue)
         if let used = decision.used { json.member("used", used) }
+      case .program(let id):
+        json.member("machine", id.machine.text)
+        json.member("program", id.program.rawValue)
       case .made(let answer):
         json.members(answer)
       case .paid(let answer):

@@ -37,6 +37,9 @@ package struct MachineFirmware: Sendable {
     guard order.job > last else { return [.publish(storedAnswer(order.job))] }
     // No answer: the kiosk sends the job again.
     guard !isInFault, running.count < atOnce else { return [] }
+    let runsProgram = running.contains { $0.program != nil }
+    // guard: while a program runs the machine makes nothing
+    guard running.isEmpty || order.program == nil && !runsProgram else { return [] }
     last = order.job
     running.append(order)
     return [

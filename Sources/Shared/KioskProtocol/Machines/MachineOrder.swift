@@ -9,12 +9,14 @@ package struct MachineOrder: Hashable, Sendable {
   /// The job number. Numbers increase: a machine never begins a job with a lower number than the
   /// last.
   package let job: Int
-  /// The number by which the kiosk calls the customer.
-  package let ticket: Int
-  package let juice: Juice.ID
+  /// The number by which the kiosk calls the customer, and the juice; or `nil` for a program.
+  package let ticket: Int?
+  package let juice: Juice.ID?
+  /// The program to run, or `nil` for an order.
+  package let program: MachineProgram?
   /// The number of glasses.
   package let quantity: Int
-  /// The recipe of one glass; empty if the juice is no longer on the menu.
+  /// The fruit of one glass or of the program; empty if the juice is no longer on the menu.
   package let recipe: FruitAmounts
 
   package init(job: Int, ticket: Int, juice: Juice.ID, quantity: Int, recipe: FruitAmounts) {
@@ -23,6 +25,14 @@ package struct MachineOrder: Hashable, Sendable {
     self.juice = juice
     self.quantity = quantity
     self.recipe = recipe
+    program = nil
+  }
+
+  package init(job: Int, program: MachineProgram, recipe: FruitAmounts) {
+    self.job = job
+    self.program = program
+    self.recipe = recipe
+    (ticket, juice, quantity) = (nil, nil, 1)
   }
 
   /// Returns the payload of `make/<machine>/cancel`: the machine must not begin the job. If it has
@@ -43,9 +53,16 @@ package struct MachineOrder: Hashable, Sendable {
 extension MachineOrder: FormattedMessage {
   package init(_ members: inout Members<Self>) throws(JSONError) {
     job = try members.required("job", \.job)
-    ticket = try members.required("ticket", \.ticket)
-    juice = try members.required("juice", \.juice)
+    program = members.optional("program", \.program)
+    ticket = members.optional("ticket", \.ticket)
+    juice = members.optional("juice", \.juice)
+    guard (juice == nil) != (program == nil) else {
+      throw JSONError(offset: 0, problem: "there must be a juice or a program")
+    }
     quantity = try members.required("quantity", \.quantity, where: (1...1_000).contains)
     recipe = try members.required("recipe", \.recipe)
   }
 }
+
+extension MachineProgram: MemberValue {}
+extension MachineProgram.Cause: MemberValue {}

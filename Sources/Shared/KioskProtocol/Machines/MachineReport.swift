@@ -17,6 +17,9 @@ package struct MachineReport: Hashable, Sendable {
   /// `maximumReadyTickets`.
   package var ready: [Int]
 
+  /// The machine's configured programs.
+  package var programs: [Program]
+
   package static let limit = 20
   package static let maximumReadyTickets = 5
   private static let maximumJuices = 1_000
@@ -25,6 +28,10 @@ package struct MachineReport: Hashable, Sendable {
     case idle, busy, offline, fault
     /// A job waits for a person, such as one who puts a cup into the machine.
     case waiting
+    /// A program runs.
+    case cleaning
+    /// The machine must be cleaned before it takes orders.
+    case cleaningDue = "cleaning_due"
     /// The machine is online but does not answer.
     case silent
     /// The machine has failed three times in a row.
@@ -35,7 +42,12 @@ package struct MachineReport: Hashable, Sendable {
     case unknown
 
     /// Whether the machine needs attention by a person.
-    package var isProblem: Bool { self != .idle && self != .busy && self != .waiting }
+    package var isProblem: Bool {
+      switch self {
+      case .idle, .busy, .waiting, .cleaning: false
+      case .offline, .fault, .cleaningDue, .silent, .failing, .disabled, .unknown: true
+      }
+    }
   }
 
   package struct Job: Hashable, Sendable {
@@ -67,9 +79,39 @@ package struct MachineReport: Hashable, Sendable {
     }
   }
 
+  /// A program of the machine, with its open job if there is one.
+  package struct Program: Hashable, Sendable {
+    package var program: MachineProgram
+    /// The time at which the program was last done, or `nil` if it never was.
+    package var last: Timestamp?
+    /// The time at which the program is due or has been since, or `nil` if no time decides.
+    package var dueAt: Timestamp?
+    /// The number of glasses until the program is due.
+    package var glassesLeft: Int?
+    /// The reason why the program is due, or `nil` if it is not.
+    package var due: MachineProgram.Cause?
+    /// Whether the machine takes no orders until the program is done.
+    package var isOverdue = false
+    /// Whether a person must start the program, because the kiosk does not.
+    package var isManual = false
+    /// The fruit that is missing for the program.
+    package var missing: FruitAmounts?
+    /// The number of the open job, under which a person decides about it; or `nil`.
+    package var job: Int?
+    package var state: JobState?
+    /// The reason why the machine waits with the program, or `nil` if it does not.
+    package var waiting: String?
+
+    package init(_ program: MachineProgram) { self.program = program }
+
+    package var needsAttention: Bool {
+      isOverdue || due != nil && (isManual || missing != nil) || state?.isUndecided == true
+    }
+  }
+
   package init(
     state: State, reason: String? = nil, out: [Fruit.ID] = [], queue: Int,
-    juices: [Juice.ID]? = nil, jobs: [Job], ready: [Int]
+    juices: [Juice.ID]? = nil, jobs: [Job], ready: [Int], programs: [Program] = []
   ) {
     self.state = state
     self.reason = reason
@@ -78,6 +120,7 @@ package struct MachineReport: Hashable, Sendable {
     self.juices = juices
     self.jobs = jobs
     self.ready = ready
+    self.programs = programs
   }
 
   /// The job in progress, for displays that show one.
@@ -88,6 +131,16 @@ package struct MachineReport: Hashable, Sendable {
   /// Whether the machine needs attention by a person, or a job needs a decision.
   package var needsAttention: Bool {
     state.isProblem || !out.isEmpty || jobs.contains(where: \.state.isUndecided)
+      || programs.contains(where: \.needsAttention)
+  }
+
+  /// The first program that needs a person.
+  package var neededProgram: Program? { programs.first(where: \.needsAttention) }
+
+  /// Whether the machine works and takes orders.
+  package var takesOrders: Bool {
+    !state.isProblem
+      && !programs.contains { $0.isOverdue || $0.state?.isUndecided == true }
   }
 
   package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
@@ -124,6 +177,7 @@ extension MachineReport {
       }
       json.member("jobs", jobs) { $0.members($1) }
       json.member("ready", ready)
+      if !programs.isEmpty { json.member("programs", programs) { $0.members($1) } }
     }
   }
 
@@ -144,7 +198,9 @@ extension MachineReport {
       jobs: (json.elements("jobs") ?? []).prefix(Self.limit).compactMap { try? Job($0) },
       ready: (json.elements("ready") ?? []).prefix(Self.maximumReadyTickets).compactMap {
         if case .integer(let ticket) = $0 { ticket } else { nil }
-      })
+      },
+      programs: (json.elements("programs") ?? []).prefix(MachineProgram.allCases.count)
+        .compactMap { try? Program($0) })
   }
 }
 
@@ -157,6 +213,22 @@ extension MachineReport.Job: FormattedMessage {
     quantity = try members.required("quantity", \.quantity)
     state = try members.required("state", \.state)
     at = try members.required("at", \.at)
+    waiting = members.text("waiting", \.waiting)
+  }
+}
+
+extension MachineReport.Program: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    program = try members.required("program", \.program)
+    last = members.optional("last", \.last)
+    dueAt = members.optional("due_at", \.dueAt)
+    glassesLeft = members.optional("glasses_left", \.glassesLeft)
+    due = members.optional("due", \.due)
+    isOverdue = members.flag("overdue", \.isOverdue)
+    isManual = members.flag("manual", \.isManual)
+    missing = members.optional("missing", \.missing)
+    job = members.optional("job", \.job)
+    state = members.optional("state", \.state)
     waiting = members.text("waiting", \.waiting)
   }
 }

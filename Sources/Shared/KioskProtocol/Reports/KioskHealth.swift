@@ -15,6 +15,8 @@ package struct KioskHealth: Hashable, Sendable {
   /// The numbers of machines that do not work and of jobs that need a decision.
   package var machinesDown: Int
   package var undecided: Int
+  /// The number of machines' programs that need a person, or `nil` without programs.
+  package var programsDue: Int?
   /// The state of the payment, or `nil` if nothing is paid.
   package var payment: Payment?
   /// Size of the ledger in bytes, or `nil` if it cannot be read.
@@ -32,7 +34,8 @@ package struct KioskHealth: Hashable, Sendable {
 
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
-    low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, payment: Payment? = nil,
+    low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, programsDue: Int? = nil,
+    payment: Payment? = nil,
     ledger: Int?, diskFree: Int? = nil, uplinkDropped: Int? = nil,
     position: LedgerPosition? = nil, refused: [String: String] = [:]
   ) {
@@ -46,6 +49,7 @@ package struct KioskHealth: Hashable, Sendable {
     self.out = out
     self.machinesDown = machinesDown
     self.undecided = undecided
+    self.programsDue = programsDue
     self.payment = payment
     self.ledger = ledger
     self.diskFree = diskFree
@@ -134,6 +138,7 @@ extension KioskHealth: FormattedMessage {
     out = try members.required("out", \.out, or: 0)
     machinesDown = try members.required("machines_down", \.machinesDown, or: 0)
     undecided = try members.required("undecided", \.undecided, or: 0)
+    programsDue = members.optional("programs_due", \.programsDue)
     payment = try members.members(\.payment, ifPresent: "payment_devices_down")
     ledger = members.optional("ledger", \.ledger)
     diskFree = members.optional("disk_free", \.diskFree)

@@ -32,6 +32,13 @@ package enum CustomerMessage {
     }
   }
 
+  package static func cleaning(in language: Language) -> String {
+    switch language {
+    case .english: "The machine is being cleaned. Please try again later."
+    case .korean: "기계를 청소하고 있습니다. 잠시 후 다시 주문해 주세요."
+    }
+  }
+
   package static func outOfStock(in language: Language) -> String {
     switch language {
     case .english: "Not enough fruit. Update the stock?"

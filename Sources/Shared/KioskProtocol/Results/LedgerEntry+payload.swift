@@ -65,6 +65,9 @@ extension LedgerEntry.Outcome {
         let total = try? PaymentTotal(total)
       else { return nil }
       self = .total(total, device: device, difference: difference)
+    case .programDue, .programRequested, .programDone, .programFailed:
+      guard let step = ProgramStep(status, json) else { return nil }
+      self = .program(step)
     case .made:
       guard let end = JobEnd(json) else { return nil }
       self = .made(end)

@@ -49,6 +49,8 @@ package struct LedgerEntry: Hashable, Sendable {
     /// The end of a payment device's day, and by how much its captures without its refunds exceed
     /// those of the ledger, in smallest units.
     indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int)
+    /// A step of a machine's program.
+    indirect case program(ProgramStep)
     /// The machine could not make the order.
     ///
     /// - Parameter changes: The returned fruit.
@@ -70,7 +72,7 @@ package struct LedgerEntry: Hashable, Sendable {
       case .payment(let step): step.order
       case .made(let end), .failed(let end, _, _), .returned(let end, _, _): end.order
       case .rejected(_, let order): order
-      case .opened, .restocked, .service, .decided, .total: nil
+      case .opened, .restocked, .service, .decided, .total, .program: nil
       }
     }
 
@@ -106,6 +108,7 @@ extension LedgerEntry.Outcome {
       .awaitingPayment(_, let used, _, _, _):
       used.times(-1)
     case .failed(_, _, let changes), .returned(_, _, let changes): changes
+    case .program(let step): step.changes
     case .outOfStock, .service, .rejected, .made, .payment, .total: [:]
     }
   }
@@ -152,6 +155,10 @@ extension LedgerEntry {
     case held, captured, released, refunded
     case capture, release, refund, kept
     case total
+    case programDue = "program_due"
+    case programRequested = "program_requested"
+    case programDone = "program_done"
+    case programFailed = "program_failed"
     case outOfStock = "out_of_stock"
   }
 
@@ -174,6 +181,13 @@ extension LedgerEntry {
     case .awaitingPayment: .awaitingPayment
     case .payment(let step): step.kind.status
     case .total: .total
+    case .program(let step):
+      switch step.kind {
+      case .due: .programDue
+      case .requested: .programRequested
+      case .done: .programDone
+      case .failed: .programFailed
+      }
     }
   }
 
@@ -221,6 +235,8 @@ extension JSONWriter {
       member("reason", reason)
     case .decided(_, let job, _):
       member("job", job)
+    case .program(let step):
+      member(step)
     case .opened, .restocked, .service:
       break
     }

@@ -1,0 +1,157 @@
+import JuiceDomain
+package import KioskProtocol
+
+// Programs of machines: cleaning, rinsing, priming.
+extension Kiosk {
+  /// Takes note of the time before a batch is decided.
+  mutating func updatePrograms(at now: Moment, wasWithinHours: Bool) {
+    programs.update(at: now)
+    if programs.usesHours {
+      if programs.edges.isEmpty {
+        findEdges(before: now)
+      } else if wasWithinHours != isWithinHours {
+        programs.noteEdge(isWithinHours ? .opening : .closing, at: now.uptime)
+      }
+    }
+    jobs.closed = programs.closedMachines(at: now)
+  }
+
+  /// Finds the last opening and closing by the hours, at a start.
+  private mutating func findEdges(before now: Moment) {
+    var later = isWithinHours
+    for minutes in 1...8 * 1_440 where programs.edges.count < 2 {
+      let time = Timestamp(milliseconds: now.timestamp.milliseconds - Int64(minutes) * 60_000)
+      let isWithin = isWithinHours(at: time)
+      let edge = later ? MachineProgram.Cause.opening : .closing
+      if isWithin != later, programs.edges[edge] == nil {
+        programs.noteEdge(edge, at: now.uptime - .seconds(60 * (minutes - 1)))
+      }
+      later = isWithin
+    }
+  }
+
+  /// Decides a person's request to run a program. Takes its fruit.
+  mutating func start(_ id: ProgramID) throws(Rejection) -> LedgerEntry.Outcome {
+    guard jobs.has(id.machine) else {
+      throw Rejection(.unknownMachine, "the configuration has no machine \(id.machine)")
+    }
+    guard let setting = programs[id] else {
+      throw Rejection(
+        .unknownMachine,
+        "machine \(id.machine) has no program \(id.program.rawValue): configure it under 'programs'"
+      )
+    }
+    guard jobs.isAvailable(id.machine) else {
+      throw Rejection(.machineDown, "machine \(id.machine) cannot run a program now")
+    }
+    if let open = jobs.program(of: id.machine) {
+      throw Rejection(.conflict, "machine \(id.machine) has a program already: job \(open.number)")
+    }
+    // guard: a program takes all its fruit or none
+    let missing = juiceMaker.take(setting.uses)
+    guard missing.isEmpty else {
+      throw Rejection(.conflict, "the fruit for \(id) is missing: \(missing)")
+    }
+    return .program(ProgramStep(.requested, id, changes: setting.uses.times(-1)))
+  }
+
+  /// Opens the job of a requested program.
+  mutating func openJob(
+    _ step: ProgramStep, _ entry: LedgerEntry, at now: Moment, in decision: inout Decision
+  ) {
+    guard step.kind == .requested, let setting = programs[step.id] else { return }
+    var terms = terms(named: step.id.program.rawValue, on: step.id.machine)
+    terms.finishLimit = setting.finishLimit
+    let job = Job(
+      seq: entry.seq, number: entry.seq, machine: step.id.machine,
+      work: .program(step.id.program), used: setting.uses, amount: nil, source: entry.source,
+      id: nil, at: entry.at, state: .queued, reply: nil, terms: terms)
+    jobs.add(job, at: now.uptime)
+    decision.transaction.jobs[entry.seq] = .some(job)
+  }
+
+  /// Records the programs that have become due, and requests those that the kiosk starts itself.
+  mutating func runSchedule(at now: Moment, in decision: inout Decision) {
+    guard !programs.isEmpty else { return }
+    for (id, cause) in programs.newlyDue(at: now) {
+      let entry = record(
+        ProgramStep(.due, id, reason: cause.rawValue), at: now, in: &decision)
+      programs.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: now.uptime)
+      decision.transaction.programs[id] = programs.records[id]
+    }
+    for machine in settings.machines {
+      guard
+        let id = programs.ids(of: machine.name).first(where: {
+          programs.isRequestable($0, at: now) && canRun($0)
+        }), let setting = programs[id], juiceMaker.take(setting.uses).isEmpty
+      else { continue }
+      let step = ProgramStep(
+        .requested, id, reason: programs.records[id]?.due?.cause.rawValue,
+        changes: setting.uses.times(-1))
+      openJob(step, record(step, at: now, in: &decision), at: now, in: &decision)
+    }
+    jobs.closed = programs.closedMachines(at: now)
+  }
+
+  /// Whether the kiosk can start a program: the machine is idle, and there is enough fruit.
+  private func canRun(_ id: ProgramID) -> Bool {
+    jobs.isAvailable(id.machine) && jobs.count(of: id.machine) == 0
+      && jobs.program(of: id.machine) == nil
+      && missing(programs[id]?.uses ?? [:]).isEmpty
+  }
+
+  private func missing(_ amounts: FruitAmounts) -> FruitAmounts {
+    var maker = juiceMaker
+    return maker.take(amounts)
+  }
+
+  /// Records a step that no message has caused.
+  @discardableResult
+  private mutating func record(
+    _ step: ProgramStep, at now: Moment, in decision: inout Decision
+  ) -> LedgerEntry {
+    seq += 1
+    let entry = LedgerEntry(
+      seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil, outcome: .program(step))
+    decision.record(LedgerRow(entry), answering: nil, on: settings.topics)
+    return entry
+  }
+
+  /// Ends the job of a program.
+  mutating func endProgram(
+    _ job: Job, _ step: ProgramStep, at now: Moment, in decision: inout Decision
+  ) {
+    jobs.remove(job, isMade: false)
+    juiceMaker.giveBack(step.changes)
+    let entry = record(step, at: now, in: &decision)
+    programs.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
+    decision.transaction.jobs[job.seq] = .some(nil)
+    decision.transaction.programs[step.id] = programs.records[step.id]
+    jobs.closed = programs.closedMachines(at: now)
+  }
+
+  /// Returns the time until the next timer of a machine or a program expires, or `nil` if only a
+  /// message can change something.
+  package func machineWait(at now: Moment) -> Duration? {
+    let wait = jobs.wait(at: now)
+    if programs.isEmpty { return wait }
+    let next = programs.wait(at: now, closed: jobs.closed, canRun: canRun)
+    return [wait, next].compactMap(\.self).min()
+  }
+
+  /// The published state of each machine.
+  package var machineReports: [(machine: MachineID, report: MachineReport)] {
+    if programs.isEmpty { return jobs.reports }
+    return jobs.reports.map { machine, report in
+      var report = report
+      let job = jobs.program(of: machine)
+      report.programs = programs.ids(of: machine).map { id in
+        let own = job.flatMap { $0.program == id.program ? $0 : nil }
+        return programs.report(
+          of: id, job: own, waiting: own.flatMap(jobs.waitingReason),
+          isClosed: jobs.closed.contains(machine), missing: missing)
+      }
+      return (machine, report)
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import JuiceDomain
+package import KioskProtocol
+
+/// The state of a machine's program as recorded in the ledger.
+package struct ProgramRecord: Hashable, Sendable {
+  /// The entry with which the program was last done, or the last one before it was configured.
+  package var seq: Int
+  /// The time of that.
+  package var at: Timestamp
+  /// Whether the program was ever done.
+  package var isDone: Bool
+  /// The entry that says that the program is due, or `nil` if it is not.
+  package var due: Due?
+  /// The glasses that the machine has made since, and the time of the last one. The ledger derives
+  /// them from its entries.
+  package var glasses = 0
+  package var madeAt: Timestamp?
+
+  package struct Due: Hashable, Sendable {
+    package let seq: Int
+    package let at: Timestamp
+    package let cause: MachineProgram.Cause
+
+    package init(seq: Int, at: Timestamp, cause: MachineProgram.Cause) {
+      self.seq = seq
+      self.at = at
+      self.cause = cause
+    }
+  }
+
+  package init(seq: Int, at: Timestamp, isDone: Bool = false, due: Due? = nil) {
+    self.seq = seq
+    self.at = at
+    self.isDone = isDone
+    self.due = due
+  }
+}
+
+/// The schedule of the machines' programs: which are due, and since when.
+///
+/// A program is due `everyHours` after it was last done, after `everyGlasses`, when the machine has
+/// been idle for a time after its last glass, and at opening or closing. It stays due until it is
+/// done. A `clean` that is due for longer than its grace closes the machine.
+///
+/// Durations are measured by the monotonic clock, because the wall clock may be set. Those of an
+/// earlier process are ages by the wall clock; if it shows a time before, the age is unknown, and
+/// longer than any limit.
+package struct Programs: Sendable {
+  private let settings: [ProgramID: KioskSettings.Machine.Program]
+  private(set) var records: [ProgramID: ProgramRecord]
+  /// Uptimes of what the records say, and the time before which the kiosk does not try again. Not
+  /// stored in the ledger.
+  private var timers: [ProgramID: ProgramTimer] = [:]
+  /// The uptimes of the last opening and closing by the hours, as far as they are known.
+  private(set) var edges: [MachineProgram.Cause: Duration] = [:]
+  /// The wall clock minus the uptime, in milliseconds, within two seconds.
+  private var offset: Int64 = 0
+
+  /// Time after a failed attempt until the kiosk requests the program again.
+  static let retryInterval = Duration.seconds(300)
+
+  private struct ProgramTimer: Sendable {
+    var done: Duration
+    var made: Duration?
+    var due: Duration?
+    var retry: Duration?
+  }
+
+  init(_ settings: KioskSettings, records: [ProgramID: ProgramRecord]) {
+    var programs: [ProgramID: KioskSettings.Machine.Program] = [:]
+    for machine in settings.machines {
+      for (program, setting) in machine.programs {
+        programs[ProgramID(machine: machine.name, program: program)] = setting
+      }
+    }
+    self.settings = programs
+    self.records = programs.isEmpty ? [:] : records
+  }
+
+  /// Copies the state that the ledger does not store.
+  mutating func adopt(_ other: Programs) {
+    (edges, offset) = (other.edges, other.offset)
+    timers = other.timers.filter { id, _ in
+      let (own, old) = (records[id], other.records[id])
+      return own?.seq == old?.seq && own?.due == old?.due
+    }
+  }
+
+  var isEmpty: Bool { settings.isEmpty }
+
+  /// Whether a program starts at opening or closing.
+  var usesHours: Bool { settings.values.contains { $0.at != nil } }
+
+  subscript(id: ProgramID) -> KioskSettings.Machine.Program? { settings[id] }
+
+  /// The configured programs, in the order in which they run.
+  func ids(of machine: MachineID) -> [ProgramID] {
+    MachineProgram.allCases.map { ProgramID(machine: machine, program: $0) }
+      .filter { settings[$0] != nil }
+  }
+
+  // MARK: Time
+
+  /// Takes the times of an earlier process over to the monotonic clock, and a step of the wall clock
+  /// over to the times that displays show.
+  mutating func update(at now: Moment) {
+    let offset = now.timestamp.milliseconds - now.uptime.milliseconds
+    if abs(offset - self.offset) > 2_000 { self.offset = offset }
+    for (id, record) in records where settings[id] != nil && timers[id] == nil {
+      timers[id] = ProgramTimer(
+        done: uptime(of: record.at, now), made: record.madeAt.map { uptime(of: $0, now) },
+        due: record.due.map { uptime(of: $0.at, now) })
+    }
+  }
+
+  private func uptime(of time: Timestamp, _ now: Moment) -> Duration {
+    let age = now.timestamp.since(time)
+    // guard: a clock that was set back makes nothing fresh
+    return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
+  }
+
+  mutating func noteEdge(_ edge: MachineProgram.Cause, at uptime: Duration) {
+    edges[edge] = uptime
+  }
+
+  /// Returns the uptime at which the time alone makes a program due, and the cause.
+  private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
+    guard let setting = settings[id], let timer = timers[id] else { return nil }
+    var times: [(at: Duration, cause: MachineProgram.Cause)] = []
+    if let hours = setting.every { times.append((timer.done + hours, .hours)) }
+    if let idle = setting.idle, let made = timer.made { times.append((made + idle, .idle)) }
+    if let edge = setting.at, let at = edges[edge], at > timer.done { times.append((at, edge)) }
+    return times.min { $0.at < $1.at }
+  }
+
+  /// Returns the programs that have become due, and their causes.
+  func newlyDue(at now: Moment) -> [(id: ProgramID, cause: MachineProgram.Cause)] {
+    var due: [(id: ProgramID, cause: MachineProgram.Cause)] = []
+    for (id, record) in records where record.due == nil {
+      if let glasses = settings[id]?.everyGlasses, record.glasses >= glasses {
+        due.append((id, .glasses))
+      } else if let time = dueTime(of: id), time.at <= now.uptime {
+        due.append((id, time.cause))
+      }
+    }
+    return due.sorted { $0.id.description < $1.id.description }
+  }
+
+  /// The machines whose `clean` is overdue.
+  func closedMachines(at now: Moment) -> Set<MachineID> {
+    Set(records.keys.filter { isOverdue($0, at: now) }.map(\.machine))
+  }
+
+  private func isOverdue(_ id: ProgramID, at now: Moment) -> Bool {
+    guard id.program == .clean, let setting = settings[id], let due = timers[id]?.due else {
+      return false
+    }
+    // guard: an overdue cleaning closes the machine
+    return now.uptime - due >= setting.grace
+  }
+
+  /// Whether the kiosk may request a program that is due.
+  func isRequestable(_ id: ProgramID, at now: Moment) -> Bool {
+    guard records[id]?.due != nil, settings[id]?.isAutomatic == true else { return false }
+    // guard: a program that failed is not tried again at once
+    return timers[id]?.retry.map { $0 <= now.uptime } ?? true
+  }
+
+  /// Returns the time until something changes by itself: a program is due, overdue, or may be tried
+  /// again.
+  ///
+  /// - Parameter closed: The machines that count as overdue.
+  func wait(at now: Moment, closed: Set<MachineID>, canRun: (ProgramID) -> Bool) -> Duration? {
+    var times: [Duration] = []
+    for (id, record) in records {
+      guard let setting = settings[id] else { continue }
+      if record.due == nil {
+        if let time = dueTime(of: id) { times.append(time.at) }
+        continue
+      }
+      if id.program == .clean, let due = timers[id]?.due, !closed.contains(id.machine) {
+        times.append(due + setting.grace)
+      }
+      if setting.isAutomatic, canRun(id) { times.append(timers[id]?.retry ?? now.uptime) }
+    }
+    return times.min().map { max($0 - now.uptime, .zero) }
+  }
+
+  // MARK: Changes
+
+  mutating func becameDue(_ id: ProgramID, _ due: ProgramRecord.Due, at uptime: Duration) {
+    records[id]?.due = due
+    timers[id]?.due = uptime
+  }
+
+  /// Records the end of an attempt.
+  ///
+  /// - Parameter entry: The entry of a program that was done, or `nil` if it failed.
+  mutating func ended(_ id: ProgramID, done entry: LedgerEntry?, at uptime: Duration) {
+    guard records[id] != nil else { return }
+    guard let entry else {
+      timers[id]?.retry = uptime + Self.retryInterval
+      return
+    }
+    records[id] = ProgramRecord(seq: entry.seq, at: entry.at, isDone: true)
+    timers[id] = ProgramTimer(done: uptime)
+  }
+
+  /// Counts glasses that a machine has made.
+  mutating func made(_ glasses: Int, by machine: MachineID, at now: Moment) {
+    for id in ids(of: machine) {
+      records[id]?.glasses += glasses
+      records[id]?.madeAt = now.timestamp
+      timers[id]?.made = now.uptime
+    }
+  }
+
+  // MARK: Reports
+
+  /// - Parameters:
+  ///   - missing: Returns the fruit that the stock lacks.
+  func report(
+    of id: ProgramID, job: Job?, waiting: String?, isClosed: Bool,
+    missing: (FruitAmounts) -> FruitAmounts
+  ) -> MachineReport.Program {
+    var report = MachineReport.Program(id.program)
+    guard let setting = settings[id], let record = records[id] else { return report }
+    let lacking = missing(setting.uses)
+    report.last = record.isDone ? record.at : nil
+    report.dueAt =
+      record.due?.at
+      ?? dueTime(of: id).map {
+        Timestamp(milliseconds: offset + $0.at.milliseconds)
+      }
+    report.glassesLeft = setting.everyGlasses.map { max(0, $0 - record.glasses) }
+    report.due = record.due?.cause
+    report.isOverdue = id.program == .clean && isClosed
+    report.isManual = !setting.isAutomatic
+    report.missing = lacking.isEmpty ? nil : lacking
+    (report.job, report.state, report.waiting) = (job?.number, job?.state, waiting)
+    return report
+  }
+}
+
+extension Duration {
+  fileprivate var milliseconds: Int64 {
+    components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

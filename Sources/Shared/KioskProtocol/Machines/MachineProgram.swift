@@ -1,0 +1,79 @@
+package import JuiceDomain
+
+/// Work of a machine besides juices. The order is that in which a machine runs those that are due.
+package enum MachineProgram: String, CaseIterable, Hashable, Sendable {
+  case clean, rinse, prime
+
+  /// The reason why a program is due.
+  package enum Cause: String, CaseIterable, Hashable, Sendable {
+    case hours, glasses, idle, opening, closing
+  }
+}
+
+/// A program of one machine. With an id it is a request to run it: the payload of `program/<source>`.
+package struct ProgramID: Hashable, Sendable, CustomStringConvertible {
+  package let machine: MachineID
+  package let program: MachineProgram
+
+  package init(machine: MachineID, program: MachineProgram) {
+    self.machine = machine
+    self.program = program
+  }
+
+  package var description: String { "\(program.rawValue) of \(machine)" }
+}
+
+/// A step of a machine's program, as the ledger records it.
+package struct ProgramStep: Hashable, Sendable {
+  package let kind: Kind
+  package let id: ProgramID
+  /// The entry of the request that the step ends, or `nil` for other steps.
+  package let job: Int?
+  /// The cause of a program that is due or that the kiosk requests; the reason of a failure.
+  package let reason: String?
+  /// The changes of the stock.
+  package let changes: FruitAmounts
+
+  package enum Kind: String, CaseIterable, Sendable {
+    case due = "program_due"
+    /// A person or the kiosk requests it: a job with the number of this entry.
+    case requested = "program_requested"
+    case done = "program_done"
+    /// The program counts as not done.
+    case failed = "program_failed"
+  }
+
+  package init(
+    _ kind: Kind, _ id: ProgramID, job: Int? = nil, reason: String? = nil,
+    changes: FruitAmounts = [:]
+  ) {
+    self.kind = kind
+    self.id = id
+    self.job = job
+    self.reason = reason
+    self.changes = changes
+  }
+}
+
+extension ProgramStep {
+  /// - Parameter status: The status of an entry.
+  /// - Returns: `nil` if the entry is no step of a program.
+  init?(_ status: LedgerEntry.Status, _ json: JSON) {
+    guard let kind = Kind(rawValue: status.rawValue),
+      let machine = json.text("machine").flatMap({ MachineID($0) }),
+      let program = json.text("program").flatMap(MachineProgram.init(rawValue:))
+    else { return nil }
+    self.init(
+      kind, ProgramID(machine: machine, program: program), job: json.integer("job"),
+      reason: json.text("reason")?.asReason, changes: json.amounts("changes") ?? [:])
+  }
+}
+
+extension JSONWriter {
+  mutating func member(_ step: ProgramStep) {
+    if let job = step.job { member("job", job) }
+    member("machine", step.id.machine.text)
+    member("program", step.id.program.rawValue)
+    if let reason = step.reason { member("reason", reason) }
+  }
+}
