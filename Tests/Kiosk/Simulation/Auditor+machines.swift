@@ -285,6 +285,8 @@ extension Auditor {
   /// Returns whether the job of an entry had ended before a message was sent, so that its answer
   /// must report the end.
   func hasJobEnded(_ seq: Int, before number: Int) -> Bool {
+    // A repeated request for a program gets its answer again.
+    if let job = machineModel.jobs[seq], job.program != nil { return false }
     if let job = machineModel.jobs[seq] { return job.end != nil && number >= job.sentBefore }
     guard let order = payments.charge(ofOrder: seq).flatMap({ payments.charges[$0]?.order }) else {
       return false

@@ -84,7 +84,6 @@ extension Auditor {
 
   /// Checks an entry that answers nobody.
   mutating func checkProgram(_ step: ProgramStep, _ entry: LedgerEntry, at now: Duration) {
-    trace.append("entry \(entry.seq): \(Model.Outcome(entry.outcome))")
     guard let program = program(step.id) else {
       return fail(.decision, "entry \(entry.seq) is about \(step.id), which is not configured")
     }

@@ -16,8 +16,7 @@ struct MachineConfiguration: Sendable {
 
   struct Program: Sendable {
     /// Times in seconds.
-    var every, idle: Int?
-    var glasses: Int?
+    var every, idle, glasses: Int?
     var grace = 20
     var isAutomatic = true
     var uses: [String: Int] = [:]
@@ -27,7 +26,8 @@ struct MachineConfiguration: Sendable {
     MachineConfiguration(
       name: "bar", juices: ["banana", "kiwi", "strawberry_banana"],
       programs: [
-        .clean: Program(every: 90, uses: ["mango": 1]), .prime: Program(glasses: 2),
+        .clean: Program(every: 90, glasses: 3, grace: 2, uses: ["mango": 1]),
+        .prime: Program(glasses: 2),
       ]),
     MachineConfiguration(
       name: "arm", atOnce: 2, start: 5, finish: 20, returnsFruit: false,

@@ -176,7 +176,7 @@ extension Kiosk {
   mutating func fireTimers(at now: Moment, in decision: inout Decision) {
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {
-      let isBehind = job.program == nil && jobs.program(of: job.machine) != nil
+      let isBehind = jobs.program(of: job.machine).map { $0.number < job.number } ?? false
       giveBack(
         job.used, of: job, isBehind ? Job.cleaning : "waited_too_long", at: now, in: &decision)
     }
