@@ -74,9 +74,10 @@ final class Scene: Sendable {
     await broker.connect(
       SessionOptions(
         clientID: "kiosk",
-        subscriptions: try ["restock", "service", "settings", "order", "job", "program", "report"].map {
-          try TopicFilter("kiosk/k1/\($0)/+")
-        }))
+        subscriptions: try ["restock", "service", "settings", "order", "job", "program", "report"]
+          .map {
+            try TopicFilter("kiosk/k1/\($0)/+")
+          }))
     while let event = await broker.nextEvent(timeout: nil), event != .online {}
     let fruits = Menu.standard.fruits.map(\.id)
     func amounts(_ amount: Int) -> FruitAmounts { FruitAmounts(fruits.map { ($0, amount) }) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceDomain
 import KioskProtocol
 
 struct RunProgram: AsyncParsableCommand {
