@@ -17,7 +17,7 @@ struct MachineModel {
   var endedInBatch: [Int: String] = [:]
   /// The machines that may count as silent.
   var maybeSilent: Set<String> = []
-  /// What the entries say of each program.
+  /// The state of each program by the entries of the ledger.
   var programs: [ProgramID: Program] = [:]
   /// The last decision of a person that ends a job; the job's end is the next entry.
   var decision: (seq: Int, job: Int, choice: String, left: [String: Int])?
