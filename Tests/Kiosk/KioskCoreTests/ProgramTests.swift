@@ -114,6 +114,8 @@ import Testing
     let kiosk = try kiosk(atOnce: 2)
     try kiosk.receive(.order("kiwi"), clean, .order("kiwi"))
     #expect(kiosk.numbers == [2])
+    try kiosk.receive()
+    #expect(kiosk.numbers == [])
     try kiosk.made(2, "done")
     #expect(kiosk.numbers == [3], "the program starts when the machine has nothing else")
     try kiosk.receive(.order("kiwi"))
@@ -131,6 +133,16 @@ import Testing
     #expect(result.failure == "cleaning")
     #expect(result.message == "The machine is being cleaned. Please try again later.")
     #expect(kiosk.stock["kiwi"] == 10)
+  }
+
+  @Test func whatWaitsTooLongBeforeAProgramHasTheUsualReason() throws {
+    let kiosk = try kiosk()
+    try kiosk.receive(.order("kiwi"), .order(#"{"id":"a","juice":"kiwi"}"#), clean)
+    try kiosk.made(2, "started")
+    kiosk.pass(.seconds(31))
+    let late = try kiosk.receive()
+    #expect(try late.results.map(\.failure) == ["waited_too_long"])
+    #expect(late.events.last?.contains(#""status":"program_failed""#) == true)
   }
 
   @Test func anotherMachineMakesTheJuiceMeanwhile() throws {
