@@ -33,7 +33,8 @@ package struct Kiosk: Sendable {
   /// The epoch of new entries; see `LedgerEntry`.
   package let epoch: Int
   package internal(set) var jobs: Jobs
-  var programs: Programs
+  /// The schedule of machines' programs, or `nil` if no machine has one.
+  var programs: Programs?
   package internal(set) var charges: Charges
   /// The last ticket number of each day, by days since 1970-01-01.
   private var tickets: [Int: Int]
@@ -85,7 +86,7 @@ package struct Kiosk: Sendable {
   package mutating func recover(_ state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.jobs.adoptAges(of: jobs)
-    next.programs.adopt(programs)
+    if let programs { next.programs?.adopt(programs) }
     next.jobs.closed = jobs.closed
     next.isWithinHours = isWithinHours
     next.charges.adoptAges(of: charges)
@@ -100,7 +101,7 @@ package struct Kiosk: Sendable {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
     next.jobs.adopt(jobs)
-    next.programs.adopt(programs)
+    if let programs { next.programs?.adopt(programs) }
     next.charges.adopt(charges)
     (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
@@ -471,7 +472,7 @@ package struct Kiosk: Sendable {
   package mutating func updateHours(at now: Moment) {
     let before = isWithinHours
     isWithinHours = isWithinHours(at: now.timestamp)
-    if !programs.isEmpty { updatePrograms(at: now, wasWithinHours: before) }
+    if programs != nil { updatePrograms(at: now, wasWithinHours: before) }
   }
 
   func isWithinHours(at now: Timestamp) -> Bool {

@@ -123,7 +123,7 @@ extension ProgramStep {
   fileprivate init?(_ row: Row, changes: FruitAmounts) {
     guard let kind = (row["status"] as String?).flatMap(Kind.init(rawValue:)),
       let machine = (row["machine"] as String?).flatMap({ MachineID($0) }),
-      let program = (row["program"] as String?).flatMap(MachineProgram.init(rawValue:))
+      let program = row.json("extra")?.text("program").flatMap(MachineProgram.init(rawValue:))
     else { return nil }
     self.init(
       kind, ProgramID(machine: machine, program: program), job: row["job"], reason: row["reason"],

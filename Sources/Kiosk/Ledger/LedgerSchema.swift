@@ -63,7 +63,6 @@ enum LedgerSchema {
       -- Read from it, because each column takes space in each entry, also in one without payment.
       charge INTEGER AS (json_extract(extra, '$.charge')) CHECK (charge > 0),
       device TEXT AS (json_extract(extra, '$.device')),
-      program TEXT AS (json_extract(extra, '$.program')),
       -- The required columns of each status, the most frequent status first.
       CHECK (CASE status
         WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
@@ -96,10 +95,10 @@ enum LedgerSchema {
         WHEN 'refund' THEN charge IS NOT NULL AND device IS NOT NULL
         WHEN 'kept' THEN charge IS NOT NULL AND device IS NOT NULL
         WHEN 'total' THEN device IS NOT NULL AND extra IS NOT NULL
-        WHEN 'program_due' THEN machine IS NOT NULL AND program IS NOT NULL AND reason IS NOT NULL
-        WHEN 'program_requested' THEN machine IS NOT NULL AND program IS NOT NULL
-        WHEN 'program_done' THEN machine IS NOT NULL AND program IS NOT NULL AND job IS NOT NULL
-        WHEN 'program_failed' THEN machine IS NOT NULL AND program IS NOT NULL
+        WHEN 'program_due' THEN machine IS NOT NULL AND extra IS NOT NULL AND reason IS NOT NULL
+        WHEN 'program_requested' THEN machine IS NOT NULL AND extra IS NOT NULL
+        WHEN 'program_done' THEN machine IS NOT NULL AND extra IS NOT NULL AND job IS NOT NULL
+        WHEN 'program_failed' THEN machine IS NOT NULL AND extra IS NOT NULL
           AND job IS NOT NULL AND reason IS NOT NULL
         ELSE 0 END),
       -- Only entries that change the stock have `used` or `changes`.
@@ -125,7 +124,8 @@ enum LedgerSchema {
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
       juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
-      place, job, epoch, amount, currency, charge, device, program, extra
+      place, job, epoch, amount, currency, charge, device,
+      json_extract(extra, '$.program') AS program, extra
     FROM entry;
 
     -- The current stock: the sum of all entries.

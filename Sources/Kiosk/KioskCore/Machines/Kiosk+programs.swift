@@ -5,19 +5,21 @@ package import KioskProtocol
 extension Kiosk {
   /// Takes note of the time before a batch is decided.
   mutating func updatePrograms(at now: Moment, wasWithinHours: Bool) {
+    guard var programs else { return }
     programs.update(at: now)
     if programs.usesHours {
       if programs.edges.isEmpty {
-        findEdges(before: now)
+        findEdges(of: &programs, before: now)
       } else if wasWithinHours != isWithinHours {
         programs.noteEdge(isWithinHours ? .opening : .closing, at: now.uptime)
       }
     }
     jobs.closed = programs.closedMachines(at: now)
+    self.programs = programs
   }
 
   /// Finds the last opening and closing by the hours, at a start.
-  private mutating func findEdges(before now: Moment) {
+  private func findEdges(of programs: inout Programs, before now: Moment) {
     var later = isWithinHours
     for minutes in 1...8 * 1_440 where programs.edges.count < 2 {
       let time = Timestamp(milliseconds: now.timestamp.milliseconds - Int64(minutes) * 60_000)
@@ -35,7 +37,7 @@ extension Kiosk {
     guard jobs.has(id.machine) else {
       throw Rejection(.unknownMachine, "the configuration has no machine \(id.machine)")
     }
-    guard let setting = programs[id] else {
+    guard let setting = programs?[id] else {
       throw Rejection(
         .unknownMachine,
         "machine \(id.machine) has no program \(id.program.rawValue): configure it under 'programs'"
@@ -59,7 +61,7 @@ extension Kiosk {
   mutating func openJob(
     _ step: ProgramStep, _ entry: LedgerEntry, at now: Moment, in decision: inout Decision
   ) {
-    guard step.kind == .requested, let setting = programs[step.id] else { return }
+    guard step.kind == .requested, let setting = programs?[step.id] else { return }
     var terms = terms(named: step.id.program.rawValue, on: step.id.machine)
     terms.finishLimit = setting.finishLimit
     let job = Job(
@@ -72,15 +74,16 @@ extension Kiosk {
 
   /// Records the programs that have become due, and requests those that the kiosk starts itself.
   mutating func runSchedule(at now: Moment, in decision: inout Decision) {
-    guard !programs.isEmpty else { return }
-    for (id, cause) in programs.newlyDue(at: now) {
+    guard let due = programs?.newlyDue(at: now) else { return }
+    for (id, cause) in due {
       let entry = record(
         ProgramStep(.due, id, reason: cause.rawValue), at: now, in: &decision)
-      programs.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: now.uptime)
-      decision.transaction.programs[id] = programs.records[id]
+      programs?.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: now.uptime)
+      decision.transaction.programs[id] = programs?.records[id]
     }
     for machine in settings.machines {
       guard
+        let programs,
         let id = programs.ids(of: machine.name).first(where: {
           programs.isRequestable($0, at: now) && canRun($0)
         }), let setting = programs[id], juiceMaker.take(setting.uses).isEmpty
@@ -90,14 +93,14 @@ extension Kiosk {
         changes: setting.uses.times(-1))
       openJob(step, record(step, at: now, in: &decision), at: now, in: &decision)
     }
-    jobs.closed = programs.closedMachines(at: now)
+    jobs.closed = programs?.closedMachines(at: now) ?? []
   }
 
   /// Whether the kiosk can start a program: the machine is idle, and there is enough fruit.
   private func canRun(_ id: ProgramID) -> Bool {
     jobs.isAvailable(id.machine) && jobs.count(of: id.machine) == 0
       && jobs.program(of: id.machine) == nil
-      && missing(programs[id]?.uses ?? [:]).isEmpty
+      && missing(programs?[id]?.uses ?? [:]).isEmpty
   }
 
   private func missing(_ amounts: FruitAmounts) -> FruitAmounts {
@@ -124,24 +127,24 @@ extension Kiosk {
     jobs.remove(job, isMade: false)
     juiceMaker.giveBack(step.changes)
     let entry = record(step, at: now, in: &decision)
-    programs.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
+    programs?.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
     decision.transaction.jobs[job.seq] = .some(nil)
-    decision.transaction.programs[step.id] = programs.records[step.id]
-    jobs.closed = programs.closedMachines(at: now)
+    decision.transaction.programs[step.id] = programs?.records[step.id]
+    jobs.closed = programs?.closedMachines(at: now) ?? []
   }
 
   /// Returns the time until the next timer of a machine or a program expires, or `nil` if only a
   /// message can change something.
   package func machineWait(at now: Moment) -> Duration? {
     let wait = jobs.wait(at: now)
-    if programs.isEmpty { return wait }
+    guard let programs else { return wait }
     let next = programs.wait(at: now, closed: jobs.closed, canRun: canRun)
     return [wait, next].compactMap(\.self).min()
   }
 
   /// The published state of each machine.
   package var machineReports: [(machine: MachineID, report: MachineReport)] {
-    if programs.isEmpty { return jobs.reports }
+    guard let programs else { return jobs.reports }
     return jobs.reports.map { machine, report in
       var report = report
       let job = jobs.program(of: machine)

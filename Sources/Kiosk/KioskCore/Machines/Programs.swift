@@ -66,15 +66,17 @@ package struct Programs: Sendable {
     var retry: Duration?
   }
 
-  init(_ settings: KioskSettings, records: [ProgramID: ProgramRecord]) {
+  /// - Returns: `nil` if no machine has a program.
+  init?(_ settings: KioskSettings, records: [ProgramID: ProgramRecord]) {
     var programs: [ProgramID: KioskSettings.Machine.Program] = [:]
     for machine in settings.machines {
       for (program, setting) in machine.programs {
         programs[ProgramID(machine: machine.name, program: program)] = setting
       }
     }
+    if programs.isEmpty { return nil }
     self.settings = programs
-    self.records = programs.isEmpty ? [:] : records
+    self.records = records
   }
 
   /// Copies the state that the ledger does not store.
@@ -85,8 +87,6 @@ package struct Programs: Sendable {
       return own?.seq == old?.seq && own?.due == old?.due
     }
   }
-
-  var isEmpty: Bool { settings.isEmpty }
 
   /// Whether a program starts at opening or closing.
   var usesHours: Bool { settings.values.contains { $0.at != nil } }
