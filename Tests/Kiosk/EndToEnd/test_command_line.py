@@ -307,10 +307,10 @@ def test_ledger(kiosk: Kiosk, panel) -> None:
     table = kiosk.command("ledger", "export", "--format", "csv").stdout.splitlines()
     assert table[0] == (
         "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,"
-        "amount,currency,epoch,charge,device,receipt,trace,terminal,card,last4"
+        "amount,currency,epoch,charge,device,receipt,trace,terminal,card,last4,program"
     )
     # Nothing is paid.
-    table = [line.removesuffix(",,,,,,,") for line in table]
+    table = [line.removesuffix(",,,,,,,,") for line in table]
     assert {line.rpartition(",")[2] for line in table[1:]} == {str(json.loads(lines[0])["epoch"])}
     rows = [line.rpartition(",")[0].removesuffix(",,,,").split(",") for line in table[1:]]
     assert [row[:1] + row[2:] for row in rows] == [

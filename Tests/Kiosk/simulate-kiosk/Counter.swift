@@ -4,7 +4,7 @@ import Synchronization
 /// Distributes schedules to the worker tasks, and counts the finished ones.
 final class Counter: Sendable {
   private let state: Mutex<(next: UInt64, left: Int, done: Int)>
-  private let onlyMachines, onlyPayment: Bool
+  private let onlyMachines, onlyPayment, onlyPrograms: Bool
 
   /// Creates the counter.
   ///
@@ -13,9 +13,13 @@ final class Counter: Sendable {
   ///   - seed: seed of the first schedule; the others follow in order.
   ///   - onlyMachines: whether to skip seeds whose kiosk has no machine.
   ///   - onlyPayment: whether to skip seeds whose kiosk has no payment device.
-  init(schedules: Int, seed: UInt64, onlyMachines: Bool, onlyPayment: Bool) {
+  ///   - onlyPrograms: whether to skip seeds whose machines have no programs.
+  init(
+    schedules: Int, seed: UInt64, onlyMachines: Bool, onlyPayment: Bool, onlyPrograms: Bool
+  ) {
     state = Mutex((seed, schedules, 0))
     (self.onlyMachines, self.onlyPayment) = (onlyMachines, onlyPayment)
+    self.onlyPrograms = onlyPrograms
   }
 
   func next() -> Schedule? {
@@ -26,7 +30,9 @@ final class Counter: Sendable {
         let schedule = Schedule(seed: state.next)
         state.next &+= 1
         let rules = schedule.rules
-        if (!onlyMachines || rules.machines > 0) && (!onlyPayment || rules.terminals > 0) {
+        if (!onlyMachines || rules.machines > 0) && (!onlyPayment || rules.terminals > 0)
+          && (!onlyPrograms || rules.hasPrograms)
+        {
           return schedule
         }
       }

@@ -17,6 +17,9 @@ struct SimulateKiosk: AsyncParsableCommand {
   @Flag(help: "Only kiosks with payment devices.")
   var payment = false
 
+  @Flag(help: "Only kiosks whose machines have programs.")
+  var programs = false
+
   func validate() throws {
     guard schedules > 0 else { throw ValidationError("at least one schedule") }
   }
@@ -24,7 +27,8 @@ struct SimulateKiosk: AsyncParsableCommand {
   func run() async throws {
     let start = ContinuousClock.now
     let counter = Counter(
-      schedules: schedules, seed: seed, onlyMachines: machines, onlyPayment: payment)
+      schedules: schedules, seed: seed, onlyMachines: machines, onlyPayment: payment,
+      onlyPrograms: programs)
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {

@@ -73,7 +73,9 @@ def exporter(broker: Mosquitto, tmp_path: Path) -> Iterator[Exporter]:
 def test_each_number_of_health_is_exported_as_it_is(
     broker: Mosquitto, make_kiosk: MakeKiosk, exporter: Exporter
 ) -> None:
-    kiosk = make_kiosk(payment={"devices": [{"name": "till"}]}).start()
+    kiosk = make_kiosk(
+        payment={"devices": [{"name": "till"}]},
+        machines=[{"name": "bar", "juices": [], "programs": {"clean": {}}}]).start()
     panel = Client(broker.port, "kiosk/#")
     panel.order("strawberry_banana")
     panel.order("strawberry_banana")
