@@ -260,6 +260,8 @@ def test_the_views_add_up(make_archive: MakeArchive, database: Postgres, client:
         "2026-11-01|kiwi|3|0", "2026-11-02|kiwi|9|30", "2026-11-02|mango|0|-1"]
     assert view("fruit, hours, until IS NULL", "sold_out WHERE until IS NOT NULL") == [
         "kiwi|1.00000000000000000000|f"]
+    tell(client, "k2", event(1, "program_due", machine="bar", program="clean", reason="hours"))
+    eventually(lambda: view("machine, program, status, reason", "program") == ["bar|clean|program_due|hours"])
     assert view("fruit, taken", "time_to_restock") == ["kiwi|01:00:00"]
     assert view("fruit, until IS NULL", "sold_out WHERE fruit = 'mango'") == ["mango|t"]
     lasting = "kiosk, fruit, since FROM juice.sold_out"
