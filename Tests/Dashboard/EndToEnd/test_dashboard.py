@@ -251,7 +251,8 @@ class Bar:
 
 @pytest.fixture
 def bar(make_kiosk: MakeKiosk, make_client) -> Bar:
-    machine = {"name": "bar", "juices": ["kiwi", "mango"]}
+    programs = {"clean": {"every_glasses": 500, "uses": {"mango": 1}}, "rinse": {"idle_hours": 2}}
+    machine = {"name": "bar", "juices": ["kiwi", "mango"], "programs": programs}
     return Bar(make_kiosk(machines=[machine]).start(), make_client("kiosk/k1/#"))
 
 
@@ -334,6 +335,23 @@ def test_a_person_decides_what_no_machine_knows(make_browser: MakeBrowser, bar: 
     assert bar.kiosk.stock()["kiwi"] == 10 - 3 - 3
     browser.wait_for("given back", "#history")
     bar.kiosk.verify()
+
+
+def test_a_person_starts_a_cleaning(make_browser: MakeBrowser, bar: Bar) -> None:
+    browser = make_browser().log_in(path="/kiosks/k1")
+    browser.wait_for("in 500 glasses", "#machines")
+    browser.press("#run-clean-bar")
+    browser.wait_for("bar: Clean is requested.", ".notice.good")
+    bar.next_job()
+    bar.say("started")
+    browser.wait_for("being cleaned", "#machines")
+    assert browser.all("[name=program]") == []
+    bar.say("done")
+    browser.wait_for("last", "#machines")
+    browser.wait_for("Clean: done", "#history")
+    browser.photograph("machine-programs")
+    [request] = [entry for entry in bar.kiosk.ledger() if entry["status"] == "program_requested"]
+    assert (request["source"], request["changes"]) == ("program/minji", {"mango": -1})
 
 
 def test_a_machine_that_is_down_shows(make_browser: MakeBrowser, bar: Bar) -> None:

@@ -152,7 +152,7 @@ struct MachineCards {
     guard report.programs.allSatisfy({ $0.job == nil }) else { return [] }
     return [
       """
-      <button form="run" name="program" value="\(program.program.rawValue).\(machine)">\
+      <button id="run-\(program.program.rawValue)-\(machine)" form="run" name="program" value="\(program.program.rawValue).\(machine)">\
       \(program.program.name(language))</button>
 
       """
