@@ -263,11 +263,7 @@ class CoinDesk:
 
     @property
     def states(self) -> dict[int, tuple[str, str | None]]:
-        # The device says `unknown` of what a power cut has interrupted, and stores nothing.
-        return {
-            number: ("unknown" if charge["status"] in IN_PROGRESS else charge["status"], None)
-            for number, charge in self.device.charges.items()
-        }
+        return {number: (charge["status"], None) for number, charge in self.device.charges.items()}
 
     def truth(self, charge: int) -> tuple[str, int]:
         kinds = [move["kind"] for move in self.device.moves if move["charge"] == charge]
@@ -443,7 +439,7 @@ def compare(
             assert entry["charge"] not in sums, f"twice: {entry}"
             sums[entry["charge"]] = round(float(entry["amount"]) * 100)
     captured, refunded = moved["captured"], moved["refunded"]
-    pours = [line for line in machine.log() if line["pour"] == "begins"]
+    pours = [line for line in machine.pours() if line["pour"] == "begins"]
     assert len({line["job"] for line in pours}) == len(pours), "a juice was poured twice"
     kinds: Counter[str] = Counter()
     for entry in entries:

@@ -37,6 +37,8 @@ private struct World {
     try perform(device.receive(command, at: now))
   }
 
+  mutating func endDay() throws { try perform(device.endDay(at: now)) }
+
   /// Lets time pass until the next deadline, and the terminal ask again.
   mutating func wait() throws {
     now += .seconds(1)
@@ -261,6 +263,22 @@ private struct World {
       #expect(world.published.last?.status.name == "declined")
       #expect(world.published.last?.reason == "timeout")
     }
+  }
+
+  /// The end of day follows the juice: a terminal refuses it while an amount is held.
+  @Test(arguments: methods)
+  func noEndOfDayWhileAJuiceIsMade(mode: DeviceSettings.Mode) throws {
+    var world = world(mode, SimulatedTerminal.Habits())
+    try world.start()
+    try world.send(.charge(Self.request))
+    try world.wait()
+    #expect(world.published.last?.status.name == "held")
+    try world.endDay()
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.terminal.days == 0)
+    try run(&world, to: .capture)
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.terminal.days == 1)
   }
 
   @Test func anotherOnesResultIsNotTaken() throws {

@@ -24,6 +24,8 @@ struct SimulatedTerminal {
   private(set) var booked: [Int: Int] = [:]
   /// The number of bookings, cancellations and holds that were ever made.
   private(set) var moves = 0
+  /// The number of ends of a day that were asked for.
+  private(set) var days = 0
 
   private var cancelled: Set<Int> = []
   /// The last result; that of a payment before the test, unless the terminal is new.
@@ -83,6 +85,9 @@ struct SimulatedTerminal {
     case 0x0624: steps = book(number(data[1...2]), number(data[4...9]))
     case 0x0625: steps = release(number(data[1...2]))
     case 0x0630: steps = cancel(number(data[4...5]))
+    case 0x0650:
+      days += 1
+      steps = [.send(APDU(0x060F))]
     case 0x0620:
       steps = [.send(APDU(0x060F))]
       if let last, habits.repeats { steps.insert(.send(status(last)), at: 0) }
