@@ -368,6 +368,22 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The time in which the device had no power does not count for the release of a new hold.
+  @Test func aDeviceThatReturnsWithAHoldReleasesIt() throws {
+    let kiosk = try asked()
+    kiosk.pass(.seconds(46))
+    try kiosk.receive()
+    #expect(kiosk.state == .releasing)
+    try kiosk.receive(.device("offline"))
+    kiosk.pass(.seconds(61))
+    try kiosk.receive(.device("online"), .paid("held", 350))
+    #expect(kiosk.state == .releasing && kiosk.actions == ["release"])
+    #expect(kiosk.core.charges.reports[0].report.state == .busy)
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
   @Test func whatIsHeldAfterARestartTooLateIsReleased() throws {
     let kiosk = try asked()
     kiosk.pass(.seconds(3600))
@@ -687,8 +703,46 @@ import Testing
     try kiosk.receive(.decide("refund"))
     #expect(kiosk.actions == ["refund"])
     try kiosk.receive(.paid("captured", 350, #","reason":"host away""#))
+    #expect(kiosk.state == .refunding && kiosk.actions == ["state"])
+    try kiosk.receive(.paid("captured", 350))
     #expect(kiosk.state == .captured)
     #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+  }
+
+  /// The device answers two questions for the state before it gets the request for the refund.
+  @Test func anAnswerThatIsOlderThanTheRefundDoesNotRefuseIt() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    for action in ["refund", "state", "state"] {
+      #expect(kiosk.actions == [action])
+      kiosk.pass(.seconds(15))
+    }
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.actions == ["refund"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .refunding && kiosk.actions == ["state"])
+    // The answer to the refund is lost.
+    try kiosk.receive(.paid("refunded", 350))
+    #expect(kiosk.steps.suffix(2) == ["refund", "refunded 350"])
+    try kiosk.ledger.verify()
+  }
+
+  /// A person records that nothing was refunded, and may be wrong.
+  @Test func aSecondRefundIsAskedAboutFirst() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    #expect(kiosk.actions == ["refund"])
+    try kiosk.receive(.paid("unknown"))
+    try kiosk.receive(.decide("captured"))
+    #expect(kiosk.state == .captured && kiosk.actions.isEmpty)
+    try kiosk.receive(.decide("refund"))
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.actions == ["refund"])
+    try kiosk.receive(.paid("refunded", 350))
+    try kiosk.ledger.verify()
   }
 
   @Test func theDayAfterNothingIsRefunded() throws {

@@ -45,6 +45,8 @@ package struct Charges: Sendable {
     /// The last request, or `nil` if nothing of the present state was requested: the next request
     /// may move money. A request of an earlier process is unknown, so that counts as *state*.
     var lastAction: ChargeRequest.Action?
+    /// The reason with which the device seems to have refused a refund, or `nil` if it has not.
+    var refusal: String?
     /// Whether a card is in the reader.
     var isPresented = false
   }
@@ -225,8 +227,20 @@ package struct Charges: Sendable {
     timers[charge.number]?.requestedAt = nil
   }
 
-  /// Makes the next request about a charge due now.
-  mutating func requestAgain(_ charge: Charge) { timers[charge.number]?.requestedAt = nil }
+  /// Records that the device seems to have refused a refund. The answer may be older than the
+  /// request, so the next request is the question for the state.
+  mutating func refused(_ charge: Charge, _ reason: String?) {
+    timers[charge.number]?.refusal = reason ?? ""
+    timers[charge.number]?.requestedAt = nil
+  }
+
+  /// Returns the reason with which the device seems to have refused a refund, or `nil`.
+  func refusal(of charge: Charge) -> String? { timers[charge.number]?.refusal }
+
+  /// Begins the present state of a charge again: its request is due, and has its whole time.
+  mutating func beginAgain(_ charge: Charge, at uptime: Duration) {
+    timers[charge.number] = ChargeTimer(since: uptime)
+  }
 
   /// Records that an earlier request may have begun what the kiosk wants, so that the kiosk asks
   /// before it requests that again.

@@ -23,7 +23,9 @@ extension Kiosk {
     }
     count(step.kind, entry.amount, at: charge.device, in: &decision)
     // guard: what a person requests is asked about first if it may have happened
-    defer { if charge.state == .undecided { charges.mayHaveBegun(charge) } }
+    defer {
+      if charge.state == .undecided || charge.goal == .refunding { charges.mayHaveBegun(charge) }
+    }
     switch step.kind {
     case .refund: save(charge.with(.refunding), at: now, in: &decision)
     case .capture:
@@ -32,7 +34,10 @@ extension Kiosk {
     case .release: save(charge.with(.releasing), at: now, in: &decision)
     case .captured, .kept:
       charge.booked = charge.booked ?? entry.amount
-      save(charge.with(.captured), at: now, in: &decision)
+      var kept = charge.with(.captured)
+      // A refund that was requested before may still have happened.
+      if charge.goal == .refunding { kept.goal = .refunding }
+      save(kept, at: now, in: &decision)
     case .released, .refunded, .held: close(charge, in: &decision)
     }
   }

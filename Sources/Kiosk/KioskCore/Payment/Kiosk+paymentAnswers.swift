@@ -104,7 +104,7 @@ extension Kiosk {
       charge.held = money
       save(charge, at: now, in: &decision)
       // The hold is new, so it is given back at once.
-      charges.requestAgain(charge)
+      charges.beginAgain(charge, at: now.uptime)
     case .capturing:
       if isWrong { return wrong }
       charges.notDone(charge)
@@ -163,10 +163,12 @@ extension Kiosk {
     var charge = charge
     if charge.booked != nil {
       guard charge.state == .refunding else { return nil }
+      // guard: an answer that may be older than the refund does not refuse it
       if charges.wasAsked(charge, .refund) {
-        // The refund was not possible.
+        charges.refused(charge, answer.reason)
+      } else if let reason = charges.refusal(of: charge) {
         var kept = charge.with(.captured)
-        kept.reason = answer.reason
+        kept.reason = reason.isEmpty ? nil : reason
         save(kept, at: now, in: &decision)
       } else {
         charges.notDone(charge)
