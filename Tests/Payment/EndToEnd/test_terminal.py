@@ -169,8 +169,7 @@ def test_a_repeated_charge_is_asked_for_once(device: Device, terminal: TerminalP
 def test_numbers_that_the_device_never_began(device: Device, terminal: TerminalProcess, shop: Shop):
     shop.held(17)
     for kind, values in {
-        "": {"amount": 350, "currency": "EUR"}, "capture": {"amount": 350}, "release": {}, "refund": {},
-        "state": {},
+        "charge": {}, "capture": {"amount": 350}, "release": {}, "refund": {}, "state": {},
     }.items():
         shop.ask(kind, 12, "unknown", **values)
     shop.ask("state", 40, "unknown")
