@@ -117,7 +117,7 @@ package struct ActivityLog: Sendable, Equatable {
   package struct Details: Hashable, Sendable {
     /// The state of the machine.
     package var machine: MachineReport.State?
-    /// The machine's reason, or the fruit that it lacks.
+    /// The reason of the machine or payment device, or the fruit that the machine lacks.
     package var reason: String?
     /// The time at which the kiosk's program started while it was offline, or `nil` if it ran on.
     package var restartedAt: Timestamp?
@@ -257,12 +257,14 @@ package struct ActivityLog: Sendable, Equatable {
 
 extension KioskState {
   fileprivate func details(of alert: Alert) -> ActivityLog.Details {
-    guard case .machine(_, let id) = alert, let machine = machines[id] else {
-      return ActivityLog.Details()
+    switch alert {
+    case .machine(_, let id):
+      let machine = machines[id]
+      return ActivityLog.Details(
+        machine: machine?.state, reason: machine?.reason ?? machine?.out.first?.text)
+    case .payment(_, let id): return ActivityLog.Details(reason: payments[id]?.reason)
+    default: return ActivityLog.Details()
     }
-    return ActivityLog.Details(
-      machine: machine.state,
-      reason: machine.reason ?? machine.out.first.map(\.text))
   }
 }
 

@@ -56,6 +56,15 @@ import Testing
     log.records.compactMap { if case .entry(_, let entry) = $0.event { entry.seq } else { nil } }
   }
 
+  @Test mutating func aPaymentDeviceThatIsOffHasItsReason() {
+    settle()
+    var report = PaymentReport(state: .off)
+    report.reason = "no paper"
+    receive("k1/payment/terminal", report.payload)
+    run(until: 50)
+    #expect(log.open == [alert(.payment("k1", "terminal"), 20, nil, .init(reason: "no paper"))])
+  }
+
   @Test mutating func anOutageHasItsTimesAndWhetherTheKioskStartedAgain() {
     info(startedAt: -100)
     settle()
