@@ -14,7 +14,7 @@ package import KioskProtocol
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `job` | the open orders of machines | with the entries that begin and end them |
 /// | `machine` | last status, failures in a row | when they change |
-/// | `program` | the schedule of each machine's programs | when it changes |
+/// | `program` | the schedule of each machine's programs | when it changes, and with each of its juices |
 /// | `charge` | the charges whose money may still move | with the entries of their steps |
 /// | `payment_device` | last status, sums since the last total | when they change |
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
@@ -162,8 +162,7 @@ extension KioskLedger {
     return (try database.rows(openJobs).map { try Job($0) }, machines)
   }
 
-  /// Returns the schedule of each program. What its machine has made since is derived from the
-  /// entries.
+  /// Returns the schedule of each program.
   private static func programs(in database: Database) throws -> [ProgramID: ProgramRecord] {
     var programs: [ProgramID: ProgramRecord] = [:]
     for row in try database.rows(
@@ -182,14 +181,8 @@ extension KioskLedger {
       {
         record.due = .init(seq: due, at: Timestamp(milliseconds: at), cause: cause)
       }
-      let made = try database.rows(
-        """
-        SELECT IFNULL(SUM(quantity), 0) AS glasses, MAX(at) AS at FROM entry
-        WHERE seq > ? AND machine = ? AND status = 'made'
-        """, [record.seq, machine.text]
-      ).first
-      record.glasses = made?["glasses"] ?? 0
-      record.madeAt = (made?["at"] as Int64?).map { Timestamp(milliseconds: $0) }
+      record.glasses = row["glasses"]
+      record.madeAt = (row["made_at"] as Int64?).map { Timestamp(milliseconds: $0) }
       programs[ProgramID(machine: machine, program: program)] = record
     }
     return programs

@@ -223,6 +223,8 @@ enum LedgerSchema {
       at INTEGER NOT NULL,              -- the time of that, in milliseconds since 1970
       done INTEGER NOT NULL CHECK (done IN (0, 1)),  -- whether it was ever done
       due INTEGER REFERENCES entry,     -- that says that it is due
+      glasses INTEGER NOT NULL,         -- made by the machine since, and the time of the last one
+      made_at INTEGER,
       PRIMARY KEY (machine, program)
     ) STRICT, WITHOUT ROWID;
 

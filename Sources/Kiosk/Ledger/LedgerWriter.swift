@@ -53,7 +53,7 @@ final class LedgerWriter {
       sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
     setProgram = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO program VALUES (?, ?, ?, ?, ?, ?)")
+      sql: "INSERT OR REPLACE INTO program VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
     let chargeColumns = repeatElement("?", count: 19).joined(separator: ", ")
     setCharge = try database.makeStatement(
@@ -97,6 +97,8 @@ final class LedgerWriter {
         try setProgram.bind(4, Int(record.at.milliseconds))
         try setProgram.bind(5, record.isDone ? 1 : 0)
         try setProgram.bind(6, record.due?.seq)
+        try setProgram.bind(7, record.glasses)
+        try setProgram.bind(8, record.madeAt.map { Int($0.milliseconds) })
         try setProgram.run(on: database)
       }
       for (number, charge) in transaction.charges { try set(charge, number, on: database) }

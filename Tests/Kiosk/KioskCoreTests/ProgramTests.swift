@@ -220,16 +220,18 @@ import Testing
   }
 
   /// 2026-11-21 is a Saturday, and the kiosk starts at nine.
-  @Test(arguments: [false, true])
-  func aProgramAtClosing(restarts: Bool) throws {
-    let hours = OpeningHours([.sat: try #require(OpeningHours.Interval("08:00-10:00"))])
-    let kiosk = try kiosk(hours: hours) { ($0.at, $0.isAutomatic) = (.closing, true) }
+  @Test(arguments: [("08:00-10:00", "closing"), ("10:00-12:00", "opening")], [false, true])
+  func aProgramAtOpeningOrClosing(_ hours: (text: String, edge: String), restarts: Bool) throws {
+    let edge = try #require(MachineProgram.Cause(rawValue: hours.edge))
+    let saturday = OpeningHours([.sat: try #require(OpeningHours.Interval(hours.text))])
+    let kiosk = try kiosk(hours: saturday) { ($0.at, $0.isAutomatic) = (edge, true) }
+    #expect(try kiosk.receive().events.isEmpty)
     kiosk.pass(.seconds(3_600))
     if restarts {
       kiosk.pass(.seconds(600))
       try kiosk.restart()
     }
-    #expect(try kiosk.receive().events.first?.contains(#""reason":"closing""#) == true)
+    #expect(try kiosk.receive().events.first?.contains(#""reason":"\#(edge)""#) == true)
     try kiosk.made(3, "done")
     try kiosk.restart()
     kiosk.pass(.seconds(6 * 86_400))

@@ -154,7 +154,7 @@ extension Kiosk {
     seq += 1
     // A juice that was not made costs nothing.
     let made = isMade ? job.quantity : glasses
-    if isMade { programs?.made(made, by: job.machine, at: now) }
+    if isMade { countGlasses(made, by: job.machine, at: now, in: &decision) }
     let amount = isMade ? job.amount : job.price(of: made)
     let entry = LedgerEntry(
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,

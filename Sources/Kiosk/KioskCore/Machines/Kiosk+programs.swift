@@ -8,28 +8,30 @@ extension Kiosk {
     guard var programs else { return }
     programs.update(at: now)
     if programs.usesHours {
-      if programs.edges.isEmpty {
-        findEdges(of: &programs, before: now)
+      if programs.edges == nil {
+        programs.edges = lastEdges(before: now)
       } else if wasWithinHours != isWithinHours {
-        programs.noteEdge(isWithinHours ? .opening : .closing, at: now.uptime)
+        programs.edges?[isWithinHours ? .opening : .closing] = now.uptime
       }
     }
     jobs.closed = programs.closedMachines(at: now)
     self.programs = programs
   }
 
-  /// Finds the last opening and closing by the hours, at a start.
-  private func findEdges(of programs: inout Programs, before now: Moment) {
+  /// Returns the uptimes of the last opening and closing by the hours, within eight days.
+  private func lastEdges(before now: Moment) -> [MachineProgram.Cause: Duration] {
+    var edges: [MachineProgram.Cause: Duration] = [:]
     var later = isWithinHours
-    for minutes in 1...8 * 1_440 where programs.edges.count < 2 {
+    for minutes in 1...8 * 1_440 where edges.count < 2 {
       let time = Timestamp(milliseconds: now.timestamp.milliseconds - Int64(minutes) * 60_000)
       let isWithin = isWithinHours(at: time)
       let edge = later ? MachineProgram.Cause.opening : .closing
-      if isWithin != later, programs.edges[edge] == nil {
-        programs.noteEdge(edge, at: now.uptime - .seconds(60 * (minutes - 1)))
+      if isWithin != later, edges[edge] == nil {
+        edges[edge] = now.uptime - .seconds(60 * (minutes - 1))
       }
       later = isWithin
     }
+    return edges
   }
 
   /// Decides a person's request to run a program. Takes its fruit.
@@ -118,6 +120,16 @@ extension Kiosk {
       seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil, outcome: .program(step))
     decision.record(LedgerRow(entry), answering: nil, on: settings.topics)
     return entry
+  }
+
+  /// Counts glasses that a machine has made.
+  mutating func countGlasses(
+    _ glasses: Int, by machine: MachineID, at now: Moment, in decision: inout Decision
+  ) {
+    programs?.made(glasses, by: machine, at: now)
+    for id in programs?.ids(of: machine) ?? [] {
+      decision.transaction.programs[id] = programs?.records[id]
+    }
   }
 
   /// Ends the job of a program.

@@ -11,8 +11,7 @@ package struct ProgramRecord: Hashable, Sendable {
   package var isDone: Bool
   /// The entry that says that the program is due, or `nil` if it is not.
   package var due: Due?
-  /// The glasses that the machine has made since, and the time of the last one. The ledger derives
-  /// them from its entries.
+  /// The glasses that the machine has made since, and the time of the last one.
   package var glasses = 0
   package var madeAt: Timestamp?
 
@@ -51,8 +50,9 @@ package struct Programs: Sendable {
   /// Uptimes of what the records say, and the time before which the kiosk does not try again. Not
   /// stored in the ledger.
   private var timers: [ProgramID: ProgramTimer] = [:]
-  /// The uptimes of the last opening and closing by the hours, as far as they are known.
-  private(set) var edges: [MachineProgram.Cause: Duration] = [:]
+  /// The uptimes of the last opening and closing by the hours, or `nil` before the kiosk has looked
+  /// for them.
+  var edges: [MachineProgram.Cause: Duration]?
   /// The wall clock minus the uptime, in milliseconds, within two seconds.
   private var offset: Int64 = 0
 
@@ -119,17 +119,13 @@ package struct Programs: Sendable {
     return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
   }
 
-  mutating func noteEdge(_ edge: MachineProgram.Cause, at uptime: Duration) {
-    edges[edge] = uptime
-  }
-
   /// Returns the uptime at which the time alone makes a program due, and the cause.
   private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
     guard let setting = settings[id], let timer = timers[id] else { return nil }
     var times: [(at: Duration, cause: MachineProgram.Cause)] = []
     if let hours = setting.every { times.append((timer.done + hours, .hours)) }
     if let idle = setting.idle, let made = timer.made { times.append((made + idle, .idle)) }
-    if let edge = setting.at, let at = edges[edge], at > timer.done { times.append((at, edge)) }
+    if let edge = setting.at, let at = edges?[edge], at > timer.done { times.append((at, edge)) }
     return times.min { $0.at < $1.at }
   }
 
