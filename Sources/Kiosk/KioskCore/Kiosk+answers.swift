@@ -1,0 +1,71 @@
+import JuiceDomain
+import KioskProtocol
+
+// The prices, names and texts of answers.
+extension Kiosk {
+  /// Returns the price of the sold glasses by the current menu, or `nil` if nothing was sold or the
+  /// menu has no prices.
+  func amount(of outcome: LedgerEntry.Outcome) -> Money? {
+    if case .payment(let step) = outcome { return charges[step.charge]?.amount(of: step.kind) }
+    guard settings.menu.hasPrices else { return nil }
+    switch outcome {
+    case .ready(let order, _, _), .accepted(let order, _, _, _, _),
+      .awaitingPayment(let order, _, _, _, _):
+      return price(of: order)
+    default: return nil
+    }
+  }
+
+  func price(of order: Order) -> Money? {
+    settings.menu.juice(order.juice)?.price?.times(order.quantity)
+  }
+
+  /// The name of a juice in the customer's language, or `nil` if the menu does not have the juice.
+  func name(of juice: Juice.ID) -> String? {
+    settings.menu.juice(juice)?.name[settings.language]
+  }
+
+  func terms(of order: Order, on machine: MachineID) -> Job.Terms {
+    terms(named: name(of: order.juice) ?? order.juice.text, on: machine)
+  }
+
+  func terms(named juiceName: String, on name: MachineID) -> Job.Terms {
+    let machine = settings.machines.first { $0.name == name } ?? KioskSettings.Machine(name: name)
+    return Job.Terms(
+      juiceName: juiceName, startLimit: machine.startLimit,
+      finishLimit: machine.finishLimit, returnsFruit: machine.returnsFruit)
+  }
+
+  /// Returns the text that the customer reads.
+  ///
+  /// - Parameters:
+  ///   - juice: The name of the juice, if the order was accepted before.
+  ///   - amount: The price.
+  func message(
+    about outcome: LedgerEntry.Outcome, of juice: String? = nil, for amount: Money? = nil
+  ) -> String? {
+    let name = juice ?? outcome.order.flatMap { self.name(of: $0.juice) }
+    return switch outcome {
+    case .ready, .made: name.map { CustomerMessage.ready($0, in: settings.language) }
+    case .accepted(_, _, let ticket, _, _):
+      name.map { CustomerMessage.accepted($0, ticket: ticket.number, in: settings.language) }
+    case .awaitingPayment: amount.map { CustomerMessage.pay($0, in: settings.language) }
+    case .payment(let step):
+      step.machine.flatMap { _ in
+        name.flatMap { name in
+          step.ticket.map {
+            CustomerMessage.accepted(name, ticket: $0.number, in: settings.language)
+          }
+        }
+      }
+    case .returned(_, Job.cleaning, _), .rejected(.cleaningDue, _):
+      CustomerMessage.cleaning(in: settings.language)
+    case .failed, .returned: name.map { CustomerMessage.failed($0, in: settings.language) }
+    case .rejected(.machineDown, _): CustomerMessage.machineDown(in: settings.language)
+    case .rejected(.paymentDown, _): CustomerMessage.paymentDown(in: settings.language)
+    case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
+    case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
+    case .opened, .restocked, .service, .rejected, .decided, .total, .program: nil
+    }
+  }
+}
