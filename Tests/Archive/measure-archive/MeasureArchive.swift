@@ -19,7 +19,7 @@ struct MeasureArchive: ParsableCommand {
   @Option var kiosks = 1000
   @Option var batch = 5000
   @Option(
-    help: "Asks the views of the sums of so many days, which are made up without their entries.")
+    help: "Asks the views of the sums of this number of days, made up without their entries.")
   var days: Int?
 
   /// Number of rows per turn. The archive and COPY alternate, so that both run under the same load.

@@ -142,7 +142,7 @@ import Testing
       #expect(try await scene.get("/kiosks/k1").text.contains("?refund=8\""))
       try await Self.receive(scene, .refunded, charge: 8, seq: 8)
       #expect(try await !scene.get("/kiosks/k1").text.contains("?refund=8\""))
-      // No more after the end of the device's day.
+      // The end of the device's day ends the time for a refund.
       try await scene.kiosk("history", Self.history(at: yesterday))
       #expect(try await scene.get("/kiosks/k1").text.contains(link))
       try await scene.kiosk("history", Self.history(at: scene.now))

@@ -388,7 +388,7 @@ import Testing
     #expect(route.load.map(\.sum) != both && route.load.count == 1)
     let read = try Route(payload: route.payload)
     #expect(read.name == "North" && read.driver == "Jun" && read["k1"]?.isSkipped == true)
-    // Whoever confirms it after all has visited it; a confirmed stop is not skipped.
+    // A stop that is confirmed after all was visited, and is not skipped.
     _ = stop.confirm(Self.report())
     #expect(!stop.isSkipped)
     stop.skip(true)

@@ -193,7 +193,7 @@ import Testing
     #expect(kiosk.messagesForPaymentDevices().map(\.expiry) == [35])
     kiosk.pass(.seconds(35))
     kiosk.loseConnection()
-    #expect(kiosk.actions.isEmpty, "nobody is asked to pay any more")
+    #expect(kiosk.actions.isEmpty, "the customer is not asked to pay again")
     #expect(try kiosk.receive().results.map(\.failure) == ["not_paid"])
   }
 

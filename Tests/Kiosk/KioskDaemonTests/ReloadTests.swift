@@ -232,7 +232,7 @@ import Testing
     } else {
       #expect(reload { $0.machines = [] }.now == .taken)
     }
-    // Nobody makes later orders.
+    // No machine makes later orders.
     fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     #expect(try panel.takeResults().map(\.reason) == [.machineDown])
     fixture.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)

@@ -22,7 +22,7 @@ extension Auditor {
     }
   }
 
-  /// Returns whether an order has waited too long, or `nil` if nobody knows: the clock was set, and
+  /// Returns whether an order has waited too long, or `nil` if that is unknown: the clock was set, and
   /// the kiosk started again (at most a second before the auditor read the order), or the time is
   /// within a second of the limit.
   func isTooOld(
@@ -234,7 +234,7 @@ extension Auditor {
       $0.seq == entry.seq - 1 && $0.job == job.seq ? $0 : nil
     }
     if !isValid(outcome, of: job, after: decision.map { ($0.choice, $0.left) }, entry.at, now) {
-      fail(.decision, "nobody has a reason for entry \(entry.seq): \(outcome), \(job)")
+      fail(.decision, "entry \(entry.seq) has no reason: \(outcome), \(job)")
     }
     if case .made = outcome { noteGlasses(job.order.quantity, by: job.machine, at: now) }
     if decision != nil {
@@ -326,7 +326,7 @@ extension Auditor {
       }
       guard stored.state != job.state else { continue }
       if !isValid(stored.state, for: job, at: now, wallClock) {
-        fail(.decision, "nobody has a reason why job \(job) is \(stored.state)")
+        fail(.decision, "job \(job) is \(stored.state) without a reason")
       }
       trace.append("job \(job.seq) of \(job.machine): \(stored.state)")
       if stored.state == .lost

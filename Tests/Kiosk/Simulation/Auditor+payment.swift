@@ -99,7 +99,7 @@ extension Auditor {
 
   // MARK: Entries
 
-  /// Checks an entry that answers nobody: a step of a charge, or the end of a day.
+  /// Checks an entry that is no answer: a step of a charge, or the end of a day.
   mutating func checkPayment(_ entry: LedgerEntry) {
     switch entry.outcome {
     case .payment(let step): check(step, entry.amount?.units, in: entry)
@@ -143,7 +143,7 @@ extension Auditor {
     case .capture, .release, .refund, .kept: isValid = false
     }
     if !isValid || charge.device != step.device.text || cents == nil {
-      fail(.decision, "nobody has a reason for entry \(entry.seq): \(step), \(charge)")
+      fail(.decision, "entry \(entry.seq) has no reason: \(step), \(charge)")
     }
     record(charge, number)
     count(step.kind.rawValue, cents, at: charge.device)
@@ -164,7 +164,7 @@ extension Auditor {
   mutating func checkBegin(_ entry: LedgerEntry, of number: Int, at now: Duration) {
     guard case .payment(let step) = entry.outcome, let machine = step.machine?.text,
       let order = payments.charges[step.charge]?.order
-    else { return fail(.decision, "entry \(entry.seq) begins what nobody ordered") }
+    else { return fail(.decision, "entry \(entry.seq) begins what was not ordered") }
     check(step, entry.amount?.units, in: entry)
     if order.end != nil || machineModel.jobs[order.seq] != nil
       || entries[order.seq]?.number != number
@@ -288,7 +288,7 @@ extension Auditor {
     default: isValid = false
     }
     if !isValid {
-      fail(.decision, "nobody has a reason for entry \(entry.seq): \(outcome), \(entered)")
+      fail(.decision, "entry \(entry.seq) has no reason: \(outcome), \(entered)")
     }
   }
 
@@ -412,8 +412,8 @@ extension Auditor {
     if !isRight { fail(.forbidden, "\(message.topic): \(text(message.payload)), \(charge)") }
   }
 
-  /// Whether the time to pay has passed, unless nobody knows: the clock was set, and the kiosk started
-  /// again.
+  /// Whether the time to pay has passed, unless that is unknown: the clock was set, and the kiosk
+  /// started again.
   private func isPaidTooLate(_ number: Int, at now: Duration) -> Bool {
     guard let sentAt = payments.sentAt[number] else { return false }
     let isKnown = startedAt < sentAt || lastJump.map { $0 < sentAt } ?? true

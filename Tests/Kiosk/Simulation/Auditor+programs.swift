@@ -82,7 +82,7 @@ extension Auditor {
 
   // MARK: Entries
 
-  /// Checks an entry that answers nobody.
+  /// Checks an entry that is no answer.
   mutating func checkProgram(_ step: ProgramStep, _ entry: LedgerEntry, at now: Duration) {
     guard let program = program(step.id) else {
       return fail(.decision, "entry \(entry.seq) is about \(step.id), which is not configured")
@@ -144,7 +144,7 @@ extension Auditor {
   private mutating func checkEnd(_ step: ProgramStep, _ entry: LedgerEntry, at now: Duration) {
     guard let seq = step.job, var job = machineModel.jobs[seq], job.program == step.id.program,
       job.machine == step.id.machine.text
-    else { return fail(.decision, "entry \(entry.seq) ends a program that nobody requested") }
+    else { return fail(.decision, "entry \(entry.seq) ends a program that was not requested") }
     if let first = job.endSeq {
       return fail(.twice, "program \(seq) ends with entry \(first) and entry \(entry.seq)")
     }
@@ -172,7 +172,7 @@ extension Auditor {
               && left(of: job, without: cost(of: job, saying: $0.used)) == changes
           }
       }
-    if !isValid { fail(.decision, "nobody has a reason for entry \(entry.seq): \(step), \(job)") }
+    if !isValid { fail(.decision, "entry \(entry.seq) has no reason: \(step), \(job)") }
     if decision != nil {
       machineModel.decision = nil
     } else if step.kind == .done {

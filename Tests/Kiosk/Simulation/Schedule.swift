@@ -229,7 +229,7 @@ private struct Maker {
     var sending: Sending
     if terminals > 0, random.oneIn(8) {
       let pick = random.below(4)
-      // What the journal says, or what nobody may say.
+      // The journal's words, or words that no person may send.
       sending = Sending(
         from: "job/desk",
         content: .settle(random.oneIn(8) ? "refund" : nil, pick: pick))

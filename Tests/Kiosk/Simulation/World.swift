@@ -237,7 +237,7 @@ package final class World {
 
   var wallClock: Int64 { clock.now(broker) }
 
-  /// A connection on which the kiosk is not online yet serves nobody: the client counts it as a
+  /// A connection on which the kiosk is not online yet serves no client: the kiosk counts it as a
   /// part of its absence.
   private func noteConnection() {
     guard broker.isConnected(kioskID) else { return }

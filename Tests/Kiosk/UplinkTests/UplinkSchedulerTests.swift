@@ -77,7 +77,7 @@ import Testing
         seq += count
         scheduler.published(through: seq, serial: UInt64(seq))
       case .wait(let wait): now += wait ?? .seconds(1)
-      case .replay: Issue.record("nobody has asked for it")
+      case .replay: Issue.record("the replay was not requested")
       }
     }
     #expect((6000...6020).contains(seq))

@@ -23,7 +23,7 @@ package struct User: Sendable, Hashable {
 
   /// Whether the user may change something.
   var isOperator: Bool { role != .viewer }
-  /// Whether the user may manage the users, which only somebody who sees all kiosks may.
+  /// Whether the user may manage the users, which only a user of all kiosks may.
   var isAdmin: Bool { role == .admin && region == nil }
 
   package init(name: Name, role: Role, password: PasswordHash, region: String? = nil) {

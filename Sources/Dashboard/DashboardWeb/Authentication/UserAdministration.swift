@@ -6,8 +6,8 @@ import KioskProtocol
 
 /// Changes of the file of users by an administrator, and the links with which users set a password.
 ///
-/// A link is valid once, for a day. The file has only the hash of its token, so that somebody who
-/// reads the file cannot use it.
+/// A link is valid once, for a day. The file has only the hash of its token, so that a
+/// reader of the file cannot use it.
 actor UserAdministration {
   /// Time after which a link expires.
   static let lifetime = Duration.seconds(86_400)

@@ -158,7 +158,7 @@ struct PasswordOptions: ParsableArguments {
   var generate = false
 
   /// Reads or generates the password. A generated one is printed first, so that no user gets a
-  /// password that nobody has seen.
+  /// password that no person has seen.
   func hash() throws -> PasswordHash {
     let password = generate ? Self.generated : try Self.read()
     let hash = try PasswordHash(of: password, cost: .standard)

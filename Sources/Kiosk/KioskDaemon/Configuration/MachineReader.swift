@@ -16,9 +16,9 @@ import YAMLConfiguration
 ///     on_failure: return        # or keep: whether a failed job's fruit returns to the stock
 ///     programs:                 # default: none
 ///       clean:                  # also rinse, prime
-///         every_hours: 24       # due so long after the last one
-///         every_glasses: 200    # due after so many
-///         idle_hours: 2         # due so long after the last glass
+///         every_hours: 24       # due this time after the last one
+///         every_glasses: 200    # due after this number
+///         idle_hours: 2         # due this time after the last glass
 ///         at: closing           # or opening: due at these times of `hours`
 ///         automatic: true       # false: a person starts it
 ///         finish_seconds: 600   # time limit for `done` or `failed`

@@ -168,7 +168,7 @@ struct Check: AsyncParsableCommand {
 }
 
 extension KioskConfiguration {
-  /// The difference that an operator has made, and how to drop it; `nil` if there is none.
+  /// The difference that an operator has made, and how to drop it, or `nil` without one.
   var settingsSummary: String? {
     guard let settings, !settingsDifferences.isEmpty else { return nil }
     return "by \(settings.by) at \(settings.at): \(settingsDifferences.joined(separator: ", ")); "

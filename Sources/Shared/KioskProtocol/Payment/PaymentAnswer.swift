@@ -132,7 +132,7 @@ extension JSONWriter {
 
 /// The end of a device's day: the retained payload of `payment/<device>/total`.
 package struct PaymentTotal: Hashable, Sendable {
-  /// The number of ends of day so far.
+  /// The number of ends of day, including this one.
   package let total: Int
   package let at: Timestamp
   /// The sums of all captures and of all refunds since the last total.
