@@ -37,6 +37,8 @@ package struct CommandFilter: Sendable {
   private var machines: [String: MachineID]
   /// The payment devices by their status topics and by the topics of their totals.
   private var paymentTopics: [String: PaymentDeviceID] = [:]
+  /// The sensors by their topics.
+  private var sensors: [String: [KioskSettings.Sensor]]
   private var commandLimiter: RateLimiter<Source>
   /// Limits the rejections of all senders together, separately for each kind of command: a flood of
   /// malformed orders does not suppress the answer to a malformed restock.
@@ -54,6 +56,7 @@ package struct CommandFilter: Sendable {
     machines = Dictionary(
       settings.machines.map { (settings.topics.status(of: $0.name), $0.name) },
       uniquingKeysWith: { first, _ in first })
+    sensors = Dictionary(grouping: settings.sensors, by: \.binding.topic)
     for device in settings.payment?.devices ?? [] {
       paymentTopics[settings.topics.paymentStatus(of: device.name)] = device.name
       paymentTopics[settings.topics.paymentTotal(of: device.name)] = device.name
@@ -109,14 +112,28 @@ package struct CommandFilter: Sendable {
           settings: settings)
         return [limitRejections(parsed, at: now)]
       }
-      return panels.panels(subscribedTo: topic).flatMap { panel in
-        admit(delivery, on: topic, of: panel, matching: match, at: now)
-      }
+      let readings = readings(in: delivery, matching: match)
+      return readings
+        + panels.panels(subscribedTo: topic).flatMap { panel in
+          admit(delivery, on: topic, of: panel, matching: match, at: now)
+        }
     }
     let parsed = ParsedDelivery(
       command: delivery, from: source, matching: match, settings: settings,
       isWithinRate: isWithinRate(delivery, from: source, at: now))
     return [limitRejections(parsed, at: now)]
+  }
+
+  private func readings(
+    in delivery: Delivery, matching match: DeliveryTracker.Match
+  ) -> [ParsedDelivery] {
+    // guard: a value that the broker has kept is no reading
+    guard !sensors.isEmpty, let bound = sensors[delivery.message.topic], !delivery.message.retain
+    else { return [] }
+    return bound.map { sensor in
+      let value = delivery.excess == nil ? sensor.binding.read(delivery.message.payload) : nil
+      return ParsedDelivery(value, of: sensor.name, on: delivery, matching: match)
+    }
   }
 
   private mutating func admit(
@@ -174,7 +191,7 @@ package struct CommandFilter: Sendable {
 
   private mutating func isExpected(_ topic: String) -> Bool {
     birthTopics.contains(topic) || settings.topics.sender(requestingReportOn: topic) != nil
-      || !panels.panels(subscribedTo: topic).isEmpty
+      || sensors[topic] != nil || !panels.panels(subscribedTo: topic).isEmpty
   }
 }
 

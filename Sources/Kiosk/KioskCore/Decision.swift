@@ -19,6 +19,12 @@ package struct Decision: Sendable {
   /// Whether the published state of a payment device or of its charges has changed.
   package var paymentChanged = false
 
+  /// Whether the published state of a sensor may have changed.
+  package var sensorsChanged = false
+
+  /// Sensors whose first message without a usable value since the last reading has arrived.
+  package var sensorsIgnored: [SensorID] = []
+
   /// An empty decision.
   package init() {}
 
@@ -66,5 +72,7 @@ package struct Decision: Sendable {
     settings += other.settings
     machinesChanged = machinesChanged || other.machinesChanged
     paymentChanged = paymentChanged || other.paymentChanged
+    sensorsChanged = sensorsChanged || other.sensorsChanged
+    sensorsIgnored += other.sensorsIgnored
   }
 }

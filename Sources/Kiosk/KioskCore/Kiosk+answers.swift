@@ -62,10 +62,11 @@ extension Kiosk {
       CustomerMessage.cleaning(in: settings.language)
     case .failed, .returned: name.map { CustomerMessage.failed($0, in: settings.language) }
     case .rejected(.machineDown, _): CustomerMessage.machineDown(in: settings.language)
+    case .rejected(.blocked, _): CustomerMessage.blocked(in: settings.language)
     case .rejected(.paymentDown, _): CustomerMessage.paymentDown(in: settings.language)
     case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
     case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
-    case .opened, .restocked, .service, .rejected, .decided, .total, .program: nil
+    case .opened, .restocked, .service, .rejected, .decided, .total, .program, .sensor: nil
     }
   }
 }

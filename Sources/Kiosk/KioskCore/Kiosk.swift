@@ -36,6 +36,7 @@ package struct Kiosk: Sendable {
   /// The schedule of machines' programs, or `nil` if no machine has one.
   var programs: Programs?
   package internal(set) var charges: Charges
+  package internal(set) var sensors: Sensors
   /// The last ticket number of each day, by days since 1970-01-01.
   private var tickets: [Int: Int]
   private var debounce: Debounce
@@ -75,6 +76,9 @@ package struct Kiosk: Sendable {
     jobs = Jobs(settings, state: state)
     programs = Programs(settings, records: state.programs)
     charges = Charges(settings, state: state)
+    sensors = Sensors(settings, state: state)
+    // guard: a block outlives a restart
+    jobs.blocked = sensors.blocked
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
@@ -90,6 +94,7 @@ package struct Kiosk: Sendable {
     next.jobs.closed = jobs.closed
     next.isWithinHours = isWithinHours
     next.charges.adoptAges(of: charges)
+    next.sensors.adopt(sensors)
     self = next
   }
 
@@ -103,6 +108,7 @@ package struct Kiosk: Sendable {
     next.jobs.adopt(jobs)
     if let programs { next.programs?.adopt(programs) }
     next.charges.adopt(charges)
+    next.sensors.adopt(sensors)
     (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
     next.updateAlerts()
@@ -150,9 +156,14 @@ package struct Kiosk: Sendable {
     updateHours(at: now)
     let paymentBefore = settings.payment == nil ? nil : charges.reports
     var decision = Decision()
+    var sensorChanges = Sensors.Changes()
     var answered = repeats
     answered.reserveCapacity(repeats.count + parsedDeliveries.count)
     for parsed in parsedDeliveries {
+      if let reading = parsed.reading {
+        sensors.read(reading.value, of: reading.sensor, at: now, into: &sensorChanges)
+        continue
+      }
       guard register(parsed.mark, at: now.timestamp, in: &decision) else {
         if parsed.request != nil { counters.duplicates += 1 }
         continue
@@ -233,8 +244,12 @@ package struct Kiosk: Sendable {
       switch request.command {
       case .job(let decided): execute(decided, in: row.entry, at: now, in: &decision)
       case .charge(let decided): execute(decided, in: row.entry, at: now, in: &decision)
+      case .sensor(let decided): execute(decided, in: row.entry, at: now, &sensorChanges)
       default: break
       }
+    }
+    if !sensors.isEmpty {
+      finish(sensorChanges, at: now, in: &decision)
     }
     if let paymentBefore {
       firePaymentTimers(at: now, in: &decision)
@@ -358,6 +373,7 @@ package struct Kiosk: Sendable {
     case .job(let decision): return try apply(decision)
     case .charge(let decision): return try apply(decision)
     case .program(let id): return try start(id)
+    case .sensor(let decision): return try apply(decision)
     case .settings:
       throw Rejection(.malformed, "only an operator publishes this, on a topic of its own")
     case .paid, .payment, .total:
@@ -435,6 +451,9 @@ package struct Kiosk: Sendable {
     let (isNeeded, machine) = jobs.assignment(of: juice.id, juice.recipe.amounts)
     // guard: a machine that cannot work gets no orders
     guard machine != nil || !isNeeded else {
+      if jobs.isBlocked(juice.id, juice.recipe.amounts) {
+        throw Rejection(.blocked, "a sensor has blocked \(order.juice) until a person decides")
+      }
       if jobs.isCleaningDue(for: juice.id) {
         throw Rejection(.cleaningDue, "the machine that makes \(order.juice) must be cleaned")
       }
@@ -496,7 +515,8 @@ package struct Kiosk: Sendable {
     case .rejected(let reason, _):
       counters.rejected += 1
       if reason == .stale { counters.stale += 1 }
-    case .opened, .service, .accepted, .decided, .awaitingPayment, .payment, .total, .program:
+    case .opened, .service, .accepted, .decided, .awaitingPayment, .payment, .total, .program,
+      .sensor:
       break
     }
   }

@@ -28,6 +28,11 @@ package struct KioskSettings: Sendable {
   package var displays: [Display] = []
   /// The machines that make juices. If empty, a juice is ready when its order is committed.
   package var machines: [Machine] = []
+  package var sensors: [Sensor] = []
+  /// Whether a sensor that is no longer configured blocks something, about which a person decides.
+  package private(set) var hasRemovedSensors = false
+  /// Minimum number of rows of readings that the ledger keeps.
+  package var keptReadings = 0
   /// The way in which customers pay, or `nil` if juices cost nothing or are paid elsewhere.
   package var payment: Payment?
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
@@ -142,6 +147,16 @@ extension KioskSettings {
     return settings
   }
 
+  /// Returns settings that accept decisions about sensors that still block something and are no
+  /// longer configured.
+  package func keepingSensors(of records: [SensorID: SensorRecord]) -> Self {
+    var settings = self
+    settings.hasRemovedSensors = records.contains { id, record in
+      record.state == .blocked && !sensors.contains { $0.name == id }
+    }
+    return settings
+  }
+
   package struct Machine: Sendable, Equatable {
     package var name: MachineID
     /// Whether the machine gets jobs. The juices of a disabled machine are not sold, unless another
@@ -228,11 +243,48 @@ extension KioskSettings {
       .sorted { $0.machine < $1.machine }
   }
 
+  /// A sensor, and what it protects.
+  package struct Sensor: Sendable, Equatable {
+    package var name: SensorID
+    package var binding: SensorBinding
+    package var unit: SensorUnit
+    /// The limits in thousandths of the unit.
+    package var minimum, maximum: Int?
+    /// The time outside the limits until the alarm, and until fruits and machines are blocked, or
+    /// `nil` for never.
+    package var alarmAfter: Duration
+    package var blockAfter: Duration?
+    /// The time without a reading after which the sensor counts as faulty.
+    package var silentAfter: Duration
+    package var fruits: [Fruit.ID]
+    package var machines: [MachineID]
+
+    package init(
+      name: SensorID, binding: SensorBinding, unit: SensorUnit, minimum: Int? = nil,
+      maximum: Int? = nil, alarmAfter: Duration = .seconds(600), blockAfter: Duration? = nil,
+      silentAfter: Duration = .seconds(3600), fruits: [Fruit.ID] = [], machines: [MachineID] = []
+    ) {
+      self.name = name
+      self.binding = binding
+      self.unit = unit
+      (self.minimum, self.maximum) = (minimum, maximum)
+      (self.alarmAfter, self.blockAfter, self.silentAfter) = (alarmAfter, blockAfter, silentAfter)
+      (self.fruits, self.machines) = (fruits, machines)
+    }
+
+    package func isWithinLimits(_ value: Int) -> Bool {
+      value >= minimum ?? .min && value <= maximum ?? .max
+    }
+  }
+
   /// The kinds of commands that the kiosk accepts. Those about jobs require a machine, those about
-  /// charges a payment device, those about programs a machine with programs.
+  /// charges a payment device, those about programs a machine with programs; decisions about sensors
+  /// use the topic of those about jobs.
   package var commandKinds: [Command.Kind] {
     var kinds: [Command.Kind] = [.order, .restock, .service, .settings]
-    if !machines.isEmpty || payment != nil { kinds.append(.job) }
+    if !machines.isEmpty || payment != nil || !sensors.isEmpty || hasRemovedSensors {
+      kinds.append(.job)
+    }
     if !machines.isEmpty { kinds.append(.made) }
     if payment != nil { kinds.append(.paid) }
     if machines.contains(where: { !$0.programs.isEmpty }) { kinds.append(.program) }
@@ -262,6 +314,7 @@ extension KioskSettings {
   package var subscriptions: [TopicFilter] {
     (commandFilters
       + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters)
+      + sensors.map(\.binding.topic)
       + birthTopics + [topics.reportFilter]).map(
         TopicFilter.init(unchecked:))).withoutCovered()
   }

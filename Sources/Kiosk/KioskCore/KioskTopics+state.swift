@@ -23,6 +23,9 @@ extension KioskTopics {
     for (device, report) in core.charges.reports {
       messages.append(retained(payment(at: device), report.payload))
     }
+    for (sensor, report) in core.sensors.reports {
+      messages.append(retained(self.sensor(sensor), report.payload))
+    }
     messages.append(report(core, at: now))
     return messages
   }
@@ -43,9 +46,16 @@ extension KioskTopics {
         messages.append(retained(payment(at: new.device), new.report.payload))
       }
     }
+    if !after.sensors.isEmpty {
+      let old = Dictionary(before.sensors.reports, uniquingKeysWith: { first, _ in first })
+      for (sensor, report) in after.sensors.reports where old[sensor] != report {
+        messages.append(retained(self.sensor(sensor), report.payload))
+      }
+    }
     let stockBefore = before.juiceMaker.stock
     let changed = after.juiceMaker.stock.filter { stockBefore[$0.fruit] != $0.amount }
-    guard !changed.isEmpty || !after.settings.machines.isEmpty else { return messages }
+    guard !changed.isEmpty || !after.settings.machines.isEmpty || !after.sensors.isEmpty
+    else { return messages }
     for (fruit, quantity) in changed {
       messages.append(stock(of: fruit, quantity))
       if let alert = after.alerts[fruit], alert != before.alerts[fruit] {

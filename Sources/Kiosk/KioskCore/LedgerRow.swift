@@ -64,7 +64,7 @@ package struct LedgerRow: Hashable, Sendable {
       result.service = state
     case .program(let step):
       result.machine = step.id.machine
-    case .opened, .restocked, .decided, .total:
+    case .opened, .restocked, .decided, .total, .sensor:
       break
     }
     result.id = entry.id

@@ -37,6 +37,8 @@ package struct LedgerState: Hashable, Sendable {
   /// The highest number that was given to a charge; 0 if there is none.
   package var lastCharge = 0
 
+  package var sensors: [SensorID: SensorRecord] = [:]
+
   package struct Press: Hashable, Sendable {
     package let source: Source
     package let order: Order

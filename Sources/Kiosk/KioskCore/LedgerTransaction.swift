@@ -21,6 +21,11 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Changed charges, by their numbers; `nil` for one that has ended.
   package var charges: [Int: Charge?] = [:]
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
+  /// Changed records of sensors.
+  package var sensors: [SensorID: SensorRecord] = [:]
+  package var readings: [SensorReading] = []
+  /// The number of rows of readings to keep.
+  package var keptReadings = 0
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
   package var clockStep: ClockStep?
@@ -34,7 +39,8 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
-      && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil
+      && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil && sensors.isEmpty
+      && readings.isEmpty
   }
 
   /// A row with the key of its repeats and the destination of its answer.

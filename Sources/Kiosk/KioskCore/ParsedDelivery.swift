@@ -24,6 +24,9 @@ package struct ParsedDelivery: Sendable {
   /// The response topic and correlation data that the sender requested, or `nil` if it requested
   /// none.
   private(set) var reply: Reply?
+  /// The sensor and its value in thousandths, or no value if the message has none; `nil` if this is
+  /// not a message of a sensor.
+  private(set) var reading: (sensor: SensorID, value: Int?)?
   private let defaultTopic: String
 
   private init(
@@ -104,6 +107,16 @@ package struct ParsedDelivery: Sendable {
       matching: match, answerTopic: settings.topics.result(for: source))
     self.mark = mark
     self.debounce = debounce ?? settings.orders.debounce
+  }
+
+  /// A message of a sensor.
+  init(
+    _ value: Int?, of sensor: SensorID, on delivery: Delivery, matching match: DeliveryTracker.Match
+  ) {
+    self.init(
+      nil, from: Source(kind: .made, name: sensor.text), on: delivery, matching: match,
+      answerTopic: "")
+    reading = (sensor, value)
   }
 
   package func answer(_ result: CommandResult) -> Message {

@@ -32,6 +32,15 @@ package struct WallClock: Sendable {
 
   package static func day(of hour: Int) -> Int { Int((Double(hour) / 24).rounded(.down)) }
 
+  /// Returns the first moment of a day, counted from 1970-01-01.
+  package func start(ofDay day: Int64) -> Timestamp {
+    let midnight = Timestamp(milliseconds: day * 86_400_000)
+    // The offset at midnight UTC may differ from that at local midnight.
+    let guess = midnight.milliseconds - Int64(local(midnight)) + midnight.milliseconds
+    let offset = Int64(local(Timestamp(milliseconds: guess))) - guess
+    return Timestamp(milliseconds: midnight.milliseconds - offset)
+  }
+
   private static let hour = 3_600_000.0
 
   private func local(_ time: Timestamp) -> Double {

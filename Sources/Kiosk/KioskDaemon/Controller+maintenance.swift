@@ -17,7 +17,7 @@ extension Controller {
     let now = clock.now().timestamp
     return [
       sales.wait(at: now), displays.wait(at: now), core.machineWait(at: clock.now()),
-      core.charges.wait(at: clock.now()),
+      core.charges.wait(at: clock.now()), core.sensors.wait(at: clock.now()),
     ].compactMap(\.self).min()
   }
 
@@ -27,7 +27,7 @@ extension Controller {
     let now = clock.now()
     guard isOnline,
       core.machineWait(at: now) == .zero || core.charges.wait(at: now) == .zero
-        || core.hoursHaveChanged(at: now)
+        || core.sensors.wait(at: now) == .zero || core.hoursHaveChanged(at: now)
     else { return }
     try await cycle([])
   }
@@ -126,6 +126,7 @@ extension Controller {
             $0 &+ ($1.captured?.units ?? 0) &- ($1.refunded?.units ?? 0)
           })
       },
+      sensors: core.settings.sensors.isEmpty ? nil : KioskHealth.Sensors(core.sensors.reports),
       ledger: size, diskFree: ledger.freeSpace,
       uplinkDropped: uplinkProgress?.droppedRequests, position: position,
       refused: refusals.reasons)

@@ -45,7 +45,7 @@ extension Controller {
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
     let makers = self.settings.machines.map { Maker(machine: $0.name, juices: $0.juices) }
     let settings = settings.keepingMachines(of: core.jobs.open, makers)
-      .keepingPayment(of: core.charges.open)
+      .keepingPayment(of: core.charges.open).keepingSensors(of: core.sensors.records)
     reload = Reload(settings: settings, outcome: outcome)
     if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
     for await outcome in outcomes { return outcome }
@@ -66,9 +66,10 @@ extension Controller {
     guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
     let settings = reload.settings.keepingMachines(of: state.jobs, state.makers)
-      .keepingPayment(of: state.charges)
+      .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
     guard settings.machines == reload.settings.machines,
-      settings.payment == reload.settings.payment
+      settings.payment == reload.settings.payment,
+      settings.hasRemovedSensors == reload.settings.hasRemovedSensors
     else {
       // A removed machine or payment device has received something since the subscriptions were requested.
       (reload.settings, reload.isGranted) = (settings, false)

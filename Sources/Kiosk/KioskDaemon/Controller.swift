@@ -97,7 +97,7 @@ package actor Controller {
       state = try ledger.state()
     }
     let settings = settings.keepingMachines(of: state.jobs, state.makers)
-      .keepingPayment(of: state.charges)
+      .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
     log.disabledMachines(of: settings)
     self.settings = settings
     self.broker = broker
@@ -238,7 +238,7 @@ package actor Controller {
     let serviceBefore = core.service
     let decision = try commit(parsedDeliveries, counting: new, at: now)
     if !decision.transaction.records.isEmpty || decision.machinesChanged || decision.paymentChanged
-      || core.service != serviceBefore
+      || decision.sensorsChanged || core.service != serviceBefore
     {
       state.changed(at: now.uptime)
       displays.stateChanged()
@@ -269,6 +269,9 @@ package actor Controller {
     }
     for (source, rejection) in decision.rejections {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
+    }
+    for sensor in decision.sensorsIgnored {
+      log.warn("sensor \(sensor): its message has no value that it can measure; ignored")
     }
     if decision.machinesChanged { log.machines(core.machineReports, at: now.timestamp) }
     for parsed in decision.settings {

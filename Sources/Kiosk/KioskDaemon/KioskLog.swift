@@ -58,6 +58,9 @@ struct KioskLog: Sendable {
       let sums = "captured \(total.captured), refunded \(total.refunded)"
       logger.info(
         "#\(entry.seq) \(device): end of day \(total.total), \(sums), difference \(difference)")
+    case .sensor(let step):
+      let line = "#\(entry.seq) \(who): \(entry.status.rawValue), \(step.summary)"
+      entry.source == nil && step.kind != .ok ? logger.warning("\(line)") : logger.info("\(line)")
     case .made(let end):
       let maker = end.machine?.text ?? who
       logger.info("#\(entry.seq) \(maker): job \(end.job) done, ticket \(end.ticket.number)")

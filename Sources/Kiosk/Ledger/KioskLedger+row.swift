@@ -71,6 +71,11 @@ extension LedgerEntry.Outcome {
         return nil
       }
       self = .program(step)
+    case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorOk, .sensorDiscard, .sensorRelease:
+      guard let kind = (row["status"] as String?).flatMap(SensorStep.Kind.init(rawValue:)),
+        let json = row.json("extra"), let step = SensorStep(kind, json, changes: changes ?? [:])
+      else { return nil }
+      self = .sensor(step)
     case .made:
       guard let end = JobEnd(row, order) else { return nil }
       self = .made(end)

@@ -17,6 +17,7 @@ package import KioskProtocol
 /// | `program` | the schedule of each machine's programs | when it changes, and with each of its juices |
 /// | `charge` | the charges whose money may still move | with the entries of their steps |
 /// | `payment_device` | last status, sums since the last total | when they change |
+/// | `sensor`, `reading` | state of each sensor; its readings | with each minute and change of state |
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
 /// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
@@ -136,6 +137,7 @@ extension KioskLedger {
     (state.charges, state.paymentDevices) = try paymentState(in: database)
     let lastCharge = "SELECT MAX(charge) FROM entry WHERE status = 'awaiting_payment'"
     state.lastCharge = try database.rows(lastCharge + " AND charge IS NOT NULL").first?[0] ?? 0
+    state.sensors = try sensors(in: database)
     state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
       .compactMap(Maker.init)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)

@@ -59,7 +59,7 @@ enum LedgerSchema {
       epoch INTEGER NOT NULL DEFAULT 0,  -- the ledger's epoch at the time of the entry
       amount INTEGER CHECK (amount >= 0),  -- price of all glasses in the currency's smallest unit
       currency TEXT,                 -- ISO 4217 code
-      extra TEXT,                    -- of a charge, a total or a machine's program, as JSON
+      extra TEXT,                    -- of a charge, a total, a program or a sensor, as JSON
       -- Read from it, because each column takes space in each entry, also in one without payment.
       charge INTEGER AS (json_extract(extra, '$.charge')) CHECK (charge > 0),
       device TEXT AS (json_extract(extra, '$.device')),
@@ -100,6 +100,12 @@ enum LedgerSchema {
         WHEN 'program_done' THEN machine IS NOT NULL AND extra IS NOT NULL AND job IS NOT NULL
         WHEN 'program_failed' THEN machine IS NOT NULL AND extra IS NOT NULL
           AND job IS NOT NULL AND reason IS NOT NULL
+        WHEN 'sensor_alarm' THEN extra IS NOT NULL
+        WHEN 'sensor_blocked' THEN extra IS NOT NULL
+        WHEN 'sensor_silent' THEN extra IS NOT NULL
+        WHEN 'sensor_ok' THEN extra IS NOT NULL
+        WHEN 'sensor_discard' THEN extra IS NOT NULL AND changes IS NOT NULL
+        WHEN 'sensor_release' THEN extra IS NOT NULL
         ELSE 0 END),
       -- Only entries that change the stock have `used` or `changes`.
       CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'
@@ -120,12 +126,16 @@ enum LedgerSchema {
     -- Finds the steps of a charge.
     CREATE INDEX charge_step ON entry (charge) WHERE charge IS NOT NULL;
 
+    -- Finds the entries of a day that are no orders, for the record of food safety.
+    CREATE INDEX other_entry ON entry (at) WHERE juice IS NULL;
+
     -- The entries with a readable time.
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
       juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
       place, job, epoch, amount, currency, charge, device,
-      json_extract(extra, '$.program') AS program, extra
+      json_extract(extra, '$.program') AS program,
+      json_extract(extra, '$.sensor') AS sensor, extra
     FROM entry;
 
     -- The current stock: the sum of all entries.
@@ -207,6 +217,34 @@ enum LedgerSchema {
       total_at INTEGER,                           -- its time
       difference INTEGER NOT NULL                 -- by which its totals exceed the ledger's
     ) STRICT, WITHOUT ROWID;
+
+    -- The state of each sensor. Values are thousandths of the unit.
+    CREATE TABLE sensor (
+      name TEXT PRIMARY KEY,
+      state TEXT NOT NULL,
+      unit TEXT NOT NULL,
+      silent INTEGER NOT NULL CHECK (silent IN (0, 1)),
+      since INTEGER NOT NULL,                     -- of the state, milliseconds since 1970
+      at INTEGER NOT NULL,                        -- of the last row of `reading`
+      value INTEGER,
+      outside_ms INTEGER,                         -- time outside the limits; null: within them
+      fruits TEXT NOT NULL,                       -- blocked ones, separated by spaces
+      machines TEXT NOT NULL,
+      discarded INTEGER NOT NULL CHECK (discarded IN (0, 1))
+    ) STRICT, WITHOUT ROWID;
+
+    -- The readings of sensors: a row for each minute and for each change of state. The oldest ones
+    -- are deleted.
+    CREATE TABLE reading (
+      number INTEGER PRIMARY KEY,
+      at INTEGER NOT NULL,                        -- milliseconds since 1970
+      sensor TEXT NOT NULL,
+      state TEXT,                                 -- null: ok
+      silent INTEGER,                             -- 1, or null
+      value INTEGER, low INTEGER, high INTEGER    -- since the last row; null: no reading
+    ) STRICT;
+
+    CREATE INDEX reading_time ON reading (at);
 
     -- The last status of each machine, and its number of consecutive failed jobs.
     CREATE TABLE machine (

@@ -113,6 +113,7 @@ final class LedgerWriter {
         try setPaymentDevice.bind(8, device.difference)
         try setPaymentDevice.run(on: database)
       }
+      if !transaction.readings.isEmpty { try addSensors(of: transaction, on: database) }
       if let makers = transaction.makers {
         try database.execute(sql: "DELETE FROM maker")
         for maker in makers {
@@ -234,6 +235,9 @@ final class LedgerWriter {
       if step.kind == .requested { used = step.changes.times(-1) }
       if step.kind == .failed { changes = step.changes }
       extra = JSONWriter.object { $0.member("program", step.id.program.rawValue) }
+    case .sensor(let step):
+      if step.kind == .discard { changes = step.changes }
+      extra = JSONWriter.object { $0.members(step) }
     case .service: break
     case .opened(let amounts):
       changes = amounts

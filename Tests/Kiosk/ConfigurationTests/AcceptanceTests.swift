@@ -1,3 +1,4 @@
+import Devices
 import Foundation
 import JuiceDomain
 import KioskCore
@@ -59,6 +60,14 @@ import Testing
     expected.homeAssistant.prefix = "ha/discovery"
     expected.homeAssistant.form = .device
     expected.homeAssistant.account = "ha"
+    expected.keepDays = 90
+    expected.machines = [KioskSettings.Machine(name: "bar")]
+    expected.sensors = [
+      KioskSettings.Sensor(
+        name: "fridge", binding: SensorBinding(topic: "z/f", value: JSONPointer("/t")),
+        unit: .celsius, minimum: -500, maximum: 7000, alarmAfter: .seconds(60),
+        blockAfter: .seconds(120), silentAfter: .seconds(300), fruits: ["kiwi"], machines: ["bar"])
+    ]
     let yaml = """
       kiosk:
         {id: shop-1, root: seoul/juice, language: ko, time_zone: Asia/Seoul, place: 1 Main Street,
@@ -75,6 +84,11 @@ import Testing
       stock: {initial: {strawberry: 20, default: 7}, capacity: {kiwi: 50}, low: 0}
       orders: {max_age_seconds: 60, max_quantity: 3, debounce_milliseconds: 250, max_per_second: 0}
       home_assistant: {enabled: true, prefix: ha/discovery, form: device, account: ha}
+      records: {keep_days: 90}
+      machines: [{name: bar}]
+      sensors:
+        - {name: fridge, topic: z/f, value: /t, unit: °C, min: -0.5, max: 7, alarm_after_seconds: 60,
+           block_after_seconds: 120, silent_after_seconds: 300, fruits: [kiwi], machines: [bar]}
       """
     #expect(try parse(yaml, file: "conf/kiosk.yaml") == expected)
   }

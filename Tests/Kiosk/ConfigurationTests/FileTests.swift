@@ -144,7 +144,9 @@ import Testing
     #expect(blocks.count >= 5)
     for block in blocks { #expect(errors(String(block)) == []) }
     let listing = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
-    for (section, key) in [("panels", "key: /button"), ("machines", "at_once: 1")] {
+    for (section, key) in [
+      ("panels", "key: /button"), ("machines", "at_once: 1"), ("sensors", "value: /temperature"),
+    ] {
       let example = listing.matches(of: /(?m)^#(   (?:- |  ).*)\n|^(\w+): \[\]$/)
         .prefix { $0.2.map { $0 != section } ?? true }.reversed()
         .prefix { $0.1 != nil }.reversed().compactMap { $0.1 }.joined(separator: "\n")

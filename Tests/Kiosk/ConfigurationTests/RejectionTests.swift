@@ -23,7 +23,7 @@ import Testing
       "recipes: []",
       "k.yaml:1:1: recipes: there is no such key; known here: "
         + "kiosk, broker, uplink, ledger, orders, home_assistant, menu, stock, hours, panels, "
-        + "machines, payment, displays"
+        + "machines, sensors, records, payment, displays"
     ),
     (
       "broker: {\"a\\e[2J\": 1}",
@@ -415,6 +415,63 @@ import Testing
   func machines(yaml: String, message: String) {
     let errors = errors("machines: \(yaml)")
     #expect(errors.count == 1 && errors[0].hasSuffix(": " + message), "\(errors)")
+  }
+
+  private static let sensor = "name: a, topic: t, unit: g"
+
+  @Test(arguments: [
+    ("{topic: t, unit: g, min: 1}", ".name: is missing"),
+    ("{name: a, unit: g, min: 1}", ".topic: is missing"),
+    ("{name: a, topic: t, min: 1}", ".unit: is missing"),
+    ("{name: a, topic: t/+, unit: g, min: 1}", ".topic: must not hold the wildcard '+'"),
+    (
+      "{name: a, topic: kiosk/k1/x, unit: g, min: 1}",
+      ".topic: is one of the kiosk's own topics below kiosk/k1; bind the device's topic, or one "
+        + "below kiosk/k1/measure"
+    ),
+    ("{name: a, topic: t, unit: F, min: 1}", ".unit: must be °C or ml or g, not 'F'"),
+    ("{\(sensor)}", ": a sensor needs a limit; add min or max"),
+    ("{\(sensor), min: 2, max: 2}", ".min: must be less than 'max'"),
+    ("{\(sensor), min: '2'}", ".min: must be a number from -1000 to 1000000, not '2'"),
+    ("{\(sensor), min: .nan}", ".min: must be a number from -1000 to 1000000, not '.nan'"),
+    (
+      "{name: a, topic: t, unit: °C, max: 200}",
+      ".max: must be a number from -60 to 150, not '200'"
+    ),
+    (
+      "{\(sensor), min: 1, fruits: [kiwis]}",
+      ".fruits: there is no fruit 'kiwis'; did you mean 'kiwi'?"
+    ),
+    ("{\(sensor), min: 1, machines: [bar]}", ".machines: there is no machine 'bar'"),
+    (
+      "{\(sensor), min: 1, value: x}",
+      ".value: 'x' is not a JSON pointer; write it like '/event/action'"
+    ),
+    (
+      "{\(sensor), min: 1, block_after_seconds: 900}",
+      ".block_after_seconds: blocks nothing; add fruits or machines"
+    ),
+    (
+      "{\(sensor), min: 1, fruits: [kiwi], block_after_seconds: 599}",
+      ".block_after_seconds: must not be less than 'alarm_after_seconds'"
+    ),
+    (
+      "{\(sensor), min: 1, silent_after_seconds: 59}",
+      ".silent_after_seconds: must be a whole number from 60 to 604800, not 59"
+    ),
+  ])
+  func sensors(yaml: String, message: String) {
+    let errors = errors("sensors: [\(yaml)]")
+    #expect(errors.count == 1 && errors[0].hasSuffix(": sensors.1" + message), "\(errors)")
+  }
+
+  @Test func twoSensorsOfOneName() {
+    let sensor = "{\(Self.sensor), min: 1}"
+    #expect(
+      errors("sensors: [\(sensor), \(sensor)]").map { $0.hasSuffix("of this name already") } == [
+        true
+      ])
+    #expect(errors("records: {keep_days: 0}").count == 1)
   }
 
   @Test(arguments: [

@@ -38,12 +38,13 @@ monitor nagios
 homeassistant homeassistant
 machine bar
 payment terminal
+sensor fridge
 """
 # The account for each role that tries everything.
 NAMES = {
     "controller": "controller", "panel": "panel1", "display": "window", "dashboard": "office",
     "monitor": "nagios", "homeassistant": "homeassistant", "machine": "bar",
-    "payment": "terminal",
+    "payment": "terminal", "sensor": "fridge",
 }
 OTHERS = [*NAMES.values(), "panel2"]
 
@@ -78,6 +79,7 @@ def instances(pattern: str, own: str) -> list[str]:
         "<juice>": ["mango_kiwi"],
         "<machine>": ["bar", "blender"],
         "<device>": ["terminal", "coins"],
+        "<sensor>": ["fridge", "tank"],
         "<anything>": ["reply", "reply/1/2"],
         "<another kiosk>": ["k2"],
         "<component>": ["sensor"],
@@ -91,7 +93,8 @@ def instances(pattern: str, own: str) -> list[str]:
             "kiosk/k1/stock/kiwi/x", "kiosk/k1/juice", "kiosk/k1/juice/kiwi/x", "kiosk/k1/alert",
             "kiosk/k1/alert/kiwi/x", "kiosk/k1/menu/x", "kiosk/k1/status/x", "kiosk/k1/health/x",
             "kiosk/k1/info/x", "kiosk/k1/events/x", "kiosk/k1/sales/x", "kiosk/k1/forecast/x",
-            "kiosk/k1/history/x", "kiosk/k1/job", "kiosk/k1/program", "kiosk/k1/make", "kiosk/k1/made", "kiosk/k1/machine",
+            "kiosk/k1/history/x", "kiosk/k1/job", "kiosk/k1/program", "kiosk/k1/make", "kiosk/k1/made",
+            "kiosk/k1/machine", "kiosk/k1/measure", "kiosk/k1/sensor", f"kiosk/k1/measure/{own}/x",
             "kiosk/k1/charge", "kiosk/k1/paid", "kiosk/k1/payment", f"kiosk/k1/payment/{own}/x",
             f"kiosk/k1/charge/{own}/x/y",
             f"kiosk/k1/make/{own}/x", f"kiosk/k1/machine/{own}/x", f"kiosk/k1/machine/{own}/status/x",

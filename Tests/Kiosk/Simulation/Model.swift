@@ -30,6 +30,7 @@ struct Model {
     case payment(String, charge: Int, job: Int?, machine: String?)
     case program(ProgramStep)
     case total(Int, device: String, difference: Int)
+    case sensor(String, changes: [String: Int])
     case outOfStock(missing: [String: Int])
     /// The initial stock of new fruits.
     case opened([String: Int])
@@ -61,6 +62,7 @@ struct Model {
         "\(step.kind.rawValue) of \(step.id), job \(step.job ?? 0), \(step.reason ?? "")"
       case .total(let total, let device, let difference):
         "total \(total) of \(device), difference \(difference)"
+      case .sensor(let kind, let changes): "\(kind), \(text(changes))"
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
       case .opened(let fruits): "opened \(text(fruits))"
       case .restocked(let changes): "restocked \(text(changes))"
@@ -234,7 +236,8 @@ struct Model {
       made[day] = ticket
     case .decided(_, _, let used):
       for (fruit, amount) in used { stock[fruit, default: 0] -= amount }
-    case .restocked(let changes), .failed(_, _, let changes), .returned(_, _, let changes):
+    case .restocked(let changes), .failed(_, _, let changes), .returned(_, _, let changes),
+      .sensor(_, let changes):
       for (fruit, amount) in changes { stock[fruit, default: 0] += amount }
     case .program(let step):
       for (fruit, amount) in step.changes { stock[fruit.text, default: 0] += amount }

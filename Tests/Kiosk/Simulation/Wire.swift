@@ -64,6 +64,7 @@ extension Model.Outcome {
       self = .total(total.total, device: device.text, difference: difference)
     case .program(let step):
       self = .program(step)
+    case .sensor(let step): self = .sensor(step.kind.rawValue, changes: [String: Int](step.changes))
     case .decided(let choice, let job, let used):
       self = .decided(choice.rawValue, job: job, used: [String: Int](used))
     }
@@ -94,6 +95,7 @@ extension CommandResult {
       return status == (machine == nil ? .applied : .accepted) && self.machine?.text == machine
     case .total: return false
     case .program(let step): return status == .applied && machine == step.id.machine
+    case .sensor: return status == .applied
     case .opened: return false
     case .restocked: return status == .applied && self.stock != nil
     case .service(let isOpen):

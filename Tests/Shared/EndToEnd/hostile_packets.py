@@ -18,7 +18,7 @@ BASE = "kiosk/k1"
 ACCOUNTS = {
     "panel1": "panel", "office": "dashboard", "homeassistant": "homeassistant",
     "window": "display", "nagios": "monitor", "controller": "controller", "bar": "machine",
-    "terminal": "payment",
+    "terminal": "payment", "fridge": "sensor",
 }
 # Lengths around the limits of the kiosk and of the protocol; levels around mosquitto's limit of
 # 200.

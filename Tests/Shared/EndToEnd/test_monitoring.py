@@ -75,7 +75,8 @@ def test_each_number_of_health_is_exported_as_it_is(
 ) -> None:
     kiosk = make_kiosk(
         payment={"devices": [{"name": "till"}]},
-        machines=[{"name": "bar", "juices": [], "programs": {"clean": {}}}]).start()
+        machines=[{"name": "bar", "juices": [], "programs": {"clean": {}}}],
+        sensors=[{"name": "fridge", "topic": "t", "unit": "°C", "max": 7}]).start()
     panel = Client(broker.port, "kiosk/#")
     panel.order("strawberry_banana")
     panel.order("strawberry_banana")

@@ -180,6 +180,15 @@ package final class KioskLink: Service {
     ) { try? SalesExtract(payload: $0) }
   }
 
+  /// Requests a day of a kiosk's record of food safety; see `ask(_:of:)`.
+  func ask(_ request: SafetyRequest, of kiosk: KioskID) async throws(NotSent) -> SafetyDay? {
+    let topics = KioskTopics(root: root, kiosk: kiosk)
+    return try await send(
+      Message(topic: topics.report(for: Self.reader), payload: request.payload, qos: .atMostOnce),
+      answeredOn: topics.reportResult(for: Self.reader), id: request.id
+    ) { try? SafetyDay(payload: $0) }
+  }
+
   /// Publishes a message and waits for the first answer that `read` can read.
   private func send<Answer: Sendable>(
     _ message: Message, answeredOn topic: String, id: Request.ID,

@@ -36,6 +36,8 @@ package struct Jobs: Sendable {
   /// The machines that take no orders, because their cleaning is overdue.
   var closed: Set<MachineID> = []
   private var ready: [MachineID: [Int]] = [:]
+  /// What sensors block.
+  var blocked = Sensors.Blocked()
 
   /// The number of consecutive failures after which a machine gets no jobs.
   static let maximumFailures = 3
@@ -81,7 +83,9 @@ package struct Jobs: Sendable {
     guard let record = records[machine], record.failures < Self.maximumFailures else {
       return false
     }
+    // guard: a blocked machine gets no jobs
     return record.status.isOnline && !silent.contains(machine)
+      && !blocked.machines.contains(machine)
       && self[machine]?.isEnabled == true
   }
 
@@ -108,6 +112,8 @@ package struct Jobs: Sendable {
   func assignment(of juice: Juice.ID, _ recipe: FruitAmounts) -> (
     isNeeded: Bool, machine: MachineID?
   ) {
+    // guard: nothing that is blocked is sold
+    if hasBlocked(recipe) { return (true, nil) }
     if settings.isEmpty { return (false, nil) }
     let makers = settings.lazy.filter { $0.makes(juice) }.map(\.name)
     let best = makers.filter { takesOrders($0) && has($0, recipe) }.min {
@@ -116,8 +122,19 @@ package struct Jobs: Sendable {
     return (!makers.isEmpty, best)
   }
 
+  private func hasBlocked(_ recipe: FruitAmounts) -> Bool {
+    !blocked.fruits.isEmpty && recipe.contains { blocked.fruits.contains($0.fruit) }
+  }
+
+  /// Returns whether a sensor is the reason why nothing can make a juice.
+  func isBlocked(_ juice: Juice.ID, _ recipe: FruitAmounts) -> Bool {
+    hasBlocked(recipe)
+      || settings.contains { $0.makes(juice) && blocked.machines.contains($0.name) }
+  }
+
   /// Returns whether a machine has the fruits of a recipe.
   private func has(_ machine: MachineID, _ recipe: FruitAmounts) -> Bool {
+    if hasBlocked(recipe) { return false }
     let missing = records[machine]?.status.missingFruits ?? []
     return missing.isEmpty || recipe.allSatisfy { !missing.contains($0.fruit) }
   }
@@ -415,6 +432,7 @@ package struct Jobs: Sendable {
       }
     case nil: break
     }
+    if blocked.machines.contains(machine) { (state, reason) = (.fault, "blocked by a sensor") }
     if !settings.isEnabled { (state, reason) = (.disabled, nil) }
     return MachineReport(
       state: state, reason: reason,

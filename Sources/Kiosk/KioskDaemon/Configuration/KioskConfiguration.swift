@@ -48,6 +48,9 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package var settingsProblem: String?
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
+  package var sensors: [KioskSettings.Sensor] = []
+  /// The number of days for which the readings of sensors are kept.
+  package var keepDays = 730
   /// The devices at which customers pay, or `nil` if nothing is paid.
   package var payment: KioskSettings.Payment?
   /// The screens, and the lamps of the panels.
@@ -90,6 +93,12 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
       &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
     machines = MachineReader(&root, menu: menu, hasHours: hours != nil).machines
+    sensors =
+      SensorReader(
+        &root, fruits: menuReader.fruits.map(\.id), machines: machines.map(\.name),
+        base: "\(kiosk.root)/\(kiosk.id)"
+      ).sensors
+    root.section("records") { $0.read("keep_days", .integer(1...3_650), into: &keepDays) }
     if let desired {
       checkMachines(make: file ?? "menu \(desired.version)", beyond: menuReader.menu, root)
     }

@@ -129,6 +129,10 @@ package struct SalesHistory: Sendable {
       serve(entry)
     case .payment(let step) where entry.source != nil && step.machine == nil:
       serve(entry)
+    case .sensor(let step):
+      // Discarded fruit was not used by a juice: it counts as a negative restock.
+      count(step.changes, as: \.added, in: hour)
+      serve(entry)
     case .total: serve(entry)
     case .program(let step):
       count(step.changes.times(-1), as: \.used, in: hour)

@@ -4,14 +4,29 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-/// Answers requests for the sales in the ledger, one page after each turn of the cycle, so that a
+/// Answers requests for the sales in the ledger and for the record of food safety, one page or day after each turn of the cycle, so that a
 /// request delays an order by one page at most.
 struct SalesResponder: Sendable {
   /// Maximum number of requests that wait. Further ones are dropped; their senders repeat them.
   private static let maximumRequests = 8
 
   private let settings: KioskSettings
-  private var requests: [(sender: Request.ID, request: SalesRequest)] = []
+  private var requests: [(sender: Request.ID, request: ReportRequest)] = []
+
+  private enum ReportRequest {
+    case sales(SalesRequest)
+    case safety(SafetyRequest)
+
+    init?(payload: [UInt8]) {
+      if let request = try? SafetyRequest(payload: payload) {
+        self = .safety(request)
+      } else if let request = try? SalesRequest(payload: payload) {
+        self = .sales(request)
+      } else {
+        return nil
+      }
+    }
+  }
 
   init(settings: KioskSettings) { self.settings = settings }
 
@@ -25,7 +40,7 @@ struct SalesResponder: Sendable {
       // A retained request would be answered on each connection.
       guard delivery.excess == nil, !delivery.message.retain,
         let sender = settings.topics.sender(requestingReportOn: delivery.message.topic),
-        let request = try? SalesRequest(payload: delivery.message.payload)
+        let request = ReportRequest(payload: delivery.message.payload)
       else { continue }
       requests.append((sender, request))
     }
@@ -36,7 +51,16 @@ struct SalesResponder: Sendable {
   /// - Parameter core: The state after the last entry of the ledger.
   mutating func due(reading ledger: KioskLedger, core: Kiosk) throws(LedgerError) -> [Message] {
     guard !requests.isEmpty else { return [] }
-    let (sender, request) = requests.removeFirst()
+    let (sender, oldest) = requests.removeFirst()
+    let request: SalesRequest
+    switch oldest {
+    case .sales(let sales): request = sales
+    case .safety(let safety):
+      let day = try ledger.safety(on: safety.day, id: safety.id, settings)
+      return [
+        Message(topic: settings.topics.reportResult(for: sender), payload: day.payload)
+      ]
+    }
     let last = min(request.last ?? core.seq, core.seq)
     var page = SalesExtract(
       id: request.id, epoch: core.epoch, last: last, next: nil,

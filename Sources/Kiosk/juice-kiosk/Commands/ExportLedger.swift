@@ -77,6 +77,7 @@ extension LedgerEntry {
     case .program(let step):
       (machine, job, reason) = (step.id.machine, step.job, step.reason)
       program = step.id.program
+    case .sensor(let step): reason = step.summary
     case .opened, .restocked, .service: break
     }
     return [

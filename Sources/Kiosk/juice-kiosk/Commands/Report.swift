@@ -38,6 +38,15 @@ struct Report: AsyncParsableCommand {
 
   enum Group: String, CaseIterable, ExpressibleByArgument { case hour, day, juice, panel }
 
+  @Flag(help: "Print the record of food safety: temperatures, what was blocked, discarded and done.")
+  var haccp = false
+
+  @Option(help: ArgumentHelp("The first day of the record, 2026-11-19.", valueName: "day"))
+  var from: CivilDate?
+
+  @Option(help: ArgumentHelp("Its last day. Default: today, and the six days before.", valueName: "day"))
+  var to: CivilDate?
+
   @Flag(help: "Write CSV that Excel opens in columns, in any language.")
   var excel = false
 
@@ -48,6 +57,12 @@ struct Report: AsyncParsableCommand {
     if excel && !csv && !charges && payments == nil {
       throw ValidationError("--excel needs --csv, --charges or --payments.")
     }
+    guard haccp || (from == nil && to == nil) else {
+      throw ValidationError("--from and --to need --haccp.")
+    }
+    guard !haccp || (!json && !charges && payments == nil) else {
+      throw ValidationError("--haccp goes with --csv only.")
+    }
     guard [json, csv, charges, payments != nil].count(where: { $0 }) <= 1 else {
       throw ValidationError("Choose one of --json, --csv, --charges and --payments.")
     }
@@ -55,6 +70,7 @@ struct Report: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try options.loadWithMenu()
+    if haccp { return try printSafety(configuration) }
     if charges || payments != nil { return try printCharges(configuration) }
     var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)
     let first = sales.today.daysSinceEpoch - Int64(days) + 1
@@ -73,6 +89,29 @@ struct Report: AsyncParsableCommand {
       try StandardOutput.write(
         view.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
     }
+  }
+
+  private func printSafety(_ configuration: KioskConfiguration) throws {
+    let settings = KioskSettings(configuration)
+    let today = Int64(KioskClock.system(wallClock: settings.wallClock).now().day)
+    let last = to?.daysSinceEpoch ?? today
+    let first = from?.daysSinceEpoch ?? last - 6
+    guard first <= last, last - first < SafetyView.maximumDays else {
+      throw ValidationError(
+        "--from is not after --to, and the record has at most \(SafetyView.maximumDays) days.")
+    }
+    let ledger = try KioskLedger(path: configuration.ledgerPath, readOnly: true)
+    let days = try (first...last).map {
+      try ledger.safety(on: CivilDate(daysSinceEpoch: $0), id: "record", settings)
+    }
+    let name = configuration.kiosk.name?[configuration.kiosk.language] ?? configuration.kiosk.id.text
+    let view = SafetyView(
+      title: "Record of food safety: \(name), \(days[0].day) to \(CivilDate(daysSinceEpoch: last)), "
+        + settings.wallClock.timeZone.identifier, days: days, wallClock: settings.wallClock)
+    guard csv else { return try StandardOutput.write(view.lines.joined(separator: "\n")) }
+    let writer = CSVWriter(forExcel: excel)
+    let lines = ([SafetyView.header] + view.cells).map(writer.line)
+    try StandardOutput.write(writer.start + lines.joined(separator: "\n"))
   }
 
   private func printCharges(_ configuration: KioskConfiguration) throws {
@@ -147,4 +186,8 @@ extension SalesReport {
     [.text(day.day.description), .text(juice?.text ?? "")] + counts.map { .number($0) }
       + [.number(takings?.text ?? ""), .text(takings?.currency.code ?? "")]
   }
+}
+
+extension CivilDate: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
 }

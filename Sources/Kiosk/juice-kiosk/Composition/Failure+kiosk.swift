@@ -26,8 +26,8 @@ extension Failure {
     case .outOfStock, .failed: self = .tryAgain(result.summary)
     case .rejected:
       switch result.reason {
-      case .closed, .conflict, .rateLimited, .stale, .machineDown, .cleaningDue,
-        .paymentDown:
+      case .closed, .conflict, .rateLimited, .stale, .machineDown, .cleaningDue, .paymentDown,
+        .blocked:
         self = .tryAgain(result.summary)
       case .unknownJuice, .unknownFruit, .malformed, .tooLarge, .quantityOutOfRange, .retained,
         .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .noDecisionNeeded,

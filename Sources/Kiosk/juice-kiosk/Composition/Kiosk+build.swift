@@ -75,6 +75,8 @@ extension KioskSettings {
     panels = configuration.panels
     machines = configuration.machines
     payment = configuration.payment
+    sensors = configuration.sensors
+    keptReadings = configuration.keepDays * 1440 * max(1, sensors.count)
     displays = configuration.displays
     if let discovery = Discovery(
       configuration, retainedTopics: retainedTopics, stock: held)

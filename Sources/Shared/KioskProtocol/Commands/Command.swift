@@ -23,6 +23,8 @@ package enum Command: Hashable, Sendable {
   case program(ProgramID)
   /// A person's decision about a charge.
   case charge(ChargeDecision)
+  /// A person's decision about what a sensor has blocked.
+  case sensor(SensorDecision)
 
   package enum Kind: String, CaseIterable, Sendable {
     case order, restock, service, settings, job, made, paid, program
@@ -46,7 +48,7 @@ package enum Command: Hashable, Sendable {
     case .restock: .restock
     case .service: .service
     case .settings: .settings
-    case .job, .charge: .job
+    case .job, .charge, .sensor: .job
     case .program: .program
     case .made, .machine: .made
     case .paid, .payment, .total: .paid
@@ -81,6 +83,7 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// | `settings` | `{"id":"s1","low":{"kiwi":9}}` |
 /// | `job` | `{"job":1234,"decision":"poured"}` |
 /// | `program` | `{"machine":"bar","program":"clean"}` |
+/// | `job` | `{"sensor":"fridge","decision":"release","word":"4 °C, door was open"}` |
 /// | `made` | `{"job":1234,"status":"done"}` |
 /// | `paid` | `{"charge":17,"status":"held","amount":350,"currency":"EUR"}` |
 ///

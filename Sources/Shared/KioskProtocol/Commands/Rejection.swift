@@ -28,6 +28,8 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case machineDown = "machine_down"
   /// A machine that makes the juice must be cleaned first.
   case cleaningDue = "cleaning_due"
+  /// A sensor has blocked a fruit of the juice, or all machines that make it, until a person decides.
+  case blocked
   /// No device can take the payment of the order.
   case paymentDown = "payment_down"
   /// The kiosk has no such payment device.

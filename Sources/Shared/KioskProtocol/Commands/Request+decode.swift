@@ -106,6 +106,20 @@ extension Command {
         throw Rejection(.malformed, "machine is not a machine's name")
       }
       self = .program(ProgramID(machine: machine, program: program))
+    case .job where json.present("sensor") != nil:
+      let words = SensorDecision.Choice.allCases.map(\.rawValue).joined(separator: " or ")
+      guard let sensor = SensorID(try json.string("sensor", required: "a sensor's name")) else {
+        throw Rejection(.malformed, "sensor is not a sensor's name")
+      }
+      guard
+        let choice = SensorDecision.Choice(rawValue: try json.string("decision", required: words))
+      else { throw Rejection(.malformed, "decision is not \(words)") }
+      let word = try json.string("word", required: "the reason for the decision")
+        .visible(upTo: SensorDecision.maximumWord)
+      guard word.contains(where: { !$0.isWhitespace }) else {
+        throw Rejection(.malformed, "word is empty")
+      }
+      self = .sensor(SensorDecision(sensor: sensor, choice: choice, word: word))
     case .job:
       let job = try json.job()
       let text = try json.string("decision", required: "poured, again or give_back")

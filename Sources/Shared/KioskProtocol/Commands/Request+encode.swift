@@ -35,6 +35,7 @@ extension Request {
       case .charge(let decision):
         json.member("charge", decision.charge)
         json.member("decision", decision.choice.rawValue)
+      case .sensor(let decision): json.members(decision)
       case .machine, .payment, .total: break
       }
       if let sentAt { json.member("sent_at", sentAt.description) }

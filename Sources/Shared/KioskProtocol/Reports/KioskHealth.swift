@@ -19,6 +19,8 @@ package struct KioskHealth: Hashable, Sendable {
   package var programsDue: Int?
   /// The state of the payment, or `nil` if nothing is paid.
   package var payment: Payment?
+  /// The state of the sensors, or `nil` without sensors.
+  package var sensors: Sensors?
   /// Size of the ledger in bytes, or `nil` if it cannot be read.
   package var ledger: Int?
   /// Free space on the ledger's disk in bytes, or `nil` if it is unknown.
@@ -35,7 +37,7 @@ package struct KioskHealth: Hashable, Sendable {
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
     low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, programsDue: Int? = nil,
-    payment: Payment? = nil,
+    payment: Payment? = nil, sensors: Sensors? = nil,
     ledger: Int?, diskFree: Int? = nil, uplinkDropped: Int? = nil,
     position: LedgerPosition? = nil, refused: [String: String] = [:]
   ) {
@@ -51,6 +53,7 @@ package struct KioskHealth: Hashable, Sendable {
     self.undecided = undecided
     self.programsDue = programsDue
     self.payment = payment
+    self.sensors = sensors
     self.ledger = ledger
     self.diskFree = diskFree
     self.uplinkDropped = uplinkDropped
@@ -73,6 +76,20 @@ package struct KioskHealth: Hashable, Sendable {
       self.open = open
       self.difference = difference
       self.taken = taken
+    }
+  }
+
+  package struct Sensors: Hashable, Sendable {
+    /// The numbers of sensors that are outside their limits for too long, that block something, and
+    /// that are silent.
+    package var alarm: Int
+    package var blocked: Int
+    package var silent: Int
+
+    package init(_ reports: [(sensor: SensorID, report: SensorReport)]) {
+      alarm = reports.count { $0.report.state == .alarm }
+      blocked = reports.count { $0.report.state == .blocked }
+      silent = reports.count(where: \.report.isSilent)
     }
   }
 
@@ -140,6 +157,7 @@ extension KioskHealth: FormattedMessage {
     undecided = try members.required("undecided", \.undecided, or: 0)
     programsDue = members.optional("programs_due", \.programsDue)
     payment = try members.members(\.payment, ifPresent: "payment_devices_down")
+    sensors = try members.members(\.sensors, ifPresent: "sensors_alarm")
     ledger = members.optional("ledger", \.ledger)
     diskFree = members.optional("disk_free", \.diskFree)
     uplinkDropped = members.optional("uplink_dropped", \.uplinkDropped)
@@ -159,6 +177,14 @@ extension KioskHealth.Counters: FormattedMessage {
     rejected = try members.required("rejected", \.rejected, or: 0)
     reconnects = try members.required("reconnects", \.reconnects, or: 0)
     dropped = try members.required("dropped", \.dropped, or: 0)
+  }
+}
+
+extension KioskHealth.Sensors: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    alarm = try members.required("sensors_alarm", \.alarm)
+    blocked = try members.required("sensors_blocked", \.blocked, or: 0)
+    silent = try members.required("sensors_silent", \.silent, or: 0)
   }
 }
 

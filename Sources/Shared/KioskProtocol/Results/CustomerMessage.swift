@@ -39,6 +39,13 @@ package enum CustomerMessage {
     }
   }
 
+  package static func blocked(in language: Language) -> String {
+    switch language {
+    case .english: "This juice is not available now."
+    case .korean: "지금은 이 주스를 주문할 수 없습니다."
+    }
+  }
+
   package static func outOfStock(in language: Language) -> String {
     switch language {
     case .english: "Not enough fruit. Update the stock?"

@@ -68,6 +68,11 @@ extension LedgerEntry.Outcome {
     case .programDue, .programRequested, .programDone, .programFailed:
       guard let step = ProgramStep(status, json) else { return nil }
       self = .program(step)
+    case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorOk, .sensorDiscard, .sensorRelease:
+      guard let kind = SensorStep.Kind(rawValue: status.rawValue),
+        let step = SensorStep(kind, json, changes: changes)
+      else { return nil }
+      self = .sensor(step)
     case .made:
       guard let end = JobEnd(json) else { return nil }
       self = .made(end)

@@ -51,6 +51,8 @@ package struct LedgerEntry: Hashable, Sendable {
     indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int)
     /// A step of a machine's program.
     indirect case program(ProgramStep)
+    /// A change of a sensor's state, or a decision about it.
+    indirect case sensor(SensorStep)
     /// The machine could not make the order.
     ///
     /// - Parameter changes: The returned fruit.
@@ -72,7 +74,7 @@ package struct LedgerEntry: Hashable, Sendable {
       case .payment(let step): step.order
       case .made(let end), .failed(let end, _, _), .returned(let end, _, _): end.order
       case .rejected(_, let order): order
-      case .opened, .restocked, .service, .decided, .total, .program: nil
+      case .opened, .restocked, .service, .decided, .total, .program, .sensor: nil
       }
     }
 
@@ -109,6 +111,7 @@ extension LedgerEntry.Outcome {
       used.times(-1)
     case .failed(_, _, let changes), .returned(_, _, let changes): changes
     case .program(let step): step.changes
+    case .sensor(let step): step.changes
     case .outOfStock, .service, .rejected, .made, .payment, .total: [:]
     }
   }
@@ -159,6 +162,12 @@ extension LedgerEntry {
     case programRequested = "program_requested"
     case programDone = "program_done"
     case programFailed = "program_failed"
+    case sensorAlarm = "sensor_alarm"
+    case sensorBlocked = "sensor_blocked"
+    case sensorSilent = "sensor_silent"
+    case sensorOk = "sensor_ok"
+    case sensorDiscard = "sensor_discard"
+    case sensorRelease = "sensor_release"
     case outOfStock = "out_of_stock"
   }
 
@@ -188,6 +197,7 @@ extension LedgerEntry {
       case .done: .programDone
       case .failed: .programFailed
       }
+    case .sensor(let step): step.kind.status
     }
   }
 
@@ -237,6 +247,8 @@ extension JSONWriter {
       member("job", job)
     case .program(let step):
       member(step)
+    case .sensor(let step):
+      members(step)
     case .opened, .restocked, .service:
       break
     }

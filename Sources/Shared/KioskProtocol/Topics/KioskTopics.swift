@@ -111,6 +111,8 @@ package struct KioskTopics: Hashable, Sendable {
   package func paymentTotal(of device: PaymentDeviceID) -> String {
     "\(payment(at: device))/total"
   }
+  /// A `SensorReport`.
+  package func sensor(_ sensor: SensorID) -> String { "\(base)/sensor/\(sensor)" }
   /// The filter for the requests of all senders: `SalesRequest`.
   package var reportFilter: String { "\(base)/report/+" }
   package func report(for sender: Request.ID) -> String { "\(base)/report/\(sender.text)" }

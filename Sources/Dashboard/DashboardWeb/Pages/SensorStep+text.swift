@@ -1,0 +1,26 @@
+import JuiceDomain
+import KioskProtocol
+
+extension SensorStep {
+  /// The entry in a list of the page.
+  func text(_ language: Language) -> HTML {
+    let blocked = (fruits.map(\.text) + machines.map(\.text)).joined(separator: ", ")
+    let value: HTML? = value.map { " · \($0.decimalText) \(unit.rawValue)" }
+    let what: HTML? = blocked.isEmpty ? nil : " · \(blocked)"
+    let word: HTML? = word.map { " · \($0)" }
+    return "\(sensor.text): \(kind.text(language))\(value)\(what)\(word)"
+  }
+}
+
+extension SensorStep.Kind {
+  func text(_ language: Language) -> String {
+    switch self {
+    case .alarm: language("outside its limits", "한계를 벗어남")
+    case .blocked: language("blocked", "차단됨")
+    case .silent: language("no reading", "측정값 없음")
+    case .ok: language("within its limits again", "정상으로 돌아옴")
+    case .discard: language("discarded", "폐기함")
+    case .release: language("released", "차단 해제")
+    }
+  }
+}

@@ -1,0 +1,301 @@
+import JuiceDomain
+package import KioskProtocol
+
+/// The sensors of a kiosk: judges their readings, and determines what they block.
+///
+/// | state | next state |
+/// |---|---|
+/// | `ok` | `outside` with a reading outside the limits |
+/// | `outside` | `ok` with a reading within them; `alarm` after `alarmAfter` |
+/// | `alarm` | `ok` likewise; `blocked` after `blockAfter` |
+/// | `blocked` | a person decides: `release`, or `discard`, which ends within the limits |
+///
+/// Durations count by the monotonic clock. After a start the recorded duration continues, with the
+/// time that the wall clock shows since. A sensor that becomes silent keeps its state, and the time
+/// outside goes on: nobody knows that the fruit is cold again. After a `release` the durations begin
+/// anew.
+///
+/// A jump of the value within a minute (see `SensorUnit.jump`) counts when the next reading confirms
+/// it.
+package struct Sensors: Sendable {
+  private let settings: [KioskSettings.Sensor]
+  package private(set) var records: [SensorID: SensorRecord]
+  private var live: [SensorID: Live] = [:]
+  /// The uptime of the last rows that were due by time.
+  private var recordedAt: Duration?
+
+  /// Minimum time between two rows of a sensor in the same state, and the maximum time that a
+  /// reading waits for a transaction with entries, so that it needs no transaction of its own.
+  private static let interval = Duration.seconds(60)
+  private static let longestWait = Duration.seconds(70)
+
+  /// What the ledger does not store. Uptimes are of the monotonic clock.
+  private struct Live: Sendable {
+    /// The uptime of the last reading that counted, or of the first look at the sensor.
+    var readAt: Duration
+    var outsideSince: Duration?
+    /// The last reading that counted since the start.
+    var value: Int?
+    /// A jump that the next reading may confirm.
+    var jump: Int?
+    /// The readings since the last row.
+    var values: SensorReading.Values?
+    var ignored = 0
+  }
+
+  init(_ settings: KioskSettings, state: LedgerState) {
+    self.settings = settings.sensors
+    records = state.sensors
+  }
+
+  /// Copies the state that the ledger does not store.
+  mutating func adopt(_ other: Sensors) {
+    live = other.live.filter { id, _ in settings.contains { $0.name == id } }
+    recordedAt = other.recordedAt
+  }
+
+  var isEmpty: Bool { settings.isEmpty && records.isEmpty }
+
+  /// What no sale may take.
+  var blocked: Blocked {
+    var blocked = Blocked()
+    for record in records.values where record.state == .blocked {
+      blocked.fruits.formUnion(record.fruits)
+      blocked.machines.formUnion(record.machines)
+    }
+    return blocked
+  }
+
+  struct Blocked: Hashable, Sendable {
+    var fruits: Set<Fruit.ID> = []
+    var machines: Set<MachineID> = []
+  }
+
+  /// The published state of each sensor: of the configured ones, and of those that still block.
+  package var reports: [(sensor: SensorID, report: SensorReport)] {
+    let configured = settings.map { sensor in
+      let record = records[sensor.name]
+      return (
+        sensor.name,
+        SensorReport(
+          state: record?.state ?? .unknown, value: record?.value, unit: sensor.unit,
+          minimum: sensor.minimum, maximum: sensor.maximum, since: record?.since,
+          isSilent: record?.isSilent ?? false,
+          fruits: record?.fruits ?? [], machines: record?.machines ?? [],
+          ignored: live[sensor.name]?.ignored ?? 0)
+      )
+    }
+    let removed = records.filter { id, record in
+      record.state == .blocked && !settings.contains { $0.name == id }
+    }
+    return configured
+      + removed.sorted { $0.key < $1.key }.map { id, record in
+        (
+          id,
+          SensorReport(
+            state: .blocked, value: record.value, unit: record.unit, since: record.since,
+            isSilent: true, fruits: record.fruits, machines: record.machines)
+        )
+      }
+  }
+
+  private func settings(of sensor: SensorID) -> KioskSettings.Sensor? {
+    settings.first { $0.name == sensor }
+  }
+
+  // MARK: Readings
+
+  /// Judges a message of a sensor.
+  ///
+  /// - Parameter value: The value in thousandths of the unit, or `nil` if the message has none.
+  mutating func read(_ value: Int?, of name: SensorID, at now: Moment, into changes: inout Changes)
+  {
+    guard let sensor = settings(of: name) else { return }
+    var live = self.live[name] ?? look(at: name, at: now)
+    defer { self.live[name] = live }
+    // guard: a value that no sensor can measure is no reading
+    guard let value, sensor.unit.plausible.contains(value) else {
+      if live.ignored == 0 { changes.ignored.append(name) }
+      live.ignored += 1
+      return
+    }
+    // guard: one reading far from the others changes nothing
+    if let jump = sensor.unit.jump, let last = live.value, now.uptime - live.readAt < Self.interval,
+      abs(value - last) > jump, live.jump.map({ abs(value - $0) > jump }) ?? true
+    {
+      live.jump = value
+      return
+    }
+    (live.jump, live.value, live.readAt, live.ignored) = (nil, value, now.uptime, 0)
+    if live.values?.add(value) == nil { live.values = .init(last: value, low: value, high: value) }
+    var record = records[name] ?? SensorRecord(state: .ok, unit: sensor.unit, since: now.timestamp)
+    if record.isSilent { changes.add(.ok, name, value, sensor) }
+    record.isSilent = false
+    if sensor.isWithinLimits(value) {
+      live.outsideSince = nil
+      let ends = record.state == .blocked && record.isDiscarded
+      // guard: what is blocked stays blocked until a person decides
+      if ends || record.state == .outside || record.state == .alarm || record.state == .unknown {
+        if ends || record.state == .alarm { changes.add(.ok, name, value, sensor) }
+        record = record.with(.ok, at: now)
+      }
+    } else {
+      live.outsideSince = live.outsideSince ?? now.uptime
+      if record.state == .ok || record.state == .unknown { record = record.with(.outside, at: now) }
+    }
+    store(record, name, &live, at: now, into: &changes)
+  }
+
+  /// Begins to watch a sensor after a start: its time outside the limits continues.
+  private func look(at name: SensorID, at now: Moment) -> Live {
+    var live = Live(readAt: now.uptime)
+    if let record = records[name], let outside = record.outside {
+      // guard: the time outside the limits outlives a restart
+      live.outsideSince = now.uptime - outside - max(.zero, now.timestamp.since(record.at))
+    }
+    return live
+  }
+
+  /// Records changes of state that are due by time, and the readings of the last minute.
+  ///
+  /// - Parameter hasEntries: Whether the transaction is written anyway.
+  mutating func fire(at now: Moment, hasEntries: Bool, into changes: inout Changes) {
+    for sensor in settings {
+      let name = sensor.name
+      var live = self.live[name] ?? look(at: name, at: now)
+      let before = records[name]
+      var record = before ?? SensorRecord(state: .unknown, unit: sensor.unit, since: now.timestamp)
+      if now.uptime - live.readAt >= sensor.silentAfter, !record.isSilent {
+        record.isSilent = true
+        changes.add(.silent, name, record.value, sensor)
+      }
+      if let since = live.outsideSince, record.state != .blocked {
+        let time = now.uptime - since
+        if let blockAfter = sensor.blockAfter, time >= blockAfter {
+          record = record.with(.blocked, at: now)
+          (record.fruits, record.machines) = (sensor.fruits, sensor.machines)
+          changes.add(.blocked, name, live.value ?? record.value, sensor)
+        } else if time >= sensor.alarmAfter, record.state == .outside {
+          record = record.with(.alarm, at: now)
+          changes.add(.alarm, name, live.value ?? record.value, sensor)
+        }
+      }
+      if before != nil || record.isSilent { store(record, name, &live, at: now, into: &changes) }
+      self.live[name] = live
+    }
+    recordMinute(at: now, hasEntries: hasEntries || !changes.steps.isEmpty, into: &changes)
+  }
+
+  private mutating func recordMinute(
+    at now: Moment, hasEntries: Bool, into changes: inout Changes
+  ) {
+    let last = recordedAt ?? now.uptime
+    recordedAt = last
+    guard now.uptime - last >= (hasEntries ? Self.interval : Self.longestWait) else { return }
+    for (name, var live) in live where live.values != nil {
+      guard let record = records[name] else { continue }
+      recordedAt = now.uptime
+      write(record, name, &live, at: now, into: &changes)
+      self.live[name] = live
+    }
+  }
+
+  /// Stores a record, with a row if the state has changed by more than `outside`, of which a value
+  /// near the limit can cause any number.
+  private mutating func store(
+    _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment,
+    into changes: inout Changes
+  ) {
+    let before = records[name]
+    records[name] = record
+    let isSteady = before.map { old in
+      old.isSilent == record.isSilent && old.isDiscarded == record.isDiscarded
+        && (old.state == record.state
+          || [old.state, record.state].allSatisfy { $0 == .ok || $0 == .outside })
+    }
+    if isSteady != true { write(record, name, &live, at: now, into: &changes) }
+  }
+
+  private mutating func write(
+    _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment,
+    into changes: inout Changes
+  ) {
+    var record = record
+    (record.at, record.value) = (now.timestamp, live.value ?? record.value)
+    record.outside = live.outsideSince.map { now.uptime - $0 }
+    records[name] = record
+    changes.records[name] = record
+    changes.readings.append(
+      SensorReading(
+        sensor: name, at: now.timestamp, state: record.state, isSilent: record.isSilent,
+        values: live.values))
+    live.values = nil
+  }
+
+  /// The time until a state may change, or `nil` if only a reading can change one.
+  package func wait(at now: Moment) -> Duration? {
+    settings.flatMap { sensor -> [Duration] in
+      guard let live = live[sensor.name] else { return [.zero] }
+      let record = records[sensor.name]
+      let outside = live.outsideSince.map { since in
+        [
+          record?.state == .outside ? since + sensor.alarmAfter : nil,
+          record?.state == .blocked ? nil : sensor.blockAfter.map { since + $0 },
+        ]
+      }
+      let silent = record?.isSilent == true ? nil : live.readAt + sensor.silentAfter
+      return ((outside ?? []) + [silent]).compactMap { $0.map { max(.zero, $0 - now.uptime) } }
+    }.min()
+  }
+
+  // MARK: Decisions
+
+  /// Applies the decision of a person about a sensor that blocks something.
+  mutating func decide(_ decision: SensorDecision, at now: Moment, into changes: inout Changes) {
+    let name = decision.sensor
+    guard var record = records[name], record.state == .blocked else { return }
+    var live = self.live[name] ?? look(at: name, at: now)
+    let isOutside = live.outsideSince != nil
+    if decision.choice == .discard, isOutside {
+      record.isDiscarded = true
+    } else {
+      // guard: after a release the time outside the limits begins anew
+      if isOutside { live.outsideSince = now.uptime }
+      record = record.with(isOutside ? .outside : .ok, at: now)
+    }
+    store(record, name, &live, at: now, into: &changes)
+    self.live[name] = live
+  }
+
+  func record(blocking sensor: SensorID) -> SensorRecord? {
+    records[sensor].flatMap { $0.state == .blocked ? $0 : nil }
+  }
+
+  /// The changes of one batch.
+  struct Changes {
+    var steps: [SensorStep] = []
+    var readings: [SensorReading] = []
+    var records: [SensorID: SensorRecord] = [:]
+    /// Sensors whose first message without a usable value since the last reading has arrived.
+    var ignored: [SensorID] = []
+
+    mutating func add(
+      _ kind: SensorStep.Kind, _ name: SensorID, _ value: Int?, _ sensor: KioskSettings.Sensor
+    ) {
+      steps.append(
+        SensorStep(
+          kind, of: name, value: value, unit: sensor.unit,
+          fruits: kind == .blocked ? sensor.fruits : [],
+          machines: kind == .blocked ? sensor.machines : []))
+    }
+  }
+}
+
+extension SensorRecord {
+  fileprivate func with(_ state: SensorReport.State, at now: Moment) -> Self {
+    var record = self
+    (record.state, record.since, record.isDiscarded) = (state, now.timestamp, false)
+    if state != .blocked { (record.fruits, record.machines) = ([], []) }
+    return record
+  }
+}

@@ -1,0 +1,114 @@
+import Devices
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+
+/// Reads `sensors`: thermometers, scales and level meters, and what they protect.
+///
+/// ```yaml
+/// sensors:
+///   - name: fridge
+///     topic: zigbee2mqtt/fridge    # the device's own topic
+///     value: /temperature          # JSON pointer; default: the whole payload is the number
+///     unit: "°C"                   # or ml, g
+///     min: 0                       # at least one limit
+///     max: 7
+///     alarm_after_seconds: 600     # outside the limits
+///     block_after_seconds: 3600    # default: never
+///     silent_after_seconds: 3600
+///     fruits: [kiwi]               # blocked with it
+///     machines: [bar]
+/// ```
+struct SensorReader {
+  private(set) var sensors: [KioskSettings.Sensor] = []
+
+  /// - Parameter base: The first levels of the kiosk's own topics.
+  init(_ root: inout Section, fruits: [Fruit.ID], machines: [MachineID], base: String) {
+    let own = TopicFilter(unchecked: "\(base)/#")
+    root.list("sensors") { section in
+      let errorsBefore = section.collector.errors.count
+      let name: SensorID? = section.require("name", .identifier())
+      let topic = section.require("topic", .topic)
+      let value = section.read("value", .jsonPointer)
+      let unit: SensorUnit? = section.require("unit", .choice())
+      var sensor = KioskSettings.Sensor(
+        name: name ?? "sensor", binding: SensorBinding(topic: topic ?? "", value: value),
+        unit: unit ?? .celsius)
+      sensor.minimum = section.read("min", .limit(of: sensor.unit))
+      sensor.maximum = section.read("max", .limit(of: sensor.unit))
+      section.read("alarm_after_seconds", .seconds(0...86_400), into: &sensor.alarmAfter)
+      sensor.blockAfter = section.read("block_after_seconds", .seconds(1...604_800))
+      section.read("silent_after_seconds", .seconds(60...604_800), into: &sensor.silentAfter)
+      sensor.fruits = section.list("fruits", of: .name(of: "fruit", among: fruits)) ?? []
+      sensor.machines = section.list("machines", of: .name(of: "machine", among: machines)) ?? []
+      if let topic, own.overlaps(TopicFilter(unchecked: topic)),
+        !topic.utf8.starts(with: "\(base)/measure/".utf8)
+      {
+        section.report(
+          Diagnostic(
+            "is one of the kiosk's own topics below \(base)",
+            hint: "bind the device's topic, or one below \(base)/measure"),
+          at: "topic")
+      }
+      if sensors.contains(where: { $0.name == name }) {
+        section.report(Diagnostic("there is a sensor of this name already"), at: "name")
+      }
+      guard section.collector.errors.count == errorsBefore else { return }
+      check(sensor, section)
+      sensors.append(sensor)
+    }
+  }
+
+  private func check(_ sensor: KioskSettings.Sensor, _ section: Section) {
+    switch (sensor.minimum, sensor.maximum) {
+    case (nil, nil): section.report(Diagnostic("a sensor needs a limit", hint: "add min or max"))
+    case (let minimum?, let maximum?) where minimum >= maximum:
+      section.report(Diagnostic("must be less than 'max'"), at: "min")
+    default: break
+    }
+    guard let blockAfter = sensor.blockAfter else { return }
+    if blockAfter < sensor.alarmAfter {
+      section.report(
+        Diagnostic("must not be less than 'alarm_after_seconds'"), at: "block_after_seconds")
+    }
+    if sensor.fruits.isEmpty, sensor.machines.isEmpty {
+      section.report(
+        Diagnostic("blocks nothing", hint: "add fruits or machines"), at: "block_after_seconds")
+    }
+  }
+}
+
+extension Format where Value == Int {
+  /// A number that a sensor can measure, in thousandths.
+  fileprivate static func limit(of unit: SensorUnit) -> Self {
+    Format { scalar throws(Diagnostic) in
+      let (low, high) = (unit.plausible.lowerBound, unit.plausible.upperBound)
+      guard scalar.kind == .number || scalar.kind == .untyped,
+        let value = Double(scalar.text)?.thousandths, unit.plausible.contains(value)
+      else {
+        throw Diagnostic(
+          "must be a number from \(low.decimalText) to \(high.decimalText), not "
+            + scalar.text.quoted)
+      }
+      return value
+    }
+  }
+}
+
+extension Format {
+  fileprivate static func name<Entity>(
+    of kind: String, among known: [Identifier<Entity>]
+  ) -> Self where Value == Identifier<Entity> {
+    Format { scalar throws(Diagnostic) in
+      let text = try scalar.string()
+      guard let name = Identifier<Entity>(text), known.contains(name) else {
+        throw Diagnostic(
+          "there is no \(kind) \(text.quoted)",
+          hint: Suggestion.hint(for: text, among: known.map(\.text)))
+      }
+      return name
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import JuiceDomain
+import KioskProtocol
+
+struct DecideSensor: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sensor",
+    abstract: "Decide about what a sensor has blocked.",
+    discussion: """
+      juice-kiosk sensor fridge discard "too warm for two hours": the fruit leaves the stock. \
+      release: fruit and machines are used again. The reason is recorded. Exits 0 only if the \
+      decision was applied.
+      """)
+
+  @Argument(help: "The name of the sensor.", transform: sensor)
+  var sensor: SensorID
+
+  @Argument(help: "discard or release.")
+  var decision: SensorDecision.Choice
+
+  @Argument(help: "The reason, at most \(SensorDecision.maximumWord) characters.")
+  var reason: String
+
+  @OptionGroup var request: RequestOptions
+
+  func validate() throws {
+    guard reason.contains(where: { !$0.isWhitespace }) else {
+      throw ValidationError("Give a reason.")
+    }
+  }
+
+  func run() async throws {
+    try await request.send(
+      .sensor(SensorDecision(sensor: sensor, choice: decision, word: reason)), of: .job)
+  }
+}
+
+private func sensor(_ text: String) throws -> SensorID {
+  guard let sensor = SensorID(text) else { throw ValidationError("'\(text)' is not a sensor.") }
+  return sensor
+}
+
+extension SensorDecision.Choice: ExpressibleByArgument {}

@@ -1,0 +1,139 @@
+package import JuiceDomain
+
+package typealias SensorID = Identifier<SensorReport>
+
+/// The unit of a sensor. Values are whole numbers of thousandths of it.
+package enum SensorUnit: String, CaseIterable, Hashable, Sendable {
+  case celsius = "°C"
+  case milliliters = "ml"
+  case grams = "g"
+
+  /// The values that a sensor can measure. Any other value is ignored.
+  package var plausible: ClosedRange<Int> {
+    self == .celsius ? -60_000...150_000 : -1_000_000...1_000_000_000
+  }
+
+  /// The change within a minute that a second reading must confirm, or `nil` if none must: no fridge
+  /// warms up by that, but a container is lifted off a scale.
+  package var jump: Int? { self == .celsius ? 10_000 : nil }
+}
+
+/// The state of a sensor: the retained payload of `sensor/<sensor>`.
+package struct SensorReport: Hashable, Sendable {
+  package var state: State
+  /// The last recorded value in thousandths of the unit, or `nil` before the first one.
+  package var value: Int?
+  package var unit: SensorUnit
+  /// The limits in thousandths of the unit.
+  package var minimum, maximum: Int?
+  /// The time since when the state exists, or `nil` if it is unknown.
+  package var since: Timestamp?
+  /// Whether the sensor has sent no reading for too long.
+  package var isSilent: Bool
+  /// The fruits and the machines that are blocked.
+  package var fruits: [Fruit.ID]
+  package var machines: [MachineID]
+  /// The number of messages without a usable value since the start of the process.
+  package var ignored: Int
+
+  /// Maximum number of fruits and of machines in a report.
+  private static let maximumBlocked = 1_000
+
+  package enum State: String, CaseIterable, Hashable, Sendable {
+    /// The sensor has never reported a value.
+    case unknown
+    case ok
+    /// The value is outside the limits, not for long yet.
+    case outside
+    /// It is outside for longer than `alarm_after_seconds`.
+    case alarm
+    /// It was outside for longer than `block_after_seconds`: a person decides.
+    case blocked
+  }
+
+  package init(
+    state: State, value: Int? = nil, unit: SensorUnit, minimum: Int? = nil, maximum: Int? = nil,
+    since: Timestamp? = nil, isSilent: Bool = false, fruits: [Fruit.ID] = [],
+    machines: [MachineID] = [], ignored: Int = 0
+  ) {
+    self.state = state
+    self.value = value
+    self.unit = unit
+    (self.minimum, self.maximum) = (minimum, maximum)
+    self.since = since
+    self.isSilent = isSilent
+    (self.fruits, self.machines) = (fruits, machines)
+    self.ignored = ignored
+  }
+
+  /// Whether the sensor needs attention by a person.
+  package var needsAttention: Bool { isSilent || state == .alarm || state == .blocked }
+}
+
+extension SensorReport {
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("state", state.rawValue)
+      if let value { json.member("value", Double(value) / 1000) }
+      json.member("unit", unit.rawValue)
+      if let minimum { json.member("min", Double(minimum) / 1000) }
+      if let maximum { json.member("max", Double(maximum) / 1000) }
+      if let since { json.member("since", since.description) }
+      json.member("silent", isSilent)
+      if !fruits.isEmpty { json.member("fruits", fruits.map(\.text)) }
+      if !machines.isEmpty { json.member("machines", machines.map(\.text)) }
+      if ignored > 0 { json.member("ignored", ignored) }
+    }
+  }
+
+  /// - Throws: `JSONError` if the payload is not a report of a sensor.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let state = json.text("state").flatMap(State.init(rawValue:)),
+      let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
+    else { throw JSONError(offset: 0, problem: "state or unit is missing") }
+    func texts(_ key: String) -> [String] {
+      (json.elements(key) ?? []).prefix(Self.maximumBlocked).compactMap {
+        if case .string(let text) = $0 { text } else { nil }
+      }
+    }
+    self.init(
+      state: state, value: json["value"]?.thousandths, unit: unit,
+      minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
+      since: json.text("since").flatMap(Timestamp.init), isSilent: json["silent"] == .bool(true),
+      fruits: texts("fruits").compactMap { Fruit.ID($0) },
+      machines: texts("machines").compactMap { MachineID($0) },
+      ignored: json.integer("ignored") ?? 0)
+  }
+}
+
+extension JSON {
+  /// The number in thousandths, also if it is written as a text, or `nil` if it is none.
+  package var thousandths: Int? {
+    switch self {
+    case .integer(let number): Double(number).thousandths
+    case .number(let number): number.thousandths
+    case .string(let text): text.utf8.count <= 32 ? Double(text)?.thousandths : nil
+    default: nil
+    }
+  }
+}
+
+extension Double {
+  /// The number in thousandths, or `nil` if it is not finite or too large.
+  package var thousandths: Int? {
+    let scaled = (self * 1000).rounded()
+    return scaled.magnitude < 1e15 ? Int(exactly: scaled) : nil
+  }
+}
+
+extension Int {
+  /// The number of thousandths as people read it: `4.5`.
+  package var decimalText: String {
+    let (whole, rest) = (magnitude / 1000, magnitude % 1000)
+    guard rest > 0 else { return "\(self < 0 ? "-" : "")\(whole)" }
+    var digits = String(String(rest + 1000).dropFirst())
+    while digits.last == "0" { digits.removeLast() }
+    return "\(self < 0 ? "-" : "")\(whole).\(digits)"
+  }
+}

@@ -1,0 +1,124 @@
+package import JuiceDomain
+
+/// A person's decision about what a sensor has blocked.
+package struct SensorDecision: Hashable, Sendable {
+  package enum Choice: String, CaseIterable, Hashable, Sendable {
+    /// The fruit is taken out of the stock. What arrives later stays blocked until the sensor is
+    /// within its limits.
+    case discard
+    /// The fruit and the machines are used again.
+    case release
+  }
+
+  package let sensor: SensorID
+  package let choice: Choice
+  /// The reason: 1 to `maximumWord` characters on one line.
+  package let word: String
+
+  package static let maximumWord = 200
+
+  package init(sensor: SensorID, choice: Choice, word: String) {
+    self.sensor = sensor
+    self.choice = choice
+    self.word = word
+  }
+}
+
+/// A change of the state of a sensor, or a decision about it: the content of its entry.
+package struct SensorStep: Hashable, Sendable {
+  package enum Kind: String, CaseIterable, Hashable, Sendable {
+    /// The value is outside the limits for longer than `alarm_after_seconds`.
+    case alarm = "sensor_alarm"
+    /// It is outside for longer than `block_after_seconds`: fruits and machines are blocked.
+    case blocked = "sensor_blocked"
+    /// No reading has arrived for longer than `silent_after_seconds`.
+    case silent = "sensor_silent"
+    /// An alarm, a silence or a discarded block is over.
+    case ok = "sensor_ok"
+    case discard = "sensor_discard"
+    case release = "sensor_release"
+
+    var status: LedgerEntry.Status {
+      switch self {
+      case .alarm: .sensorAlarm
+      case .blocked: .sensorBlocked
+      case .silent: .sensorSilent
+      case .ok: .sensorOk
+      case .discard: .sensorDiscard
+      case .release: .sensorRelease
+      }
+    }
+  }
+
+  package let kind: Kind
+  package let sensor: SensorID
+  /// The last value in thousandths of the unit, or `nil` if there is none.
+  package let value: Int?
+  package let unit: SensorUnit
+  /// The fruits and machines that are blocked, or that the decision is about.
+  package let fruits: [Fruit.ID]
+  package let machines: [MachineID]
+  /// The reason that a person has given for a decision.
+  package let word: String?
+  /// The discarded fruit, as changes of the stock.
+  package let changes: FruitAmounts
+
+  package init(
+    _ kind: Kind, of sensor: SensorID, value: Int?, unit: SensorUnit, fruits: [Fruit.ID] = [],
+    machines: [MachineID] = [], word: String? = nil, changes: FruitAmounts = [:]
+  ) {
+    self.kind = kind
+    self.sensor = sensor
+    self.value = value
+    self.unit = unit
+    (self.fruits, self.machines) = (fruits, machines)
+    self.word = word
+    self.changes = changes
+  }
+
+  /// Parses the members that `JSONWriter.members(_:)` writes, or returns `nil` if one is invalid.
+  package init?(_ kind: Kind, _ json: JSON, changes: FruitAmounts) {
+    guard let sensor = json.text("sensor").flatMap({ SensorID($0) }),
+      let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
+    else { return nil }
+    func texts(_ key: String) -> [String] {
+      (json.elements(key) ?? []).compactMap { if case .string(let text) = $0 { text } else { nil } }
+    }
+    self.init(
+      kind, of: sensor, value: json["value"]?.thousandths,
+      unit: unit,
+      fruits: texts("fruits").compactMap { Fruit.ID($0) },
+      machines: texts("machines").compactMap { MachineID($0) }, word: json.text("word"),
+      changes: changes)
+  }
+}
+
+extension SensorStep {
+  /// The content for a log or a table.
+  package var summary: String {
+    let blocked = (fruits.map(\.text) + machines.map(\.text)).joined(separator: " ")
+    return [
+      "sensor \(sensor)", value.map { "\($0.decimalText) \(unit.rawValue)" },
+      blocked.isEmpty ? nil : blocked, word,
+    ].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
+extension JSONWriter {
+  package mutating func members(_ step: SensorStep) {
+    member("sensor", step.sensor.text)
+    if let value = step.value { member("value", Double(value) / 1000) }
+    member("unit", step.unit.rawValue)
+    if !step.fruits.isEmpty { member("fruits", step.fruits.map(\.text)) }
+    if !step.machines.isEmpty { member("machines", step.machines.map(\.text)) }
+    if let word = step.word { member("word", word) }
+  }
+}
+
+extension JSONWriter {
+  mutating func members(_ decision: SensorDecision) {
+    member("sensor", decision.sensor.text)
+    member("decision", decision.choice.rawValue)
+    member("word", decision.word)
+  }
+}

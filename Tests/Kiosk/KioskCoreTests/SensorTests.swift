@@ -1,0 +1,393 @@
+import Devices
+import Foundation
+import JuiceDomain
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Testing
+
+@testable import KioskCore
+
+@Suite struct SensorTests {
+  private let kiosk: TestKiosk
+
+  init() throws { kiosk = try TestKiosk(settings: Self.settings()) }
+
+  private static func settings(
+    blockAfter: Duration? = .seconds(3600), machines: [MachineID] = []
+  ) -> KioskSettings {
+    var settings = KioskSettings.test()
+    settings.sensors = [
+      KioskSettings.Sensor(
+        name: "fridge",
+        binding: SensorBinding(topic: "t/fridge", value: JSONPointer("/temperature")),
+        unit: .celsius, minimum: 0, maximum: 7000, blockAfter: blockAfter, fruits: ["kiwi"],
+        machines: machines)
+    ]
+    settings.keptReadings = 100
+    return settings
+  }
+
+  /// Sends a value of the fridge, after a time.
+  @discardableResult
+  private func read(_ value: Any, after time: Duration = .zero) throws -> Decision {
+    kiosk.pass(time)
+    return try kiosk.receive(.sensor(#"{"temperature":\#(value)}"#))
+  }
+
+  /// Sends the value once a minute, and returns the kinds of the sensor's entries.
+  private func read(_ value: Double, minutes: Int) throws -> [SensorStep.Kind] {
+    try (0..<minutes).flatMap { _ in try read(value, after: .seconds(60)).steps }
+  }
+
+  private var report: SensorReport { kiosk.core.sensors.reports[0].report }
+  private var rows: [SensorReading] {
+    get throws {
+      try kiosk.ledger.readings(
+        from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: .max))
+    }
+  }
+
+  // MARK: Alarm and block
+
+  @Test func aSensorOutsideItsLimitsIsAnAlarmAndThenBlocks() throws {
+    try read(4.5)
+    #expect(report.state == .ok && report.value == 4500)
+    #expect(try read(8, minutes: 10).isEmpty)
+    #expect(report.state == .outside)
+    #expect(try read(8, minutes: 1) == [.alarm])
+    #expect(try read(8, minutes: 49).isEmpty)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
+    #expect(try read(8, minutes: 1) == [.blocked])
+    let rejected = try kiosk.receive(.order("kiwi"), .order("mango_kiwi"), .order("banana"))
+    #expect(try rejected.reasons == [.blocked, .blocked, nil])
+    #expect(kiosk.core.servings(of: "kiwi") == 0)
+    #expect(report.fruits == ["kiwi"] && report.needsAttention)
+  }
+
+  @Test func timePassesWithoutReadings() throws {
+    try read(8)
+    #expect(kiosk.core.sensors.wait(at: kiosk.now) == .seconds(600))
+    kiosk.pass(.seconds(599))
+    #expect(try kiosk.receive().steps.isEmpty)
+    kiosk.pass(.seconds(1))
+    #expect(try kiosk.receive().steps == [.alarm])
+    #expect(kiosk.core.sensors.wait(at: kiosk.now) == .seconds(3000))
+    kiosk.pass(.seconds(3000))
+    #expect(try kiosk.receive().steps == [.silent, .blocked])
+    #expect(kiosk.core.sensors.wait(at: kiosk.now) == nil)
+  }
+
+  @Test func aValueAtTheLimitIsWithinIt() throws {
+    try read(7)
+    try read(0)
+    #expect(report.state == .ok)
+    try read(-0.001)
+    #expect(report.state == .outside)
+  }
+
+  @Test func anAlarmEndsWithinTheLimitsAndABlockDoesNot() throws {
+    #expect(try read(8, minutes: 11) == [.alarm])
+    #expect(try read(5, minutes: 1) == [.ok])
+    #expect(try read(8, minutes: 61) == [.alarm, .blocked])
+    #expect(try read(5, minutes: 120).isEmpty)
+    #expect(report.state == .blocked)
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
+  }
+
+  @Test func withoutBlockAfterNothingIsBlocked() throws {
+    try kiosk.reload(Self.settings(blockAfter: nil))
+    #expect(try read(8, minutes: 600) == [.alarm])
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
+  }
+
+  @Test(arguments: [-86_400, 86_400])
+  func durationsDoNotDependOnTheClock(step: Int64) throws {
+    #expect(try read(8, minutes: 5).isEmpty)
+    kiosk.setClock(ahead: step)
+    #expect(try read(8, minutes: 5).isEmpty)
+    #expect(try read(8, minutes: 1) == [.alarm])
+  }
+
+  // MARK: Decisions
+
+  private func block() throws { _ = try read(8, minutes: 62) }
+
+  @Test func releasedFruitIsSoldAndBlockedAgainIfItStaysWarm() throws {
+    try block()
+    let release = try kiosk.receive(.decision("release", id: "d1"))
+    #expect(try release.statuses == [.applied])
+    #expect(release.steps == [.release])
+    #expect(report.state == .outside && report.fruits.isEmpty)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
+    #expect(try read(8, minutes: 60) == [.alarm, .blocked])
+    #expect(try kiosk.receive(.decision("release", id: "d1")).results[0].isDuplicate == true)
+    #expect(report.state == .blocked)
+  }
+
+  @Test func discardedFruitLeavesTheStockAndTheNextWaitsForTheCold() throws {
+    try block()
+    let discard = try kiosk.receive(.decision("discard"))
+    #expect(discard.transaction.records.first?.row.entry.changes == ["kiwi": -10])
+    #expect(kiosk.stock["kiwi"] == 0)
+    try kiosk.receive(.restock(#"{"add":{"kiwi":9}}"#))
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
+    #expect(try kiosk.receive(.decision("discard")).reasons == [.noDecisionNeeded])
+    try kiosk.restart()
+    #expect(try read(5).steps == [.ok])
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aDecisionNeedsABlockAndAWord() throws {
+    #expect(try kiosk.receive(.decision("release")).reasons == [.noDecisionNeeded])
+    try block()
+    for payload in [
+      #"{"sensor":"fridge","decision":"release"}"#,
+      #"{"sensor":"fridge","decision":"release","word":" "}"#,
+      #"{"sensor":"fridge","decision":"keep","word":"a"}"#,
+    ] {
+      #expect(try kiosk.receive(.decision(payload: payload)).reasons == [.malformed])
+    }
+    let long = String(repeating: "a", count: 300)
+    let release = try kiosk.receive(.decision("release", word: long))
+    guard case .sensor(let step) = release.transaction.records[0].row.entry.outcome else {
+      Issue.record("no step")
+      return
+    }
+    #expect(step.word?.unicodeScalars.count == 200)
+    #expect(release.transaction.records[0].row.entry.source?.description == "job/anna")
+  }
+
+  // MARK: Restarts and reloads
+
+  @Test func aBlockAndTheTimeOutsideOutliveARestart() throws {
+    #expect(try read(8, minutes: 9).isEmpty)
+    try kiosk.restart()
+    #expect(try read(8, minutes: 2) == [.alarm])
+    try kiosk.recover()
+    kiosk.pass(.seconds(3000))
+    try kiosk.restart()
+    #expect(try kiosk.receive().steps == [.blocked])
+    try kiosk.restart()
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
+  }
+
+  @Test func aRemovedSensorStillBlocks() throws {
+    try block()
+    try kiosk.reload(.test())
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
+    try kiosk.restart()
+    #expect(report.state == .blocked)
+    #expect(kiosk.settings.commandKinds.contains(.job) == false)
+    let settings = kiosk.settings.keepingSensors(of: try kiosk.ledger.state().sensors)
+    #expect(settings.commandKinds.contains(.job))
+    try kiosk.receive(.decision("release"))
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
+    #expect(kiosk.core.sensors.reports.isEmpty)
+  }
+
+  // MARK: Machines
+
+  @Test func aBlockedMachineTakesNoOrders() throws {
+    var settings = Self.settings(machines: ["bar"])
+    settings.machines = [KioskSettings.Machine(name: "bar", juices: ["banana"])]
+    try kiosk.reload(settings)
+    try kiosk.receive(.machineStatus("online"))
+    try block()
+    #expect(try kiosk.receive(.order("banana")).reasons == [.blocked])
+    #expect(kiosk.core.jobs.reports[0].report.state == .fault)
+    try kiosk.receive(.decision("release"))
+    #expect(try kiosk.receive(.order("banana")).statuses == [.accepted])
+  }
+
+  @Test func aQueuedOrderOfBlockedFruitIsGivenBack() throws {
+    var settings = Self.settings()
+    settings.orders.maximumAge = .seconds(86_400)
+    settings.machines = [KioskSettings.Machine(name: "bar", juices: ["kiwi"])]
+    try kiosk.reload(settings)
+    try kiosk.receive(.machineStatus("online"))
+    #expect(try read(8, minutes: 60) == [.alarm])
+    try kiosk.receive(.order("kiwi"), .order("kiwi"))
+    let decision = try read(8, after: .seconds(60))
+    #expect(decision.steps == [.blocked])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.sent])
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  // MARK: Readings
+
+  @Test(
+    arguments: [
+      "warm", #"{"temperature":"warm"}"#, #"{"temperature":NaN}"#, #"{"temperature":"NaN"}"#,
+      #"{"temperature":"inf"}"#, #"{"temperature":1e400}"#, #"{"temperature":151}"#, "{}",
+      #"{"temperature":null}"#, #"{"temperature":[1]}"#, "", #"{"humidity":4}"#,
+      #"{"temperature":"8.000000000000000000000000000000001"}"#,
+    ])
+  func aMessageWithoutAValueIsIgnored(payload: String) throws {
+    try read(5)
+    let decision = try kiosk.receive(.sensor(payload), .sensor(payload))
+    #expect(decision.answers.isEmpty && decision.transaction.isEmpty)
+    #expect(decision.sensorsIgnored == ["fridge"])
+    #expect(try kiosk.receive(.sensor(payload)).sensorsIgnored.isEmpty)
+    #expect(report.state == .ok && report.ignored == 3)
+  }
+
+  @Test func aRetainedValueIsNoReading() throws {
+    try kiosk.receive(.sensor(#"{"temperature":90}"#, retain: true))
+    #expect(report.state == .unknown)
+    #expect(kiosk.commandFilter.dropped == 0)
+  }
+
+  @Test func aTextIsAlsoANumber() throws {
+    try read(#""4.25""#)
+    #expect(report.value == 4250)
+  }
+
+  @Test func aJumpNeedsASecondReading() throws {
+    try read(5)
+    try read(45, after: .seconds(1))
+    #expect(report.state == .ok)
+    try read(5, after: .seconds(1))
+    try read(45, after: .seconds(1))
+    #expect(report.state == .ok)
+    try read(46, after: .seconds(1))
+    #expect(report.state == .outside)
+    // After a minute without a reading any value is possible.
+    try read(5, after: .seconds(61))
+    #expect(report.state == .ok)
+  }
+
+  @Test func silenceIsAFault() throws {
+    try kiosk.receive()
+    kiosk.pass(.seconds(3599))
+    #expect(try kiosk.receive().steps.isEmpty)
+    kiosk.pass(.seconds(1))
+    #expect(try kiosk.receive().steps == [.silent])
+    #expect(report.isSilent && report.state == .unknown && report.needsAttention)
+    #expect(try kiosk.receive().steps.isEmpty)
+    #expect(try read(5).steps == [.ok])
+    #expect(!report.isSilent && report.state == .ok)
+  }
+
+  @Test func tenReadingsASecondAreOneRowAMinute() throws {
+    try read(5)
+    for tenth in 0..<1200 { try read(tenth == 100 ? 6.5 : 5, after: .milliseconds(100)) }
+    #expect(
+      try rows.map(\.values) == [
+        .init(last: 5000, low: 5000, high: 5000), .init(last: 5000, low: 5000, high: 6500),
+      ])
+  }
+
+  @Test func readingsGoWithAnOrderAndNeedNoTransactionOfTheirOwn() throws {
+    try read(5)
+    #expect(try read(5, after: .seconds(60)).transaction.isEmpty)
+    let order = try kiosk.receive(.order("banana"))
+    #expect(order.transaction.readings.count == 1 && order.transaction.records.count == 1)
+    #expect(try read(5, after: .seconds(69)).transaction.isEmpty)
+    #expect(try read(5, after: .seconds(1)).transaction.readings.count == 1)
+  }
+
+  @Test func aValueThatFlickersAtTheLimitIsOneRowAMinute() throws {
+    for second in 0..<300 { try read(second % 2 == 0 ? 7 : 7.001, after: .seconds(1)) }
+    #expect(try rows.count <= 6)
+    #expect(try rows.dropFirst().allSatisfy { $0.values?.high == 7001 })
+  }
+
+  @Test func theOldestReadingsAreDeletedByNumber() throws {
+    _ = try read(5, minutes: 500)
+    kiosk.setClock(ahead: 86_400 * 5000)
+    _ = try read(5, minutes: 10)
+    #expect(try rows.count == 100)
+  }
+
+  // MARK: The record
+
+  @Test func aDayOfTheRecordHasMinutesAndDecisions() throws {
+    try read(5)
+    _ = try read(5, minutes: 20)
+    _ = try read(8, minutes: 62)
+    try kiosk.receive(.order("banana"), .restock(#"{"add":{"kiwi":1}}"#))
+    try kiosk.receive(.decision("discard"))
+    let day = CivilDate(daysSinceEpoch: 20_778)
+    let record = try kiosk.ledger.safety(on: day, id: "r", kiosk.settings)
+    let fridge = try #require(record.sensors.first)
+    #expect(record.sensors.count == 1 && fridge.low == 5000 && fridge.high == 8000)
+    #expect((60...64).contains(fridge.secondsOutside / 60))
+    #expect((80...84).contains(fridge.secondsMeasured / 60))
+    #expect(
+      record.entries.map(\.status) == [
+        .opened, .sensorAlarm, .sensorBlocked, .restocked, .sensorDiscard,
+      ])
+    #expect(try SafetyDay(payload: record.payload) == record)
+    let next = CivilDate(daysSinceEpoch: 20_779)
+    #expect(try kiosk.ledger.safety(on: next, id: "r", kiosk.settings).entries.isEmpty)
+  }
+
+  @Test func aRemovedSensorStaysInTheRecord() throws {
+    try read(5)
+    _ = try read(8, minutes: 5)
+    let record = try kiosk.ledger.safety(
+      on: CivilDate(daysSinceEpoch: 20_778), id: "r", .test())
+    #expect(record.sensors.map(\.name) == ["fridge"] && record.sensors[0].high == 8000)
+  }
+
+  @Test(arguments: ["UTC", "Asia/Seoul", "America/New_York", "Pacific/Kiritimati"])
+  func aDayBeginsAtMidnight(zone: String) throws {
+    let clock = WallClock(timeZone: try #require(TimeZone(identifier: zone)))
+    for day: Int64 in 20_700...21_100 {
+      let start = clock.start(ofDay: day)
+      #expect(clock.minute(at: start) == (Int(day), 0))
+      #expect(clock.day(at: Timestamp(milliseconds: start.milliseconds - 1)) == Int(day) - 1)
+    }
+  }
+
+  @Test func aStateIsPublishedWithEachRow() throws {
+    try read(5)
+    #expect(
+      kiosk.reports == [
+        #"sensor/fridge {"state":"ok","value":5.0,"unit":"°C","min":0.0,"max":7.0,"#
+          + #""since":"2026-11-21T09:00:00Z","silent":false}"#
+      ])
+    try read(5.1, after: .seconds(1))
+    #expect(kiosk.reports.isEmpty)
+    let report = try SensorReport(payload: report.payload)
+    #expect(report == self.report)
+  }
+}
+
+extension Decision {
+  /// The kinds of the entries about sensors.
+  fileprivate var steps: [SensorStep.Kind] {
+    transaction.records.compactMap {
+      if case .sensor(let step) = $0.row.entry.outcome { step.kind } else { nil }
+    }
+  }
+}
+
+extension Delivery {
+  fileprivate static func sensor(_ payload: String, retain: Bool = false) -> Delivery {
+    Delivery(
+      message: Message(topic: "t/fridge", payload: Array(payload.utf8), retain: retain),
+      packetID: 0)
+  }
+
+  fileprivate static func decision(payload: String) -> Delivery {
+    Delivery(
+      message: Message(topic: "kiosk/k1/job/anna", payload: Array(payload.utf8)), packetID: 0)
+  }
+
+  fileprivate static func decision(
+    _ choice: String, word: String = "measured 4 °C", id: String? = nil
+  ) -> Delivery {
+    let id = id.map { #""id":"\#($0)","# } ?? ""
+    return decision(
+      payload: #"{\#(id)"sensor":"fridge","decision":"\#(choice)","word":"\#(word)"}"#)
+  }
+
+  fileprivate static func machineStatus(_ text: String) -> Delivery {
+    Delivery(
+      message: Message(topic: "kiosk/k1/machine/bar/status", payload: Array(text.utf8)),
+      packetID: 0)
+  }
+}
