@@ -215,6 +215,19 @@ import Testing
     #expect(kiosk.stock["kiwi"] == 7)
   }
 
+  @Test func aQueuedOrderOfABlockedMachineIsGivenBack() throws {
+    var settings = Self.settings(machines: ["bar"])
+    settings.orders.maximumAge = .seconds(86_400)
+    settings.machines = [KioskSettings.Machine(name: "bar", juices: ["banana"])]
+    try kiosk.reload(settings)
+    try kiosk.receive(.machineStatus("online"))
+    #expect(try read(8, minutes: 60) == [.alarm])
+    try kiosk.receive(.order("banana"), .order("banana"))
+    try read(8, after: .seconds(60))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.sent])
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
   // MARK: Readings
 
   @Test(

@@ -297,7 +297,7 @@ import Testing
       (Set(try $0.columns(in: "entry").map(\.name)), Set(try $0.columns(in: "log").map(\.name)))
     }
     // The log reads the program from `extra`.
-    #expect(entry.symmetricDifference(log) == ["at", "time", "day", "program"])
+    #expect(entry.symmetricDifference(log) == ["at", "time", "day", "program", "sensor"])
   }
 
   @Test func entriesComeInPages() throws {

@@ -36,7 +36,7 @@ package struct Jobs: Sendable {
   /// The machines that take no orders, because their cleaning is overdue.
   var closed: Set<MachineID> = []
   private var ready: [MachineID: [Int]] = [:]
-  /// What sensors block.
+  /// The fruits and machines that sensors block.
   var blocked = Sensors.Blocked()
 
   /// The number of consecutive failures after which a machine gets no jobs.
@@ -83,15 +83,15 @@ package struct Jobs: Sendable {
     guard let record = records[machine], record.failures < Self.maximumFailures else {
       return false
     }
-    // guard: a blocked machine gets no jobs
     return record.status.isOnline && !silent.contains(machine)
-      && !blocked.machines.contains(machine)
       && self[machine]?.isEnabled == true
   }
 
-  /// Returns whether a machine takes orders: it is available, clean, and no program needs a decision.
+  /// Returns whether a machine takes orders: it is available, clean, no program needs a decision, and
+  /// no sensor blocks it. A blocked machine can be cleaned.
   private func takesOrders(_ machine: MachineID) -> Bool {
-    isAvailable(machine) && !closed.contains(machine)
+    // guard: a blocked machine gets no orders
+    isAvailable(machine) && !closed.contains(machine) && !blocked.machines.contains(machine)
       && program(of: machine)?.state.isUndecided != true
   }
 
@@ -309,6 +309,12 @@ package struct Jobs: Sendable {
     var started: [Job] = []
   }
 
+  /// Returns whether the machine of a queued order may make it.
+  private func takes(_ job: Job) -> Bool {
+    // guard: an order that waits for a blocked machine is given back
+    has(job.machine, job.used) && !blocked.machines.contains(job.machine)
+  }
+
   mutating func overdue(at now: Moment) -> Overdue {
     noteAges(at: now)
     var overdue = Overdue()
@@ -316,7 +322,7 @@ package struct Jobs: Sendable {
       if job.state == .queued {
         if isTooOld(job, at: now) {
           overdue.waiting.append(job)
-        } else if job.program == nil, !has(job.machine, job.used) {
+        } else if job.program == nil, !takes(job) {
           // It cannot wait for the fruit, because a machine makes jobs only in the order of their
           // numbers.
           overdue.missing.append(job)

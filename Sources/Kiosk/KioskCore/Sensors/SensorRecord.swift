@@ -12,9 +12,9 @@ package struct SensorRecord: Hashable, Sendable {
   package var at: Timestamp
   /// The last recorded value in thousandths of the unit.
   package var value: Int?
-  /// How long the sensor was outside its limits at `at`, by the monotonic clock; `nil` within them.
+  /// The time outside the limits until `at`, by the monotonic clock; `nil` within them.
   package var outside: Duration?
-  /// What the sensor blocks. It stays blocked without the sensor's configuration.
+  /// The blocked fruits. They stay blocked without the sensor's configuration.
   package var fruits: [Fruit.ID] = []
   package var machines: [MachineID] = []
   /// Whether a person has discarded the fruit, so that the block ends within the limits.

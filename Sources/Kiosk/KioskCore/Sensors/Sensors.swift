@@ -29,7 +29,7 @@ package struct Sensors: Sendable {
   private static let interval = Duration.seconds(60)
   private static let longestWait = Duration.seconds(70)
 
-  /// What the ledger does not store. Uptimes are of the monotonic clock.
+  /// The state that the ledger does not store. Uptimes are of the monotonic clock.
   private struct Live: Sendable {
     /// The uptime of the last reading that counted, or of the first look at the sensor.
     var readAt: Duration
@@ -56,7 +56,7 @@ package struct Sensors: Sendable {
 
   var isEmpty: Bool { settings.isEmpty && records.isEmpty }
 
-  /// What no sale may take.
+  /// The fruits that no sale may take, and the machines that get no orders.
   var blocked: Blocked {
     var blocked = Blocked()
     for record in records.values where record.state == .blocked {

@@ -38,13 +38,14 @@ struct Report: AsyncParsableCommand {
 
   enum Group: String, CaseIterable, ExpressibleByArgument { case hour, day, juice, panel }
 
-  @Flag(help: "Print the record of food safety: temperatures, what was blocked, discarded and done.")
+  @Flag(help: "Print the record of food safety: temperatures, and what was blocked and done.")
   var haccp = false
 
   @Option(help: ArgumentHelp("The first day of the record, 2026-11-19.", valueName: "day"))
   var from: CivilDate?
 
-  @Option(help: ArgumentHelp("Its last day. Default: today, and the six days before.", valueName: "day"))
+  @Option(
+    help: ArgumentHelp("Its last day. Default: today, and the six days before.", valueName: "day"))
   var to: CivilDate?
 
   @Flag(help: "Write CSV that Excel opens in columns, in any language.")
@@ -104,9 +105,10 @@ struct Report: AsyncParsableCommand {
     let days = try (first...last).map {
       try ledger.safety(on: CivilDate(daysSinceEpoch: $0), id: "record", settings)
     }
-    let name = configuration.kiosk.name?[configuration.kiosk.language] ?? configuration.kiosk.id.text
+    let kiosk = configuration.kiosk
+    let span = "\(CivilDate(daysSinceEpoch: first)) to \(CivilDate(daysSinceEpoch: last))"
     let view = SafetyView(
-      title: "Record of food safety: \(name), \(days[0].day) to \(CivilDate(daysSinceEpoch: last)), "
+      title: "Record of food safety: \(kiosk.name?[kiosk.language] ?? kiosk.id.text), \(span), "
         + settings.wallClock.timeZone.identifier, days: days, wallClock: settings.wallClock)
     guard csv else { return try StandardOutput.write(view.lines.joined(separator: "\n")) }
     let writer = CSVWriter(forExcel: excel)

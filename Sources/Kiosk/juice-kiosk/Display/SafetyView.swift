@@ -20,10 +20,12 @@ struct SafetyView {
   var lines: [String] {
     var lines = [title, ""]
     for sensor in sensors {
-      let own = days.flatMap { day in day.sensors.filter { $0.name == sensor }.map { (day.day, $0) } }
+      let own = days.flatMap { day in day.sensors.filter { $0.name == sensor }.map { (day.day, $0) }
+      }
       guard let first = own.first?.1 else { continue }
       let limits = [
-        first.minimum.map { "from \($0.decimalText)" }, first.maximum.map { "to \($0.decimalText)" },
+        first.minimum.map { "from \($0.decimalText)" },
+        first.maximum.map { "to \($0.decimalText)" },
       ].compactMap(\.self).joined(separator: " ")
       lines.append("\(sensor), \(first.unit.rawValue), limits \(limits)")
       lines.append(Self.row(["day", "min", "max", "minutes outside", "minutes without reading"]))
@@ -39,7 +41,9 @@ struct SafetyView {
     lines.append("What was done")
     for day in days {
       lines += day.entries.map { entry in
-        "\(time(of: entry, on: day))  \(who(entry))  \(entry.status.rawValue)  \(Self.text(of: entry))"
+        [
+          time(of: entry, on: day), entry.who, entry.status.rawValue, Self.text(of: entry),
+        ].joined(separator: "  ")
       }
       if day.isShortened {
         lines.append("\(day.day)  more than \(SafetyDay.maximumEntries) entries: see ledger export")
@@ -56,8 +60,6 @@ struct SafetyView {
       if entry.status == .sensorDiscard { waste += entry.changes.times(-1) }
     }
   }
-
-  private func who(_ entry: LedgerEntry) -> String { entry.source?.description ?? "kiosk" }
 
   private func time(of entry: LedgerEntry, on day: SafetyDay) -> String {
     let (_, minute) = wallClock.minute(at: entry.at)
@@ -78,6 +80,9 @@ struct SafetyView {
     var parts: [String] = []
     if case .sensor(let step) = entry.outcome { parts.append(step.summary) }
     if case .decided(_, let job, _) = entry.outcome { parts.append("job \(job)") }
+    if case .program(let step) = entry.outcome {
+      parts += ["\(step.id.machine) \(step.id.program.rawValue)", step.reason].compactMap(\.self)
+    }
     if !entry.changes.isEmpty { parts.append("\(entry.changes)") }
     return parts.joined(separator: ", ")
   }
@@ -102,10 +107,12 @@ struct SafetyView {
       }
       let entries = day.entries.map { entry -> [CSVWriter.Cell] in
         var (sensor, note): (String, String) = ("", "")
-        if case .sensor(let step) = entry.outcome { (sensor, note) = (step.sensor.text, step.summary) }
+        if case .sensor(let step) = entry.outcome { sensor = step.sensor.text }
+        if case .program(let step) = entry.outcome { sensor = step.id.machine.text }
+        note = Self.text(of: entry)
         return [
           .text("\(day.day)"), .text("\(entry.at)"), "entry", .text(sensor), "", "", "", "", "",
-          .text(who(entry)), .text(entry.status.rawValue),
+          .text(entry.who), .text(entry.status.rawValue),
           .text(entry.changes.map { "\($0.fruit) \($0.amount)" }.joined(separator: "; ")),
           .text(note),
         ]
@@ -113,4 +120,9 @@ struct SafetyView {
       return readings + entries
     }
   }
+}
+
+extension LedgerEntry {
+  /// The sender, for the record.
+  fileprivate var who: String { source?.description ?? "kiosk" }
 }
