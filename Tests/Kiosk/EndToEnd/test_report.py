@@ -53,6 +53,44 @@ def test_what_is_published_is_what_report_prints(kiosk: Kiosk, panel: Client) ->
     assert printed["forecast"]["fruits"] == forecast["fruits"]
 
 
+def test_what_a_sensor_blocks_is_decided_and_recorded(
+    broker: Mosquitto, make_kiosk: MakeKiosk
+) -> None:
+    sensor = {
+        "name": "fridge", "topic": "zigbee/fridge", "value": "/temperature", "unit": "°C", "max": 7,
+        "alarm_after_seconds": 0, "block_after_seconds": 1, "fruits": ["kiwi"],
+    }
+    kiosk = make_kiosk(sensors=[sensor]).start()
+    panel = Client(broker.port, "kiosk/#")
+    panel.publish("zigbee/fridge", '{"temperature":9.5}')
+    panel.messages.first(lambda m: m.topic == f"{BASE}/sensor/fridge" and m.json["state"] == "blocked")
+    assert panel.order("kiwi")["reason"] == "blocked"
+    kiosk.kill()
+    kiosk.start()
+    assert panel.order({"id": "m", "juice": "mango_kiwi"})["reason"] == "blocked"
+    assert panel.order({"id": "b", "juice": "banana"})["status"] == "ready"
+    decided = kiosk.command("sensor", "fridge", "discard", "9.5 °C, the door was open")
+    assert (decided.returncode, decided.stderr) == (0, "")
+    again = kiosk.command("sensor", "fridge", "discard", "again")
+    assert again.returncode == 65
+    panel.publish("zigbee/fridge", '{"temperature":4}')
+    panel.messages.first(lambda m: m.topic == f"{BASE}/sensor/fridge" and m.json["state"] == "ok")
+    printed = kiosk.command("report", "--haccp")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    lines = printed.stdout.splitlines()
+    assert "fridge, °C, limits to 7" in lines
+    assert any(line.endswith("sensor_discard  sensor fridge, 9.5 °C, kiwi, "
+                             "9.5 °C, the door was open, kiwi -10") for line in lines)
+    assert lines[-1] == "Discarded: kiwi 10"
+    csv = kiosk.command("report", "--haccp", "--csv").stdout.splitlines()
+    assert csv[0].startswith("day,time,kind,name,unit,min,max")
+    assert [line.split(",")[10] for line in csv if "sensor_" in line] == [
+        "sensor_alarm", "sensor_blocked", "sensor_discard", "sensor_ok"]
+    assert kiosk.command("report", "--haccp", "--from", "2026-13-01").returncode == 64
+    assert kiosk.command("ledger", "verify").returncode == 0
+    panel.close()
+
+
 def test_it_is_the_same_after_a_crash(kiosk: Kiosk, panel: Client) -> None:
     panel.order("banana")
     kiosk.kill()

@@ -12,8 +12,8 @@ struct DecideSensor: AsyncParsableCommand {
       decision was applied.
       """)
 
-  @Argument(help: "The name of the sensor.", transform: sensor)
-  var sensor: SensorID
+  @Argument(help: "The name of the sensor.")
+  var sensor: String
 
   @Argument(help: "discard or release.")
   var decision: SensorDecision.Choice
@@ -30,14 +30,12 @@ struct DecideSensor: AsyncParsableCommand {
   }
 
   func run() async throws {
+    guard let sensor = SensorID(sensor) else {
+      throw ValidationError("'\(sensor)' is not the name of a sensor.")
+    }
     try await request.send(
       .sensor(SensorDecision(sensor: sensor, choice: decision, word: reason)), of: .job)
   }
-}
-
-private func sensor(_ text: String) throws -> SensorID {
-  guard let sensor = SensorID(text) else { throw ValidationError("'\(text)' is not a sensor.") }
-  return sensor
 }
 
 extension SensorDecision.Choice: ExpressibleByArgument {}

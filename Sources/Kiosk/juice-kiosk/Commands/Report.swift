@@ -191,5 +191,5 @@ extension SalesReport {
 }
 
 extension CivilDate: ExpressibleByArgument {
-  public init?(argument: String) { self.init(argument) }
+  package init?(argument: String) { self.init(argument) }
 }
