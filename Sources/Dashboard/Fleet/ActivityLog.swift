@@ -50,14 +50,14 @@ package struct ActivityLog: Sendable, Equatable {
 
     package var kind: Kind {
       switch event {
-      case .alert(.machine, _, _), .alert(.job, _, _): .machines
+      case .alert(.machine, _, _), .alert(.job, _, _), .alert(.sensor, _, _): .machines
       case .alert(.payment, _, _), .alert(.charge, _, _), .alert(.difference, _, _): .payments
       case .alert(.out, _, _): .stockouts
       case .alert(.offline, _, _), .alert(.noBroker, _, _), .stopped: .outages
       case .entry(_, let entry):
         switch entry.outcome {
         case .restocked: .restocks
-        case .failed, .returned, .decided, .program: .machines
+        case .failed, .returned, .decided, .program, .sensor: .machines
         case .payment, .total: .payments
         default: .service
         }

@@ -16,6 +16,8 @@ package enum Alert: Hashable, Sendable {
   case charge(KioskID, Int, ticket: Int?)
   /// The last end of a payment device's day differs from the ledger.
   case difference(KioskID, PaymentDeviceID)
+  /// A sensor is outside its limits for too long, blocks something, or is silent.
+  case sensor(KioskID, SensorID)
   /// The stock of a fruit is too small for one glass of a juice, which cannot be sold.
   case out(KioskID, Fruit.ID)
 
@@ -24,7 +26,8 @@ package enum Alert: Hashable, Sendable {
     switch self {
     case .noBroker: nil
     case .offline(let kiosk), .machine(let kiosk, _), .job(let kiosk, _, _), .out(let kiosk, _),
-      .payment(let kiosk, _), .charge(let kiosk, _, _), .difference(let kiosk, _):
+      .payment(let kiosk, _), .charge(let kiosk, _, _), .difference(let kiosk, _),
+      .sensor(let kiosk, _):
       kiosk
     }
   }
@@ -44,7 +47,8 @@ extension Alert: Comparable {
     case .payment(_, let device): (4, kiosk, 0, device.text)
     case .charge(_, let charge, _): (5, kiosk, charge, "")
     case .difference(_, let device): (6, kiosk, 0, device.text)
-    case .out(_, let fruit): (7, kiosk, 0, fruit.text)
+    case .sensor(_, let sensor): (7, kiosk, 0, sensor.text)
+    case .out(_, let fruit): (8, kiosk, 0, fruit.text)
     }
   }
 }
@@ -65,6 +69,7 @@ extension KioskState {
         + payments.filter { $0.value.state == .off }.map { .payment(id, $0.key) }
         + undecidedCharges.map { .charge(id, $0.charge.charge, ticket: $0.charge.ticket) }
         + dayDifferences.map { .difference(id, $0.device) } + shortFruits.map { .out(id, $0) }
+        + sensors.filter(\.value.needsAttention).map { .sensor(id, $0.key) }
     }
   }
 }

@@ -62,6 +62,9 @@ extension Alert {
     case .difference(_, let device):
       kind = "difference"
       json.member("device", device.text)
+    case .sensor(_, let sensor):
+      kind = "sensor"
+      json.member("sensor", sensor.text)
     case .out(_, let fruit):
       kind = "out"
       json.member("fruit", fruit.text)
@@ -87,6 +90,9 @@ extension Alert {
     case ("charge", let kiosk?):
       guard let charge = json.chargeNumber("charge") else { return nil }
       self = .charge(kiosk, charge, ticket: json.integer("ticket"))
+    case ("sensor", let kiosk?):
+      guard let sensor = json.text("sensor").flatMap({ SensorID($0) }) else { return nil }
+      self = .sensor(kiosk, sensor)
     case ("out", let kiosk?):
       guard let fruit = json.text("fruit").flatMap({ Fruit.ID($0) }) else { return nil }
       self = .out(kiosk, fruit)

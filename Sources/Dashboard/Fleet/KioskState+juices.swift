@@ -7,6 +7,8 @@ package enum SaleObstacle: Hashable, Sendable {
   case fruit([Fruit.ID])
   /// The machines for the juice report that they are out of these fruits.
   case machineOut([Fruit.ID])
+  /// A sensor blocks these fruits.
+  case blocked([Fruit.ID])
   /// No machine for the juice works.
   case machine
   /// A machine that makes the juice must be cleaned first.
@@ -30,6 +32,8 @@ extension KioskState {
     guard let stock = stock?.fruits else { return nil }
     let missing = juice.recipe.amounts.filter { stock[$0.fruit] ?? 0 < $0.amount }.map(\.fruit)
     if !missing.isEmpty { return .fruit(missing) }
+    let blocked = juice.recipe.amounts.map(\.fruit).filter(blockedFruits.contains)
+    if !blocked.isEmpty { return .blocked(blocked) }
     if !isMakeable(juice.id) {
       let out = Set(
         machines.values.filter { $0.makes(juice.id) && !$0.state.isProblem }.flatMap(\.out))

@@ -26,12 +26,14 @@ extension KioskState {
   /// decision.
   package var needsAttention: Bool {
     machines.values.contains(where: \.needsAttention) || paymentNeedsAttention
+      || sensors.values.contains(where: \.needsAttention)
   }
 
   /// Returns whether the kiosk can make the juice: a machine for it works, or it needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
     let makers = machines.values.filter { $0.makes(juice) }
     let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]
+    if recipe.contains(where: { blockedFruits.contains($0.fruit) }) { return false }
     return makers.isEmpty
       || makers.contains { maker in
         maker.takesOrders && recipe.allSatisfy { !maker.out.contains($0.fruit) }

@@ -5,7 +5,7 @@ package import KioskProtocol
 package enum Urgency: Int, Comparable, Sendable {
   /// The kiosk is offline.
   case offline
-  /// A machine or a payment device is not working, a job or a charge needs a person's decision, the
+  /// A machine, a payment device or a sensor is not working, a job or a charge needs a person's decision, the
   /// disk is full, the clock is wrong, or the menu of the chain cannot be used.
   case problem
   /// A juice cannot be sold, because a fruit is short.
@@ -127,6 +127,7 @@ extension KioskState {
     (["menu", "메뉴"], { $0.isOnline && $0.menuProblem != nil }),
     (["machine", "기계", "고장"], { $0.machines.values.contains(where: \.needsAttention) }),
     (["payment", "card", "결제", "카드"], \.paymentNeedsAttention),
+    (["sensor", "센서", "온도"], { $0.sensors.values.contains(where: \.needsAttention) }),
     (["out", "품절", "판매 불가"], { !$0.shortFruits.isEmpty }),
     (["low", "부족"], { !$0.fruits(.low).isEmpty }),
   ]

@@ -21,6 +21,7 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   package private(set) var machines: [MachineID: MachineReport] = [:]
   package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
+  package private(set) var sensors: [SensorID: SensorReport] = [:]
   /// The latest end of each payment device's day.
   package private(set) var lastTotals: [PaymentDeviceID: LedgerEntry] = [:]
   package private(set) var menu: MenuReport?
@@ -46,7 +47,7 @@ package struct KioskState: Sendable, Identifiable {
   /// Captures, refunds and their requests, the newest first.
   package private(set) var captures = Recent()
 
-  /// Maximum number of machines of one kiosk, and of payment devices.
+  /// Maximum number of machines of one kiosk, of payment devices and of sensors.
   package static let maximumMachines = 20
 
   /// Creates the state of a kiosk that has published nothing.
@@ -100,6 +101,13 @@ package struct KioskState: Sendable, Identifiable {
         let report = try? PaymentReport(payload: payload)
       else { return false }
       payments[device] = report
+    case ("sensor", 2):
+      guard let last = topic.last, let sensor = SensorID(last) else { return false }
+      if payload.isEmpty { return sensors.removeValue(forKey: sensor) != nil }
+      guard sensors[sensor] != nil || sensors.count < Self.maximumMachines,
+        let report = try? SensorReport(payload: payload)
+      else { return false }
+      sensors[sensor] = report
     case ("menu", 1):
       guard let menu else { return false }
       self.menu = menu

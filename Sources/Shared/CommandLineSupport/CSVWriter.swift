@@ -30,6 +30,11 @@ package struct CSVWriter: Sendable {
     cells.map(field).joined(separator: ",") + (isForExcel ? "\r" : "")
   }
 
+  /// Returns a line whose cells in some columns are numbers, and all others are texts.
+  package func line(_ cells: [String], numbers: ClosedRange<Int>) -> String {
+    line(cells.enumerated().map { numbers.contains($0) ? .number($1) : .text($1) })
+  }
+
   private func field(_ cell: Cell) -> String {
     switch cell {
     case .text(let text): text.withoutFormula.csvField

@@ -304,6 +304,7 @@ import Testing
       .job("k1", 1007, ticket: 7): time(3), .out("k2", "kiwi"): time(4),
       .payment("k1", "till"): time(5), .difference("k1", "till"): time(6),
       .charge("k1", 1_795_251_600, ticket: 7): time(7), .charge("k1", 9, ticket: nil): time(8),
+      .sensor("k1", "fridge"): time(9),
     ]
     let evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: notified)
     let json = JSONWriter.object { evaluator.write(to: &$0) }
@@ -317,6 +318,7 @@ import Testing
     #"{"notified":[{"alert":"job","kiosk":"k1","job":1,"since":"2026-11-21T09:00:00Z"}]}"#,
     #"{"notified":[{"alert":"offline","kiosk":"k1","since":"yesterday"}]}"#,
     #"{"notified":[{"alert":"payment","kiosk":"k1","since":"2026-11-21T09:00:00Z"}]}"#,
+    #"{"notified":[{"alert":"sensor","kiosk":"k1","since":"2026-11-21T09:00:00Z"}]}"#,
     #"{"notified":[{"alert":"charge","kiosk":"k1","charge":0,"since":"2026-11-21T09:00:00Z"}]}"#,
   ])
   func whatCannotBeReadIsLeftOut(json: String) throws {
@@ -335,6 +337,7 @@ extension Alert {
     case .charge(let kiosk, let charge, let ticket):
       "charge \(kiosk) \(charge) \(ticket.map(String.init) ?? "-")"
     case .difference(let kiosk, let device): "difference \(kiosk) \(device)"
+    case .sensor(let kiosk, let sensor): "sensor \(kiosk) \(sensor)"
     case .out(let kiosk, let fruit): "out \(kiosk) \(fruit)"
     }
   }

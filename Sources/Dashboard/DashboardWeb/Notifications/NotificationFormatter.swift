@@ -155,6 +155,11 @@ package struct NotificationFormatter: Sendable {
       return language("end of day of \(device) differs", "\(device) 마감 금액 차이") + (amount ?? "")
     case (.difference(_, let device), true):
       return language("end of day of \(device) is right", "\(device) 마감 금액 일치")
+    case (.sensor(_, let sensor), let isResolved):
+      let state = kiosk?.sensors[sensor].map { "\($0.text(language)), \($0.valueText)" } ?? ""
+      return isResolved
+        ? language("sensor \(sensor) is fine again", "센서 \(sensor) 정상")
+        : language("sensor \(sensor): \(state)", "센서 \(sensor): \(state)")
     case (.out(_, let id), let isResolved):
       let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
       if isResolved { return language("\(fruit) is back in stock", "\(fruit) 다시 채워짐") }

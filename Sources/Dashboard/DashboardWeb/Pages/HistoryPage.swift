@@ -250,6 +250,8 @@ struct HistoryPage {
       return "\(name) \(language("waited for a decision", "확인 대기")) (#\(charge))"
     case .difference(_, let device):
       return "\(language("End of day differed:", "마감 금액 차이:")) \(device)"
+    case .sensor(_, let sensor):
+      return "\(language("Sensor outside its limits or silent:", "센서 이상:")) \(sensor)"
     case .out(let id, let fruit):
       return
         "\(language("Too little", "모자람:")) \(state(of: id).name(of: fruit, language))"

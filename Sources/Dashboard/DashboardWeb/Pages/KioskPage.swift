@@ -33,6 +33,7 @@ struct KioskPage {
         \(location)
         </div>
         \(cards.form)\(cards.decisions.html)\(payment.form)\(payment.decisions.html)
+        \(sensors.form)\(sensors.decisions.html)
         <div class="columns">
         <div class="column">
         \(stock.html)
@@ -44,6 +45,7 @@ struct KioskPage {
         <div class="column">
         \(cards.machines.html)
         \(payment.payments.html)
+        \(sensors.sensors.html)
         <section class="card first">
         <h2>\(language("Live orders", "실시간 주문"))</h2>
         \(orders.html)
@@ -74,7 +76,7 @@ struct KioskPage {
     [
       CommonNotices.broker(connectionError, language), state, cards.decisions, payment.decisions,
       cards.machines, payment.payments, orders, history, stock.age,
-      sales, service,
+      sales, service, sensors.decisions, sensors.sensors,
     ]
       + stock.liveParts
   }
@@ -85,6 +87,10 @@ struct KioskPage {
 
   private var cards: MachineCards {
     MachineCards(kiosk: kiosk, localTime: localTime, context: context)
+  }
+
+  private var sensors: SensorCards {
+    SensorCards(kiosk: kiosk, localTime: localTime, context: context)
   }
 
   var payment: PaymentCards {

@@ -59,6 +59,9 @@ extension KioskState {
         case .machineOut(let fruits):
           language("machine without ", "기계에 없음: ")
             + fruits.map { name(of: $0, language) }.joined(separator: ", ")
+        case .blocked(let fruits):
+          fruits.map { name(of: $0, language) }.joined(separator: ", ")
+            + language(" blocked by a sensor", " 센서가 차단")
         case .machine, .cleaning, .payment, .closed: obstacle.text(language)
         }
       return "\(juice.name[language]) (\(reason))"
@@ -136,6 +139,10 @@ extension KioskState {
       let text = language("\(device): end of day differs", "\(device): 마감 금액 차이")
       return "<span class=\"chip bad\">\(text) \(amount)</span>"
     }
+    chips += sensorReports.compactMap { sensor, report in
+      guard report.needsAttention else { return nil }
+      return "<span class=\"chip bad\">\(sensor): \(report.text(language))</span>"
+    }
     let waiting = undecidedJobs.count + undecidedCharges.count
     if waiting > 0 {
       let text = language(
@@ -152,6 +159,7 @@ extension SaleObstacle {
   func text(_ language: Language) -> String {
     switch self {
     case .fruit, .machineOut: language("sold out", "품절")
+    case .blocked: language("not available now", "지금은 주문할 수 없음")
     case .machine: language("machine out of order", "기계 고장")
     case .cleaning: language("machine being cleaned", "기계 청소 중")
     case .payment: language("card terminal out of order", "카드 단말기 고장")

@@ -107,6 +107,32 @@ extension DashboardServer {
       let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
       return try kioskPage(context).page(notice: notice).response(context)
     }
+    router.post("sensor") { request, context in
+      let form = try await request.form(from: context, sessions)
+      let parts = (form["decision"] ?? "").split(separator: ".", omittingEmptySubsequences: false)
+      guard let id = form.commandID, parts.count == 2, let sensor = SensorID(String(parts[1])),
+        let choice = SensorDecision.Choice(rawValue: String(parts[0]))
+      else { throw RequestError.badForm }
+      let word = (form["word.\(sensor)"] ?? "").visible(upTo: SensorDecision.maximumWord)
+      let language = context.language
+      guard word.contains(where: { !$0.isWhitespace }) else {
+        let notice = language.notice(
+          .warn, "Nothing was decided: write the reason.", "사유를 적어 주세요. 아무것도 바꾸지 않았어요.")
+        return try kioskPage(context).page(notice: notice).response(context)
+      }
+      let decision = SensorDecision(sensor: sensor, choice: choice, word: word)
+      let result = try await send(.sensor(decision), .job, form, context, id: id)
+      let notice: HTML =
+        switch (result?.status, result?.reason) {
+        case (.applied, _): language.notice(.good, "Your decision is recorded.", "결정을 기록했어요.")
+        case (_, let reason?): .notice(.bad, reason.text(language))
+        default:
+          language.notice(
+            .warn, "No answer yet. The kiosk may or may not have applied it: try again.",
+            "아직 응답이 없어요. 다시 시도해 주세요.")
+        }
+      return try kioskPage(context).page(notice: notice).response(context)
+    }
     router.post("service") { request, context in
       let form = try await request.form(from: context, sessions)
       guard let id = form.commandID,

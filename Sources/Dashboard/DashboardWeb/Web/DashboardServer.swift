@@ -24,6 +24,7 @@ package import ServiceLifecycle
 /// | `/kiosks/:kiosk` | `addKiosk`, `addPanel`, `addSettings` | one kiosk, its virtual panel, display and settings |
 /// | `/routes` | `addRoutes` | routes and their stops |
 /// | `/kiosks/:kiosk/sales` | `addSales` | a period against the one before |
+/// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
 /// | `/history` | `addHistory` | what happened in the last 90 days |
 /// | `/chain` | `addChain` | the archive, if there is one |
 /// | `/users`, `/account`, `/password/:token` | `addUsers`, `addAccount`, `addPassword` | users, own account, a new password |
@@ -134,6 +135,7 @@ package struct DashboardServer: Sendable {
     addRoutes(to: authenticated.group("routes"))
     addHistory(to: authenticated)
     addSales(to: authenticated.group("kiosks/:kiosk"))
+    addSafety(to: authenticated.group("kiosks/:kiosk"))
     if let archive {
       addChain(archive, to: authenticated.group("chain"))
       addHistory(archive, to: authenticated.group("chain"))

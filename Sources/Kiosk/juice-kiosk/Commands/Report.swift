@@ -112,7 +112,9 @@ struct Report: AsyncParsableCommand {
         + settings.wallClock.timeZone.identifier, days: days, wallClock: settings.wallClock)
     guard csv else { return try StandardOutput.write(view.lines.joined(separator: "\n")) }
     let writer = CSVWriter(forExcel: excel)
-    let lines = ([SafetyView.header] + view.cells).map(writer.line)
+    let lines = ([SafetyDay.header] + days.flatMap(\.rows)).map {
+      writer.line($0, numbers: SafetyDay.numberColumns)
+    }
     try StandardOutput.write(writer.start + lines.joined(separator: "\n"))
   }
 

@@ -1,9 +1,8 @@
-import CommandLineSupport
 import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// The record of food safety of some days, as text and as CSV.
+/// The record of food safety of some days.
 struct SafetyView {
   let title: String
   let days: [SafetyDay]
@@ -42,23 +41,16 @@ struct SafetyView {
     for day in days {
       lines += day.entries.map { entry in
         [
-          time(of: entry, on: day), entry.who, entry.status.rawValue, Self.text(of: entry),
+          time(of: entry, on: day), entry.safetySender, entry.status.rawValue, entry.safetyText,
         ].joined(separator: "  ")
       }
       if day.isShortened {
         lines.append("\(day.day)  more than \(SafetyDay.maximumEntries) entries: see ledger export")
       }
     }
-    let waste = self.waste
+    let waste = days.reduce(into: FruitAmounts()) { $0 += $1.waste }
     lines += ["", "Discarded: " + (waste.isEmpty ? "nothing" : "\(waste)")]
     return lines
-  }
-
-  /// The fruit that was thrown away.
-  private var waste: FruitAmounts {
-    days.flatMap(\.entries).reduce(into: FruitAmounts()) { waste, entry in
-      if entry.status == .sensorDiscard { waste += entry.changes.times(-1) }
-    }
   }
 
   private func time(of entry: LedgerEntry, on day: SafetyDay) -> String {
@@ -75,54 +67,4 @@ struct SafetyView {
       return index == 0 ? cell.0 + space : space + cell.0
     }.joined()
   }
-
-  private static func text(of entry: LedgerEntry) -> String {
-    var parts: [String] = []
-    if case .sensor(let step) = entry.outcome { parts.append(step.summary) }
-    if case .decided(_, let job, _) = entry.outcome { parts.append("job \(job)") }
-    if case .program(let step) = entry.outcome {
-      parts += ["\(step.id.machine) \(step.id.program.rawValue)", step.reason].compactMap(\.self)
-    }
-    if !entry.changes.isEmpty { parts.append("\(entry.changes)") }
-    return parts.joined(separator: ", ")
-  }
-
-  // MARK: CSV
-
-  static let header: [CSVWriter.Cell] = [
-    "day", "time", "kind", "name", "unit", "min", "max", "minutes_outside", "minutes_measured",
-    "who", "status", "changes", "note",
-  ]
-
-  /// A line for each day of a sensor, and for each entry.
-  var cells: [[CSVWriter.Cell]] {
-    days.flatMap { day in
-      let readings = day.sensors.map { sensor -> [CSVWriter.Cell] in
-        [
-          .text("\(day.day)"), "", "readings", .text(sensor.name.text),
-          .text(sensor.unit.rawValue), .number(sensor.low?.decimalText ?? ""),
-          .number(sensor.high?.decimalText ?? ""), .number(sensor.secondsOutside / 60),
-          .number(sensor.secondsMeasured / 60), "", "", "", "",
-        ]
-      }
-      let entries = day.entries.map { entry -> [CSVWriter.Cell] in
-        var (sensor, note): (String, String) = ("", "")
-        if case .sensor(let step) = entry.outcome { sensor = step.sensor.text }
-        if case .program(let step) = entry.outcome { sensor = step.id.machine.text }
-        note = Self.text(of: entry)
-        return [
-          .text("\(day.day)"), .text("\(entry.at)"), "entry", .text(sensor), "", "", "", "", "",
-          .text(entry.who), .text(entry.status.rawValue),
-          .text(entry.changes.map { "\($0.fruit) \($0.amount)" }.joined(separator: "; ")),
-          .text(note),
-        ]
-      }
-      return readings + entries
-    }
-  }
-}
-
-extension LedgerEntry {
-  /// The sender, for the record.
-  fileprivate var who: String { source?.description ?? "kiosk" }
 }

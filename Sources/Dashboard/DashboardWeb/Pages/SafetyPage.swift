@@ -1,0 +1,152 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The record of food safety of one week, which prints on one page.
+struct SafetyPage {
+  let kiosk: KioskState
+  /// The first day of the week.
+  let first: CivilDate
+  /// The days that the kiosk has sent.
+  let days: [SafetyDay]
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { localTime.language }
+
+  static let dayCount: Int64 = 7
+
+  var title: String {
+    let last = CivilDate(daysSinceEpoch: first.daysSinceEpoch + Self.dayCount - 1)
+    return language(
+      "Food safety of \(kiosk.title(language)), \(first) – \(last)",
+      "\(kiosk.title(language)) 식품 안전, \(first) – \(last)")
+  }
+
+  private var sensors: [SensorID] {
+    days.flatMap(\.sensors).map(\.name).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+
+  var body: HTML {
+    let address = "/kiosks/\(kiosk.id)/safety"
+    func week(_ offset: Int64) -> String {
+      "\(address)?from=\(CivilDate(daysSinceEpoch: first.daysSinceEpoch + offset))"
+    }
+    let missing: HTML? =
+      days.count < Int(Self.dayCount)
+      ? language.notice(
+        .warn, "The kiosk has not sent all days of this week: load the page again.",
+        "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.") : nil
+    return """
+      <nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
+      <a href="\(week(-7))">← \(language("week before", "이전 주"))</a>
+      <a href="\(week(7))">\(language("week after", "다음 주")) →</a></nav>
+      \(missing)
+      \(sensors.map(section))
+      \(actions)
+      <p class="muted">\(language("Discarded:", "폐기:")) \(waste)</p>
+      <p class="actions screen">
+      <a class="button" href="\(address).csv?from=\(first.description)">\(language("Export as CSV", "CSV로 내보내기"))</a>
+      </p>
+      <p class="signature">\(language("Checked by, date:", "확인자, 날짜:")) ______________________</p>
+      """
+  }
+
+  // MARK: Sensors
+
+  private func section(_ name: SensorID) -> HTML {
+    let own = days.flatMap { day in day.sensors.filter { $0.name == name }.map { (day.day, $0) } }
+    guard let sensor = own.first?.1 else { return .empty }
+    let unit = sensor.unit.rawValue
+    let limits = [
+      sensor.minimum.map { language("from \($0.decimalText)", "최저 \($0.decimalText)") },
+      sensor.maximum.map { language("to \($0.decimalText)", "최고 \($0.decimalText)") },
+    ].compactMap(\.self).joined(separator: " ")
+    let rows: [HTML] = own.map { day, sensor in
+      let isBad: HTML = sensor.secondsOutside > 0 ? " class=\"bad\"" : ""
+      return """
+        <tr\(isBad)><th scope="row">\(localTime.day(day))</th><td>\(sensor.low?.decimalText ?? "–")</td>\
+        <td>\(sensor.high?.decimalText ?? "–")</td><td>\(sensor.secondsOutside / 60)</td>\
+        <td>\(max(0, 86_400 - sensor.secondsMeasured) / 60)</td></tr>
+        """
+    }
+    return """
+      <section class="card wide" tabindex="0">
+      <h2>\(name) <span class="muted">\(unit), \(language("limits", "한계")) \(limits)</span></h2>
+      \(plot(own.map(\.1), title: "\(name), \(unit)"))
+      <table class="review"><thead><tr><th>\(language("Day", "날짜"))</th><th>\(language("min", "최저"))</th>\
+      <th>\(language("max", "최고"))</th><th>\(language("minutes outside", "벗어난 시간(분)"))</th>\
+      <th>\(language("minutes without reading", "측정 없음(분)"))</th></tr></thead><tbody>\(rows)</tbody></table>
+      </section>
+      """
+  }
+
+  /// Draws the range of each hour as a bar, and the limits as lines.
+  private func plot(_ days: [SafetyDay.Sensor], title: String) -> HTML {
+    let hours = days.flatMap(\.hours)
+    guard let sensor = days.first, let low = hours.map(\.low).min(),
+      let high = hours.map(\.high).max()
+    else { return .empty }
+    let (bottom, top) = (min(low, sensor.minimum ?? low), max(high, sensor.maximum ?? high))
+    let span = Double(max(1, top - bottom))
+    func y(_ value: Int) -> Int { 110 - Int((Double(value - bottom) / span * 100).rounded()) }
+    let start = first.daysSinceEpoch
+    let bars: [HTML] = hours.compactMap { hour in
+      let day = localTime.date(of: hour.at).daysSinceEpoch - start
+      guard (0..<Self.dayCount).contains(day) else { return nil }
+      let x = Int(day) * 96 + localTime.hour(of: hour.at) * 4
+      let style: HTML = hour.secondsOutside > 0 ? "column outside" : "column"
+      return """
+        <rect class="\(style)" x="\(x)" y="\(y(hour.high) - 1)" width="3" \
+        height="\(y(hour.low) - y(hour.high) + 2)"/>
+        """
+    }
+    let lines: [HTML] = [sensor.minimum, sensor.maximum].compactMap { limit in
+      limit.map {
+        """
+        <line class="axis limit" x1="0" y1="\(y($0))" x2="672" y2="\(y($0))"/>\
+        <text x="674" y="\(y($0) + 4)">\($0.decimalText)</text>
+        """
+      }
+    }
+    let labels: [HTML] = (0..<Self.dayCount).map { day in
+      let name = localTime.day(CivilDate(daysSinceEpoch: start + day))
+      return "<text x=\"\(Int(day) * 96 + 2)\" y=\"126\">\(name)</text>"
+    }
+    return """
+      <svg class="plot" viewBox="0 0 710 130" role="img" aria-label="\(title)">\
+      <line class="axis" x1="0" y1="112" x2="672" y2="112"/>\(bars)\(lines)\(labels)</svg>
+      """
+  }
+
+  // MARK: Entries
+
+  private var actions: HTML {
+    let page = KioskPage(
+      kiosk: kiosk, salesReport: nil, connectionError: nil, now: localTime.now,
+      context: context)
+    let rows: [HTML] = days.flatMap(\.entries).map { entry in
+      """
+      <tr><td>\(localTime.text(entry.at))</td><td>\(entry.source?.name ?? language("kiosk", "키오스크"))</td>\
+      <td>\(page.parts(of: entry).text)</td></tr>
+      """
+    }
+    let more: HTML? =
+      days.contains(where: \.isShortened)
+      ? "<p>\(language("There are more entries: see the CSV export of the ledger.", "기록이 더 있어요."))</p>" : nil
+    return """
+      <section class="card wide" tabindex="0">
+      <h2>\(language("What was done", "한 일"))</h2>
+      <table class="review"><thead><tr><th>\(language("Time", "시간"))</th><th>\(language("Who", "누가"))</th>\
+      <th>\(language("What", "무엇을"))</th></tr></thead><tbody>\(rows)</tbody></table>\(more)
+      </section>
+      """
+  }
+
+  private var waste: String {
+    let waste = days.reduce(into: FruitAmounts()) { $0 += $1.waste }
+    guard !waste.isEmpty else { return language("nothing", "없음") }
+    return waste.map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
+      .joined(separator: ", ")
+  }
+}

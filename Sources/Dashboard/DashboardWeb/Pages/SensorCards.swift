@@ -1,0 +1,104 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The cards with the state of a kiosk's sensors, and with the decisions about what they block.
+struct SensorCards {
+  let kiosk: KioskState
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  /// The state of the sensors, or an empty part.
+  var sensors: LivePart {
+    if kiosk.sensors.isEmpty { return LivePart("sensors", .empty) }
+    let record: HTML = """
+      <a class="button" href="/kiosks/\(kiosk.id)/safety">\(language("Record of food safety", "식품 안전 기록"))</a>
+      """
+    return LivePart(
+      "sensors", tag: "section", class: "card",
+      """
+      <h2>\(language("Sensors", "센서"))</h2>
+      <ul class="machines">\(kiosk.sensorReports.map(sensor))</ul>
+      <div class="actions">\(record)</div>
+      """)
+  }
+
+  private func sensor(_ name: SensorID, _ report: SensorReport) -> HTML {
+    let style: HTML = report.needsAttention ? "bad" : report.state == .ok ? "good" : ""
+    let limits = [report.minimum, report.maximum].map { $0?.decimalText ?? "" }
+      .joined(separator: " – ")
+    return """
+      <li><div class="machine"><b>\(name)</b> <span class="chip \(style)">\(report.text(language))</span>
+      <span class="muted">\(report.valueText) (\(limits))</span></div></li>
+      """
+  }
+
+  /// The form of the decision buttons. It is separate, because the list of blocks is replaced by
+  /// live updates.
+  var form: HTML? {
+    context.isOperator
+      ? """
+      <form id="decide-sensor" method="post" action="/kiosks/\(kiosk.id)/sensor">
+      \(context.fields(id: .random))
+      </form>
+      """ : nil
+  }
+
+  /// The blocks that wait for a decision, or an empty part. It does not show the current value, so
+  /// that a reading does not delete what somebody types.
+  var decisions: LivePart {
+    let blocking = kiosk.sensorReports.filter { $0.report.state == .blocked }
+    if blocking.isEmpty { return LivePart("sensor-decisions", .empty) }
+    return LivePart(
+      "sensor-decisions", tag: "section", class: "card ask",
+      """
+      <h2>\(language("Blocked by a sensor", "센서가 차단함"))</h2>
+      <p class="muted">\(language(
+        "None of it is sold. Check it, then discard or release it; your reason is recorded.",
+        "판매하지 않아요. 확인한 뒤 폐기하거나 차단을 해제해 주세요. 사유가 기록돼요."))</p>
+      <ul class="feed">\(blocking.map { blocked($0.sensor, $0.report) })</ul>
+      """)
+  }
+
+  private func blocked(_ name: SensorID, _ report: SensorReport) -> HTML {
+    let what = (report.fruits.map { kiosk.name(of: $0, language) } + report.machines.map(\.text))
+      .joined(separator: ", ")
+    func button(_ choice: SensorDecision.Choice, _ text: String) -> HTML {
+      """
+      <button id="\(choice.rawValue)-\(name)" form="decide-sensor" name="decision" \
+      value="\(choice.rawValue).\(name)" aria-label="\(text): \(name)">\(text)</button>
+
+      """
+    }
+    let actions: HTML? =
+      context.isOperator
+      ? """
+      <div class="actions"><label>\(language("Reason", "사유")) <input id="word-\(name)" \
+      form="decide-sensor" name="word.\(name)" maxlength="\(SensorDecision.maximumWord)"></label>
+      \(button(.discard, language("Discard", "폐기")))\
+      \(button(.release, language("Release", "차단 해제")))</div>
+      """ : nil
+    return """
+      <li><span class="what">\(name): \(what)</span>\(report.since.map(localTime.html))\(actions)</li>
+      """
+  }
+}
+
+extension SensorReport {
+  /// The value with its unit, or a dash.
+  var valueText: String { value.map { "\($0.decimalText) \(unit.rawValue)" } ?? "–" }
+
+  func text(_ language: Language) -> String {
+    let state =
+      switch state {
+      case .unknown: language("no reading yet", "아직 측정값 없음")
+      case .ok: language("within its limits", "정상")
+      case .outside: language("outside its limits", "한계를 벗어남")
+      case .alarm: language("outside for too long", "오래 벗어남")
+      case .blocked: language("blocked", "차단됨")
+      }
+    return isSilent ? "\(language("silent", "응답 없음")) · \(state)" : state
+  }
+}

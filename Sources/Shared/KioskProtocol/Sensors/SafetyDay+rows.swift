@@ -1,0 +1,66 @@
+package import JuiceDomain
+
+// The record as a table, for CSV and for people.
+extension SafetyDay {
+  package static let header = [
+    "day", "time", "kind", "name", "unit", "min", "max", "minutes_outside", "minutes_measured",
+    "who", "status", "changes", "note",
+  ]
+  /// The columns of `rows` that are numbers.
+  package static let numberColumns = 5...8
+
+  /// The columns of `header`, for each sensor and for each entry.
+  package var rows: [[String]] {
+    let readings = sensors.map { sensor in
+      [
+        "\(day)", "", "readings", sensor.name.text, sensor.unit.rawValue,
+        sensor.low?.decimalText ?? "", sensor.high?.decimalText ?? "",
+        "\(sensor.secondsOutside / 60)", "\(sensor.secondsMeasured / 60)", "", "", "", "",
+      ]
+    }
+    return readings
+      + entries.map { entry in
+        [
+          "\(day)", "\(entry.at)", "entry", entry.safetySubject, "", "", "", "", "",
+          entry.safetySender, entry.status.rawValue,
+          entry.changes.map { "\($0.fruit) \($0.amount)" }.joined(separator: "; "),
+          entry.safetyText,
+        ]
+      }
+  }
+
+  /// The fruit that was thrown away.
+  package var waste: FruitAmounts {
+    entries.reduce(into: FruitAmounts()) { waste, entry in
+      if entry.status == .sensorDiscard { waste += entry.changes.times(-1) }
+    }
+  }
+}
+
+extension LedgerEntry {
+  /// The sender, or the kiosk itself.
+  package var safetySender: String { source?.description ?? "kiosk" }
+
+  /// The sensor or the machine that the entry is about; empty for none.
+  fileprivate var safetySubject: String {
+    switch outcome {
+    case .sensor(let step): step.sensor.text
+    case .program(let step): step.id.machine.text
+    default: ""
+    }
+  }
+
+  /// The content in words.
+  package var safetyText: String {
+    var parts: [String] = []
+    switch outcome {
+    case .sensor(let step): parts.append(step.summary)
+    case .decided(_, let job, _): parts.append("job \(job)")
+    case .program(let step):
+      parts += ["\(step.id.machine) \(step.id.program.rawValue)", step.reason].compactMap(\.self)
+    default: break
+    }
+    if !changes.isEmpty { parts.append("\(changes)") }
+    return parts.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,127 @@
+import Fleet
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+@Suite struct SafetyPagesTests {
+  private static func report(_ state: SensorReport.State, silent: Bool = false) -> SensorReport {
+    SensorReport(
+      state: state, value: 9500, unit: .celsius, maximum: 7000, isSilent: silent,
+      fruits: state == .blocked ? ["kiwi"] : [])
+  }
+
+  @Test func aBlockIsShownAndAskedAbout() async throws {
+    try await Scene.run { scene in
+      try await scene.kiosk("sensor/fridge", Self.report(.blocked).payload)
+      try await scene.authenticate("vera")
+      let seen = try await scene.get("/kiosks/k1").text
+      #expect(seen.contains("Blocked by a sensor") && seen.contains("9.5 °C"))
+      #expect(seen.contains("Kiwi blocked by a sensor"))
+      #expect(!seen.contains("value=\"discard.fridge\""))
+      try await scene.authenticate("minji")
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("value=\"discard.fridge\"") && page.contains("name=\"word.fridge\""))
+      let fleet = try await scene.get("/").text
+      #expect(fleet.contains("fridge: blocked") && fleet.contains("Needs attention"))
+      #expect(try await scene.get("/?q=sensor").text.contains("/kiosks/k1"))
+    }
+  }
+
+  @Test(arguments: [
+    (SensorReport.State.ok, false, false), (.outside, false, false), (.alarm, false, true),
+    (.blocked, false, true), (.ok, true, true),
+  ])
+  func whatNeedsAPersonIsAnAlert(
+    state: SensorReport.State, silent: Bool, isAlert: Bool
+  ) async throws {
+    try await Scene.run { scene in
+      try await scene.kiosk("sensor/fridge", Self.report(state, silent: silent).payload)
+      #expect(scene.dashboard.link.fleet["k1"]?.needsAttention == isAlert)
+      try await scene.kiosk("sensor/fridge", [])
+      #expect(scene.dashboard.link.fleet["k1"]?.sensors.isEmpty == true)
+    }
+  }
+
+  @Test func aDecisionGoesOutWithItsReasonAndTheUsersName() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = "csrf_token=\(scene.csrfToken)&id=d1&decision=release.fridge"
+      #expect(try await scene.post("/kiosks/k1/sensor", form).text.contains("write the reason"))
+      async let answer = scene.post("/kiosks/k1/sensor", "\(form)&word.fridge=cold+by+hand")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/job/minji")
+      let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
+      #expect(
+        request.command
+          == .sensor(SensorDecision(sensor: "fridge", choice: .release, word: "cold by hand")))
+      var result = CommandResult(status: .applied)
+      result.id = "d1"
+      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains("Your decision is recorded"))
+      for decision in ["", "release", "keep.fridge", "release.a/b"] {
+        let answer = try await scene.post(
+          "/kiosks/k1/sensor",
+          "csrf_token=\(scene.csrfToken)&id=d1&decision=\(decision)&word.fridge=a")
+        #expect(answer.status == .badRequest, "\(decision)")
+      }
+    }
+  }
+
+  private static func day(_ request: SafetyRequest) throws -> SafetyDay {
+    let at = try #require(Timestamp("\(request.day)T09:00:00Z"))
+    let hour = SafetyDay.Hour(
+      at: at, low: 4000, high: 9500, secondsOutside: 720, secondsMeasured: 3600)
+    let step = SensorStep(
+      .discard, of: "fridge", value: 9500, unit: .celsius, fruits: ["kiwi"], word: "too <warm>",
+      changes: ["kiwi": -3])
+    let entry = LedgerEntry(
+      seq: 7, epoch: 1, at: at, source: Source(kind: .job, name: "anna"), id: nil,
+      outcome: .sensor(step))
+    return SafetyDay(
+      id: request.id, day: request.day,
+      sensors: [
+        .init(name: "fridge", unit: .celsius, minimum: nil, maximum: 7000, hours: [hour])
+      ], entries: [entry], isShortened: false)
+  }
+
+  @Test(arguments: ["safety", "safety.csv"])
+  func theRecordOfAWeekIsReadFromTheKiosk(path: String) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      async let loaded = scene.get("/kiosks/k1/\(path)?from=2026-11-10")
+      for day in 10...16 {
+        let request = try SafetyRequest(payload: try await scene.nextCommand().payload)
+        #expect(request.day.description == "2026-11-\(day)")
+        try await scene.kiosk(
+          "report/dashboard/result", try Self.day(request).payload, retain: false)
+      }
+      let page = try await loaded.text
+      guard path == "safety" else {
+        let lines = page.split(separator: "\r\n")
+        #expect(lines.count == 15)
+        #expect(lines[1] == "2026-11-10,,readings,fridge,°C,4,9.5,12,60,,,,")
+        #expect(lines[2].hasSuffix(#"job/anna,sensor_discard,kiwi -3,"sensor fridge, 9.5 °C, "#
+          + #"kiwi, too <warm>, kiwi -3""#))
+        return
+      }
+      #expect(page.contains("<svg class=\"plot\""))
+      #expect(page.contains("<td>12</td><td>1380</td>"))
+      #expect(page.contains("too &lt;warm&gt;") && page.contains("anna"))
+      #expect(page.contains("Kiwi 21"))
+      #expect(!page.contains("has not sent all days"))
+    }
+  }
+
+  @Test func aDayThatIsNoRecordIsRefused() throws {
+    for payload in ["{}", #"{"id":"a","day":"2026-11-10","sensors":[]}"#, "7"] {
+      #expect(throws: JSONError.self) { try SafetyDay(payload: Array(payload.utf8)) }
+    }
+    #expect(throws: JSONError.self) {
+      try SafetyRequest(payload: Array(#"{"id":"a","day":"x"}"#.utf8))
+    }
+  }
+}
