@@ -8,6 +8,7 @@ extension Discovery {
     all += machines.flatMap { self.entities(of: $0) }
     all += programs.flatMap { self.entities(of: $0) }
     all += paymentDevices.flatMap { self.entities(of: $0) }
+    all += sensors.sorted { $0.key < $1.key }.flatMap { self.entities(of: $0.key, $0.value) }
     return all + [service, orders] + [refill].compactMap(\.self) + diagnostics
   }
 
@@ -34,7 +35,9 @@ extension Discovery {
       }
     }
     let devices = departed(topics.payment).filter { !paymentDevices.contains($0) }
-    return all + devices.flatMap { self.entities(of: $0) }
+    all += devices.flatMap { self.entities(of: $0) }
+    let gone = departed(topics.sensor).filter { sensors[$0] == nil }
+    return all + gone.flatMap { self.entities(of: $0, .celsius) }
   }
 
   // MARK: Fruits
@@ -181,6 +184,41 @@ extension Discovery {
   private static let needsDecision =
     "value_json.jobs | selectattr('state', 'in', ['lost', 'needs_decision'])"
     + " | map(attribute='ticket') | list"
+
+  // MARK: Sensors
+
+  private func entities(of sensor: SensorID, _ unit: SensorUnit) -> [Entity] {
+    let topic = topics.sensor(sensor)
+    return [
+      Entity(.sensor, "sensor_\(sensor)", text("Sensor \(sensor)", "센서 \(sensor)")) { json in
+        json.member("state_topic", topic)
+        json.member("value_template", "{{ value_json.value | default(none) }}")
+        json.member("unit_of_measurement", unit == .milliliters ? "mL" : unit.rawValue)
+        let type =
+          switch unit {
+          case .celsius: "temperature"
+          case .milliliters: "volume_storage"
+          case .grams: "weight"
+          }
+        json.member("device_class", type)
+        json.member("state_class", "measurement")
+      },
+      Entity(
+        .binarySensor, "sensor_problem_\(sensor)", text("\(sensor) alarm", "\(sensor) 경보")
+      ) { json in
+        json.member("state_topic", topic)
+        json.member(
+          "value_template",
+          "{{ 'ON' if value_json.state in ['alarm', 'blocked'] or value_json.silent else 'OFF' }}")
+        json.member("json_attributes_topic", topic)
+        json.member(
+          "json_attributes_template",
+          "{{ {'state': value_json.state, 'silent': value_json.silent,"
+            + " 'fruits': value_json.fruits | default([])} | to_json }}")
+        json.member("device_class", "problem")
+      },
+    ]
+  }
 
   // MARK: Payment
 

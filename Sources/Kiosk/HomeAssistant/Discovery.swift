@@ -31,6 +31,7 @@ package struct Discovery: Sendable {
   package var machines: [MachineID]
   package var programs: [ProgramID]
   package var paymentDevices: [PaymentDeviceID]
+  package var sensors: [SensorID: SensorUnit]
   /// The retained topics of the kiosk, including those of entities that have left the
   /// configuration.
   package var retainedTopics: Set<String> = []
@@ -42,7 +43,7 @@ package struct Discovery: Sendable {
     topics: KioskTopics, name: LocalizedName? = nil, language: Language, menu: Menu,
     capacities: FruitAmounts, stock: FruitAmounts = [:], machines: [MachineID] = [],
     programs: [ProgramID] = [], paymentDevices: [PaymentDeviceID] = [],
-    retainedTopics: Set<String> = [], version: String
+    sensors: [SensorID: SensorUnit] = [:], retainedTopics: Set<String> = [], version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -56,6 +57,7 @@ package struct Discovery: Sendable {
     self.machines = machines
     self.programs = programs
     self.paymentDevices = paymentDevices
+    self.sensors = sensors
     self.retainedTopics = retainedTopics
     self.version = version
   }

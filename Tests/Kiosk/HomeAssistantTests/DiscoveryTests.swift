@@ -181,6 +181,20 @@ import Testing
     #expect(former.contains("payment_terminal") && former.contains("takings_terminal"))
   }
 
+  @Test mutating func aSensorIsWatched() throws {
+    discovery.sensors = ["fridge": .celsius, "tank": .milliliters]
+    #expect(
+      try config("sensor/sensor_fridge")["unit_of_measurement"] == .string("°C")
+        && config("sensor/sensor_tank")["unit_of_measurement"] == .string("mL"))
+    #expect(
+      try config("binary_sensor/sensor_problem_fridge")["state_topic"]
+        == .string("kiosk/k1/sensor/fridge"))
+    discovery.sensors = [:]
+    discovery.form = .device
+    discovery.retainedTopics = ["kiosk/k1/sensor/fridge"]
+    #expect(try components(discovery).map(\.key).contains("sensor_problem_fridge"))
+  }
+
   // MARK: Commands
 
   /// Returns the command that Home Assistant would publish: the template with values for its

@@ -106,6 +106,8 @@ extension Discovery {
         machine.programs.keys.map { ProgramID(machine: machine.name, program: $0) }
       }.sorted { $0.description < $1.description },
       paymentDevices: configuration.payment?.devices.map(\.name) ?? [],
+      sensors: Dictionary(
+        configuration.sensors.map { ($0.name, $0.unit) }, uniquingKeysWith: { first, _ in first }),
       retainedTopics: retainedTopics, version: Release.version)
   }
 }
