@@ -1,8 +1,10 @@
 """The dashboard in a real Chromium, with a real broker and real kiosks."""
 
+import base64
 import json
 import re
 import signal
+import sqlite3
 import ssl
 import subprocess
 import threading
@@ -18,6 +20,7 @@ from client import Client
 from conftest import MakeBrowser, MakeClient, MakeDashboard, MakeKiosk
 from dashboard import PASSWORDS, Browser, Dashboard
 from kiosk import Kiosk
+from mosquitto import Mosquitto
 from path_proxy import PathProxy
 from web_client import WebClient
 
@@ -32,6 +35,63 @@ def after(browser: Browser, fruit: str) -> str:
 def fits(phone: Browser, name: str) -> None:
     phone.photograph(name)
     assert phone.overflow() == 0
+
+
+def test_a_week_of_food_safety_prints_on_one_page(
+    browser: Browser, broker: Mosquitto, make_kiosk: MakeKiosk, tmp_path: Path
+) -> None:
+    sensors = [
+        {"name": "fridge", "topic": "t/fridge", "unit": "°C", "min": 0, "max": 7,
+         "alarm_after_seconds": 0, "block_after_seconds": 1, "fruits": ["kiwi", "mango"]},
+        {"name": "tank", "topic": "t/tank", "unit": "ml", "min": 500},
+    ]
+    kiosk = make_kiosk(sensors=sensors).start()
+    kiosk.stop()
+    # A week of readings every five minutes, with a warm afternoon.
+    now = int(time.time() * 1000)
+    with sqlite3.connect(kiosk.folder / "ledger.sqlite") as ledger:
+        for index in range(7 * 288 - 1):
+            at = now - (7 * 288 - index) * 300_000
+            warm = 4500 if 1000 < index < 1020 else 0
+            fridge = 4000 + (index * 37) % 900 + warm
+            state = "outside" if fridge > 7000 else None
+            ledger.execute(
+                "INSERT INTO reading VALUES (NULL, ?, 'fridge', ?, NULL, ?, ?, ?)",
+                (at, state, fridge, fridge - 300, fridge + 200))
+            tank = 4_000_000 - index * 1500
+            ledger.execute(
+                "INSERT INTO reading VALUES (NULL, ?, 'tank', NULL, NULL, ?, ?, ?)",
+                (at, tank, tank, tank))
+    kiosk.start()
+    client = Client(broker.port, "kiosk/#")
+    client.publish("t/fridge", "9.5")
+    client.publish("t/tank", "990")
+    client.restock({"id": "r1", "add": {"pineapple": 30, "kiwi": 5}})
+    client.messages.first(lambda m: m.topic == "kiosk/k1/sensor/fridge" and m.json["state"] == "blocked")
+    client.close()
+    browser.log_in(path="/kiosks/k1")
+    browser.wait_for("Blocked by a sensor", "#sensor-decisions")
+    browser.photograph("sensor")
+    browser.type("#word-fridge", "the door was open all night")
+    browser.send("#discard-fridge")
+    browser.wait_for("Your decision is recorded.")
+    browser.send("#sensors a")
+    browser.wait_for("the door was open all night")
+    browser.photograph("safety")
+    assert len(browser.all("svg.plot")) == 2
+    assert len(browser.all("svg.plot rect.outside")) in (2, 3, 4)
+    paper = tmp_path / "safety.pdf"
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    paper.write_bytes(base64.b64decode(printed["data"]))
+    text = subprocess.run(
+        ["pdftotext", "-layout", paper, "-"], check=True, capture_output=True, text=True
+    ).stdout
+    assert text.count("\f") == 1
+    for part in ("fridge", "tank", "minji", "Checked by", "Kiwi 15", "Mango 10"):
+        assert part in text, part
+    for screen in ("Log out", "CSV", "week before"):
+        assert screen not in text, screen
+    assert kiosk.command("ledger", "verify").returncode == 0
 
 
 def test_log_in_and_see_two_kiosks(

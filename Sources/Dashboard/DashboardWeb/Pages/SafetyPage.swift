@@ -37,8 +37,9 @@ struct SafetyPage {
       ? language.notice(
         .warn, "The kiosk has not sent all days of this week: load the page again.",
         "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.") : nil
+    let place: HTML? = kiosk.place.map { "<p class=\"muted\">\($0)</p>" }
     return """
-      <nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
+      \(place)<nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
       <a href="\(week(-7))">← \(language("week before", "이전 주"))</a>
       <a href="\(week(7))">\(language("week after", "다음 주")) →</a></nav>
       \(missing)
@@ -67,7 +68,7 @@ struct SafetyPage {
       return """
         <tr\(isBad)><th scope="row">\(localTime.day(day))</th><td>\(sensor.low?.decimalText ?? "–")</td>\
         <td>\(sensor.high?.decimalText ?? "–")</td><td>\(sensor.secondsOutside / 60)</td>\
-        <td>\(max(0, 86_400 - sensor.secondsMeasured) / 60)</td></tr>
+        <td>\(max(0, seconds(of: day) - sensor.secondsMeasured) / 60)</td></tr>
         """
     }
     return """
@@ -79,6 +80,12 @@ struct SafetyPage {
       <th>\(language("minutes without reading", "측정 없음(분)"))</th></tr></thead><tbody>\(rows)</tbody></table>
       </section>
       """
+  }
+
+  /// Returns the part of a day that is over.
+  private func seconds(of day: CivilDate) -> Int {
+    guard let start = localTime.time(field: "\(day)T00:00") else { return 0 }
+    return max(0, min(86_400, Int(clamping: localTime.now.since(start).components.seconds)))
   }
 
   /// Draws the range of each hour as a bar, and the limits as lines.
@@ -127,7 +134,7 @@ struct SafetyPage {
       context: context)
     let rows: [HTML] = days.flatMap(\.entries).map { entry in
       """
-      <tr><td>\(localTime.text(entry.at))</td><td>\(entry.source?.name ?? language("kiosk", "키오스크"))</td>\
+      <tr><td>\(localTime.field(entry.at).replacing("T", with: " "))</td><td>\(entry.source?.name ?? language("kiosk", "키오스크"))</td>\
       <td>\(page.parts(of: entry).text)</td></tr>
       """
     }
@@ -137,7 +144,7 @@ struct SafetyPage {
     return """
       <section class="card wide" tabindex="0">
       <h2>\(language("What was done", "한 일"))</h2>
-      <table class="review"><thead><tr><th>\(language("Time", "시간"))</th><th>\(language("Who", "누가"))</th>\
+      <table class="review log"><thead><tr><th>\(language("Time", "시간"))</th><th>\(language("Who", "누가"))</th>\
       <th>\(language("What", "무엇을"))</th></tr></thead><tbody>\(rows)</tbody></table>\(more)
       </section>
       """

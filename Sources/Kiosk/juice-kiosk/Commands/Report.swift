@@ -94,8 +94,8 @@ struct Report: AsyncParsableCommand {
 
   private func printSafety(_ configuration: KioskConfiguration) throws {
     let settings = KioskSettings(configuration)
-    let today = Int64(KioskClock.system(wallClock: settings.wallClock).now().day)
-    let last = to?.daysSinceEpoch ?? today
+    let now = KioskClock.system(wallClock: settings.wallClock).now()
+    let last = to?.daysSinceEpoch ?? Int64(now.day)
     let first = from?.daysSinceEpoch ?? last - 6
     guard first <= last, last - first < SafetyView.maximumDays else {
       throw ValidationError(
@@ -109,7 +109,8 @@ struct Report: AsyncParsableCommand {
     let span = "\(CivilDate(daysSinceEpoch: first)) to \(CivilDate(daysSinceEpoch: last))"
     let view = SafetyView(
       title: "Record of food safety: \(kiosk.name?[kiosk.language] ?? kiosk.id.text), \(span), "
-        + settings.wallClock.timeZone.identifier, days: days, wallClock: settings.wallClock)
+        + settings.wallClock.timeZone.identifier, days: days, wallClock: settings.wallClock,
+      now: now.timestamp)
     guard csv else { return try StandardOutput.write(view.lines.joined(separator: "\n")) }
     let writer = CSVWriter(forExcel: excel)
     let lines = ([SafetyDay.header] + days.flatMap(\.rows)).map {

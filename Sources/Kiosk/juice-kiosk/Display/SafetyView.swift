@@ -7,6 +7,7 @@ struct SafetyView {
   let title: String
   let days: [SafetyDay]
   let wallClock: WallClock
+  let now: Timestamp
 
   /// Maximum number of days of a report.
   static let maximumDays = 366
@@ -32,7 +33,7 @@ struct SafetyView {
         lines.append(
           Self.row([
             "\(day)", sensor.low?.decimalText ?? "-", sensor.high?.decimalText ?? "-",
-            "\(sensor.secondsOutside / 60)", "\(max(0, 86_400 - sensor.secondsMeasured) / 60)",
+            "\(sensor.secondsOutside / 60)", "\(max(0, seconds(of: day) - sensor.secondsMeasured) / 60)",
           ]))
       }
       lines.append("")
@@ -56,6 +57,12 @@ struct SafetyView {
   private func time(of entry: LedgerEntry, on day: SafetyDay) -> String {
     let (_, minute) = wallClock.minute(at: entry.at)
     return "\(day.day) \(Self.padded(minute / 60)):\(Self.padded(minute % 60))"
+  }
+
+  /// Returns the part of a day that is over.
+  private func seconds(of day: CivilDate) -> Int {
+    let start = wallClock.start(ofDay: day.daysSinceEpoch)
+    return max(0, min(86_400, Int(clamping: now.since(start).components.seconds)))
   }
 
   private static func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
