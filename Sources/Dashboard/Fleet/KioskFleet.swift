@@ -34,7 +34,8 @@ package struct KioskFleet: Sendable {
   /// Returns the topic filters of all messages that a fleet reads.
   package static func filters(root: String) -> [String] {
     [
-      "status", "service", "stock", "alert/+", "machine/+", "payment/+", "sensor/+", "menu", "info", "health",
+      "status", "service", "stock", "alert/+", "machine/+", "payment/+", "sensor/+", "menu", "info",
+      "health",
       "sales", "forecast", "history", "events", "settings",
     ]
     .map { "\(root)/+/\($0)" }

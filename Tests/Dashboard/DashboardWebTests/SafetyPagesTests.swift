@@ -104,8 +104,10 @@ import Testing
         let lines = page.split(separator: "\r\n")
         #expect(lines.count == 15)
         #expect(lines[1] == "2026-11-10,,readings,fridge,°C,4,9.5,12,60,,,,")
-        #expect(lines[2].hasSuffix(#"job/anna,sensor_discard,kiwi -3,"sensor fridge, 9.5 °C, "#
-          + #"kiwi, too <warm>, kiwi -3""#))
+        #expect(
+          lines[2].hasSuffix(
+            #"job/anna,sensor_discard,kiwi -3,"sensor fridge, 9.5 °C, "#
+              + #"kiwi, too <warm>, kiwi -3""#))
         return
       }
       #expect(page.contains("<svg class=\"plot\""))

@@ -49,6 +49,8 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     make_kiosk(
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
         machines=[{"name": "bar", "juices": ["kiwi", "mango"]}],
+        sensors=[{"name": "fridge", "topic": "t", "unit": "°C", "max": 7, "fruits": ["pineapple"],
+                  "alarm_after_seconds": 0, "block_after_seconds": 1}],
         payment={"devices": [{"name": "till"}], "pay_seconds": 300},
         menu={"base": "standard", "currency": "EUR", "juices": {"banana": {"price": 3.50}}},
     ).start()
@@ -66,6 +68,9 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     pay(client, "held", "unknown")
     client.publish("kiosk/k1/payment/till/total", json.dumps(
         {"total": 1, "at": "2026-11-25T22:00:00Z", "currency": "EUR", "captured": 350, "refunded": 0, "count": 1}))
+    client.publish("t", "9")
+    client.messages.first(
+        lambda message: message.topic == "kiosk/k1/sensor/fridge" and message.json["state"] == "blocked")
     twenty(client)
 
 
@@ -118,7 +123,12 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.one("#decisions button")
     browser.one("#charge-decisions button")
     browser.press("form.restock summary")
+    browser.one("#sensor-decisions button")
     look.at("kiosk")
+    browser.open("/kiosks/k1/safety")
+    browser.one("svg.plot")
+    look.at("safety")
+    browser.open("/kiosks/k1?fruit=strawberry")
     browser.send("#payments .what a")
     look.at("refund")
     browser.open("/kiosks/k1?fruit=strawberry")

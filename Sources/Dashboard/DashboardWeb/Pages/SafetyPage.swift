@@ -112,16 +112,16 @@ struct SafetyPage {
       limit.map {
         """
         <line class="axis limit" x1="0" y1="\(y($0))" x2="672" y2="\(y($0))"/>\
-        <text x="674" y="\(y($0) + 4)">\($0.decimalText)</text>
+        <text x="678" y="\(y($0) + 4)">\($0.decimalText)</text>
         """
       }
     }
     let labels: [HTML] = (0..<Self.dayCount).map { day in
       let name = localTime.day(CivilDate(daysSinceEpoch: start + day))
-      return "<text x=\"\(Int(day) * 96 + 2)\" y=\"126\">\(name)</text>"
+      return "<text x=\"\(Int(day) * 96 + 2)\" y=\"130\">\(name)</text>"
     }
     return """
-      <svg class="plot" viewBox="0 0 710 130" role="img" aria-label="\(title)">\
+      <svg class="plot" viewBox="0 0 672 116" role="img" aria-label="\(title)">\
       <line class="axis" x1="0" y1="112" x2="672" y2="112"/>\(bars)\(lines)\(labels)</svg>
       """
   }
@@ -140,7 +140,8 @@ struct SafetyPage {
     }
     let more: HTML? =
       days.contains(where: \.isShortened)
-      ? "<p>\(language("There are more entries: see the CSV export of the ledger.", "기록이 더 있어요."))</p>" : nil
+      ? "<p>\(language("There are more entries: see the CSV export of the ledger.", "기록이 더 있어요."))</p>"
+      : nil
     return """
       <section class="card wide" tabindex="0">
       <h2>\(language("What was done", "한 일"))</h2>

@@ -33,7 +33,8 @@ struct SafetyView {
         lines.append(
           Self.row([
             "\(day)", sensor.low?.decimalText ?? "-", sensor.high?.decimalText ?? "-",
-            "\(sensor.secondsOutside / 60)", "\(max(0, seconds(of: day) - sensor.secondsMeasured) / 60)",
+            "\(sensor.secondsOutside / 60)",
+            "\(max(0, seconds(of: day) - sensor.secondsMeasured) / 60)",
           ]))
       }
       lines.append("")
