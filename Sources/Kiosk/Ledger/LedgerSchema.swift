@@ -126,9 +126,6 @@ enum LedgerSchema {
     -- Finds the steps of a charge.
     CREATE INDEX charge_step ON entry (charge) WHERE charge IS NOT NULL;
 
-    -- Finds the entries of a day that are no orders, for the record of food safety.
-    CREATE INDEX other_entry ON entry (at) WHERE juice IS NULL;
-
     -- The entries with a readable time.
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,

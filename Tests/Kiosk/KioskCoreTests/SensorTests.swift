@@ -323,6 +323,8 @@ import Testing
     try kiosk.receive(.order("banana"), .restock(#"{"add":{"kiwi":1}}"#))
     try kiosk.receive(.decision("discard"))
     let day = CivilDate(daysSinceEpoch: 20_778)
+    try kiosk.ledger.indexSafety()
+    try kiosk.ledger.indexSafety()
     let record = try kiosk.ledger.safety(on: day, id: "r", kiosk.settings)
     let fridge = try #require(record.sensors.first)
     #expect(record.sensors.count == 1 && fridge.low == 5000 && fridge.high == 8000)
