@@ -33,7 +33,10 @@ def write(kiosk: Kiosk, /, **changes: Any) -> None:
         if isinstance(values, dict) and not is_menu:
             values = configuration.get(section, {}) | values
         configuration[section] = values
-    kiosk.config.write_text(json.dumps(configuration, indent=2))
+    # Replaced as one step, because a kiosk that starts may be reading it.
+    draft = kiosk.config.with_suffix(".draft")
+    draft.write_text(json.dumps(configuration, indent=2))
+    draft.replace(kiosk.config)
 
 
 def reload(kiosk: Kiosk, text: str = TAKEN) -> str:

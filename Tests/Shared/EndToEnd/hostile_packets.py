@@ -43,7 +43,7 @@ class Maker:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         # Accounts whose messages the kiosk does not receive send less.
-        self.account = self.random.choices(list(ACCOUNTS), [8, 4, 3, 1, 1, 1, 2, 2])[0]
+        self.account = self.random.choices(list(ACCOUNTS), [8, 4, 3, 1, 1, 1, 2, 2, 2])[0]
         # A broker rejects a packet with a broken part, so most packets have none.
         self.is_broken = self.chance(0.2)
 

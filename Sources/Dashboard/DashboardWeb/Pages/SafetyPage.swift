@@ -112,7 +112,7 @@ struct SafetyPage {
       limit.map {
         """
         <line class="axis limit" x1="0" y1="\(y($0))" x2="672" y2="\(y($0))"/>\
-        <text x="678" y="\(y($0) + 4)">\($0.decimalText)</text>
+        <text x="678" y="\(y($0) + 4)">\($0.decimalText) \(sensor.unit.rawValue)</text>
         """
       }
     }
