@@ -94,7 +94,8 @@ struct SafetyPage {
     guard let sensor = days.first, let low = hours.map(\.low).min(),
       let high = hours.map(\.high).max()
     else { return .empty }
-    let (bottom, top) = (min(low, sensor.minimum ?? low), max(high, sensor.maximum ?? high))
+    let values = [low, high, sensor.minimum, sensor.maximum].compactMap(\.self)
+    let (bottom, top) = (values.min() ?? low, values.max() ?? high)
     let span = Double(max(1, top - bottom))
     func y(_ value: Int) -> Int { 110 - Int((Double(value - bottom) / span * 100).rounded()) }
     let start = first.daysSinceEpoch
