@@ -35,7 +35,13 @@ import Testing
       try Data("\u{FEFF}kiosk: {id: k9}\r\n".utf8).write(to: folder.appending(path: "marked"))
       #expect(try KioskConfiguration.load(path: path + "/marked").kiosk.id == "k9")
       try Data().write(to: folder.appending(path: "empty"))
-      #expect(loadErrors(path + "/empty") == [])
+      #expect(
+        loadErrors(path + "/empty") == [
+          "\(path)/empty: is empty, as after a power cut; "
+            + "put a copy in its place; for the defaults alone, write a comment"
+        ])
+      try Data("# defaults".utf8).write(to: folder.appending(path: "comment"))
+      #expect(loadErrors(path + "/comment") == [])
     }
   }
 

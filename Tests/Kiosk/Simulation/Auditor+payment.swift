@@ -412,11 +412,12 @@ extension Auditor {
     if !isRight { fail(.forbidden, "\(message.topic): \(text(message.payload)), \(charge)") }
   }
 
-  /// Whether the time to pay has passed, unless that is unknown: the clock was set, and the kiosk
-  /// started again.
+  /// Whether the time to pay has passed, unless that is unknown: the clock was set after the order,
+  /// and the kiosk started again.
   private func isPaidTooLate(_ number: Int, at now: Duration) -> Bool {
     guard let sentAt = payments.sentAt[number] else { return false }
-    let isKnown = startedAt < sentAt || lastJump.map { $0 < sentAt } ?? true
+    let orderedAt = payments.charges[number]?.order?.uptime ?? sentAt
+    let isKnown = startedAt < sentAt || lastJump.map { $0 < orderedAt } ?? true
     return isKnown && now - sentAt > .seconds(45)
   }
 

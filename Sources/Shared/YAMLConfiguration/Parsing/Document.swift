@@ -82,7 +82,14 @@ extension Document {
   package static func text(of path: String?) throws(ConfigurationErrors) -> String {
     guard let path else { return "" }
     do throws(Diagnostic) {
-      return try TextFile.read(path, upTo: maximumSize)
+      let text = try TextFile.read(path, upTo: maximumSize)
+      // A power cut can leave a file without content. The defaults would sell without prices.
+      guard !text.isEmpty else {
+        throw Diagnostic(
+          "is empty, as after a power cut",
+          hint: "put a copy in its place; for the defaults alone, write a comment")
+      }
+      return text
     } catch {
       throw ConfigurationErrors(error, in: path, key: "")
     }
