@@ -84,7 +84,7 @@ extension Controller {
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
     }
-    if !settings.sensors.isEmpty { try ledger.indexSafety() }
+    try ledger.createIndexes(for: settings)
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }
     self.settings = settings
     core.adopt(settings, state: state)

@@ -98,7 +98,7 @@ package actor Controller {
     }
     let settings = settings.keepingMachines(of: state.jobs, state.makers)
       .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
-    if !settings.sensors.isEmpty { try ledger.indexSafety() }
+    try ledger.createIndexes(for: settings)
     log.disabledMachines(of: settings)
     self.settings = settings
     self.broker = broker

@@ -161,7 +161,7 @@ extension KioskLedger {
     SELECT * FROM entry WHERE \(page) AND status IN
       ('restocked', 'open', 'closed', 'poured', 'again', 'give_back', 'total',
         'program_requested', 'program_done', 'program_failed')
-      OR \(page) AND charge IS NOT NULL AND source IS NOT NULL AND machine IS NULL
+      OR \(page) AND extra ->> 'charge' IS NOT NULL AND source IS NOT NULL AND machine IS NULL
         AND status <> 'awaiting_payment'
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)
     """

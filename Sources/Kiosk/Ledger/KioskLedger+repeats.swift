@@ -59,7 +59,10 @@ extension KioskLedger {
   private func row(ofCharge number: Int) throws(LedgerError) -> LedgerRow? {
     try reading { database in
       try database.rows(
-        "SELECT * FROM entry WHERE charge = ? ORDER BY seq DESC LIMIT 1", [number]
+        """
+        SELECT * FROM entry WHERE extra IS NOT NULL AND extra ->> 'charge' = ?
+        ORDER BY seq DESC LIMIT 1
+        """, [number]
       ).first.map { try LedgerRow($0) }
     }
   }

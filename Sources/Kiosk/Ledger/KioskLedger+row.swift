@@ -52,8 +52,8 @@ extension LedgerEntry.Outcome {
         order, used: used, ticket: Ticket(day: day, number: number), machine: machine, place: place)
     case .awaitingPayment:
       guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
-        let charge = row["charge"] as Int?,
-        let device = (row["device"] as String?).flatMap({ PaymentDeviceID($0) })
+        let json = row.json("extra"), let charge = json.integer("charge"),
+        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
       else { return nil }
       self = .awaitingPayment(
         order, used: used, ticket: Ticket(day: day, number: number), charge: charge, device: device)
@@ -61,8 +61,9 @@ extension LedgerEntry.Outcome {
       guard let step = PaymentStep(row, order) else { return nil }
       self = .payment(step)
     case .total:
-      guard let device = (row["device"] as String?).flatMap({ PaymentDeviceID($0) }),
-        let json = row.json("extra"), let difference = json.integer("difference"),
+      guard let json = row.json("extra"),
+        let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
+        let difference = json.integer("difference"),
         let total = try? PaymentTotal(json)
       else { return nil }
       self = .total(total, device: device, difference: difference)
@@ -139,8 +140,8 @@ extension ProgramStep {
 extension PaymentStep {
   fileprivate init?(_ row: Row, _ order: Order?) {
     guard let kind = (row["status"] as String?).flatMap(Kind.init(rawValue:)),
-      let charge = row["charge"] as Int?,
-      let device = (row["device"] as String?).flatMap({ PaymentDeviceID($0) })
+      let json = row.json("extra"), let charge = json.integer("charge"),
+      let device = json.text("device").flatMap({ PaymentDeviceID($0) })
     else { return nil }
     var ticket: Ticket?
     if let day = row["day"] as Int?, let number = row["ticket"] as Int? {
@@ -149,7 +150,7 @@ extension PaymentStep {
     self.init(
       kind, charge: charge, device: device, job: row["job"], order: order, ticket: ticket,
       machine: (row["machine"] as String?).flatMap { MachineID($0) }, place: row["place"],
-      receipt: row.json("extra").map { Receipt($0) } ?? Receipt(), reason: row["reason"])
+      receipt: Receipt(json), reason: row["reason"])
   }
 }
 

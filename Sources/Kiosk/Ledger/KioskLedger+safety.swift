@@ -4,15 +4,6 @@ package import KioskCore
 package import KioskProtocol
 
 extension KioskLedger {
-  /// Creates the index of the entries that are no orders, so that a day of the record is read without
-  /// all entries. Only a ledger with sensors has it, because it costs each order an allocation.
-  package func indexSafety() throws(LedgerError) {
-    try writing {
-      try $0.execute(
-        sql: "CREATE INDEX IF NOT EXISTS other_entry ON entry (at) WHERE juice IS NULL")
-    }
-  }
-
   /// Returns one day of the record of food safety.
   ///
   /// - Parameter settings: The limits of the sensors, and the time zone.
@@ -43,7 +34,7 @@ extension KioskLedger {
       isShortened: entries.count > SafetyDay.maximumEntries)
   }
 
-  /// The entries that are no orders and no payments, by the index of `indexSafety`.
+  /// The entries that are no orders and no payments, by the index `other_entry`.
   private static let safetyEntries = """
     SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ?
       AND status NOT IN ('rejected', 'held', 'captured', 'released', 'refunded', 'capture', 'release',

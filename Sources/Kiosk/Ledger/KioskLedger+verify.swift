@@ -136,13 +136,13 @@ extension KioskLedger {
           WHEN ending.amount IS NOT NULL AND step.returned = 0 AND step.booked <> ending.amount
             THEN 'is captured for ' || step.booked || ', and ' || ending.amount || ' was made'
         END AS flaw
-      FROM (SELECT charge, SUM(status = 'captured') AS captured, SUM(status = 'refunded') AS refunded,
-            SUM(status = 'held') AS held,
+      FROM (SELECT extra ->> 'charge' AS charge, SUM(status = 'captured') AS captured,
+            SUM(status = 'refunded') AS refunded, SUM(status = 'held') AS held,
             SUM(IIF(status = 'captured', amount, 0)) AS booked,
             SUM(IIF(status = 'refunded', amount, 0)) AS returned,
             MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS ordered,
             MAX(source IS NOT NULL AND status <> 'awaiting_payment' AND status <> 'held') AS decided
-          FROM entry WHERE charge IS NOT NULL GROUP BY charge) AS step
+          FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL GROUP BY 1) AS step
         LEFT JOIN charge AS open ON open.number = step.charge
         LEFT JOIN job ON job.seq = step.ordered
         LEFT JOIN entry AS ending ON ending.job = step.ordered

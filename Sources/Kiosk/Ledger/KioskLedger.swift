@@ -135,13 +135,42 @@ extension KioskLedger {
     (state.jobs, state.machines) = try machineState(in: database)
     state.programs = try programs(in: database)
     (state.charges, state.paymentDevices) = try paymentState(in: database)
-    let lastCharge = "SELECT MAX(charge) FROM entry WHERE status = 'awaiting_payment'"
-    state.lastCharge = try database.rows(lastCharge + " AND charge IS NOT NULL").first?[0] ?? 0
+    state.lastCharge = try lastCharge(in: database)
     state.sensors = try sensors(in: database)
     state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
       .compactMap(Maker.init)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
+  }
+
+  /// Creates the indexes of what is configured: the steps of a charge, and the entries that are no
+  /// orders, so that a day of the record of food safety is read without all entries. Other ledgers
+  /// do not have them, because each costs each order an allocation.
+  package func createIndexes(for settings: KioskSettings) throws(LedgerError) {
+    var indexes: [String] = []
+    if settings.payment != nil {
+      indexes.append("charge_step ON entry (extra ->> 'charge') WHERE extra IS NOT NULL")
+    }
+    if !settings.sensors.isEmpty {
+      indexes.append("other_entry ON entry (at) WHERE juice IS NULL")
+    }
+    guard !indexes.isEmpty else { return }
+    try writing { database in
+      for index in indexes {
+        try database.execute(sql: "CREATE INDEX IF NOT EXISTS \(index)")
+      }
+    }
+  }
+
+  /// Returns the highest number of a charge. A ledger without the index of charges has had none.
+  private static func lastCharge(in database: Database) throws -> Int {
+    let index = "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'charge_step'"
+    guard try !database.rows(index).isEmpty else { return 0 }
+    let last = """
+      SELECT MAX(extra ->> 'charge') FROM entry
+      WHERE extra IS NOT NULL AND status = 'awaiting_payment'
+      """
+    return try database.rows(last).first?[0] ?? 0
   }
 
   /// Returns the open jobs in the order of their numbers, and the recorded state of each machine.

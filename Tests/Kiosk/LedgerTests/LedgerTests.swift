@@ -296,8 +296,10 @@ import Testing
     let (entry, log) = try database.read {
       (Set(try $0.columns(in: "entry").map(\.name)), Set(try $0.columns(in: "log").map(\.name)))
     }
-    // The log reads the program from `extra`.
-    #expect(entry.symmetricDifference(log) == ["at", "time", "day", "program", "sensor"])
+    // The log reads some columns from `extra`.
+    #expect(
+      entry.symmetricDifference(log)
+        == ["at", "time", "day", "charge", "device", "program", "sensor"])
   }
 
   @Test func entriesComeInPages() throws {
