@@ -25,6 +25,9 @@ package struct Decision: Sendable {
   /// Sensors whose first message without a usable value since the last reading has arrived.
   package var sensorsIgnored: [SensorID] = []
 
+  /// The number of entries that the batches include.
+  var recordsInBatches = 0
+
   /// An empty decision.
   package init() {}
 

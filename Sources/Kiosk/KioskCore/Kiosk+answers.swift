@@ -7,6 +7,7 @@ extension Kiosk {
   /// menu has no prices.
   func amount(of outcome: LedgerEntry.Outcome) -> Money? {
     if case .payment(let step) = outcome { return charges[step.charge]?.amount(of: step.kind) }
+    if let removal = outcome.removal { return cost(of: removal) }
     guard settings.menu.hasPrices else { return nil }
     switch outcome {
     case .ready(let order, _, _), .accepted(let order, _, _, _, _),
@@ -66,7 +67,9 @@ extension Kiosk {
     case .rejected(.paymentDown, _): CustomerMessage.paymentDown(in: settings.language)
     case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
     case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
-    case .opened, .restocked, .service, .rejected, .decided, .total, .program, .sensor: nil
+    case .opened, .restocked, .service, .rejected, .decided, .total, .program, .sensor, .expired,
+      .removed:
+      nil
     }
   }
 }

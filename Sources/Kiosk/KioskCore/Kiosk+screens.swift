@@ -13,7 +13,8 @@ extension Kiosk {
       case .ready, .made: feedback.ready
       case .outOfStock: feedback.outOfStock
       case .rejected, .failed, .returned: feedback.rejected
-      case .accepted, .opened, .restocked, .service, .decided, .payment, .total, .program, .sensor:
+      case .accepted, .opened, .restocked, .service, .decided, .payment, .total, .program, .sensor,
+        .expired, .removed:
         nil
       }
     guard let push else { return [] }

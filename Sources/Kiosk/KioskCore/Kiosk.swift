@@ -37,6 +37,7 @@ package struct Kiosk: Sendable {
   var programs: Programs?
   package internal(set) var charges: Charges
   package internal(set) var sensors: Sensors
+  package var batches: Batches
   /// The last ticket number of each day, by days since 1970-01-01.
   private var tickets: [Int: Int]
   private var debounce: Debounce
@@ -79,6 +80,7 @@ package struct Kiosk: Sendable {
     sensors = Sensors(settings, state: state)
     // guard: a block outlives a restart
     jobs.blocked = sensors.blocked
+    batches = Batches(settings, state: state)
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
@@ -95,6 +97,7 @@ package struct Kiosk: Sendable {
     next.isWithinHours = isWithinHours
     next.charges.adoptAges(of: charges)
     next.sensors.adopt(sensors)
+    next.batches.adopt(batches)
     self = next
   }
 
@@ -109,6 +112,7 @@ package struct Kiosk: Sendable {
     if let programs { next.programs?.adopt(programs) }
     next.charges.adopt(charges)
     next.sensors.adopt(sensors)
+    next.batches.adopt(batches)
     (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
     next.updateAlerts()
@@ -133,14 +137,19 @@ package struct Kiosk: Sendable {
       }
     }
     guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }
-    let amounts = new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) }
-    transaction.records = [
-      .init(
-        LedgerRow(
-          LedgerEntry(
-            seq: state.seq + 1, epoch: state.epoch, at: now.timestamp, source: nil, id: nil,
-            outcome: .opened(FruitAmounts(amounts)))))
-    ]
+    let amounts = FruitAmounts(
+      new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) })
+    var entry = LedgerEntry(
+      seq: state.seq + 1, epoch: state.epoch, at: now.timestamp, source: nil, id: nil,
+      outcome: .opened(amounts))
+    entry.batches = Batches.brought(
+      by: amounts, bestBefore: [:], keeps: Batches.keeps(of: settings.menu), seq: entry.seq,
+      at: now.timestamp)
+    for change in entry.batches {
+      transaction.batches[change.id] = Batch(
+        quantity: change.amount, expires: change.expires ?? now.timestamp, at: now.timestamp)
+    }
+    transaction.records = [.init(LedgerRow(entry))]
     return transaction
   }
 
@@ -164,6 +173,7 @@ package struct Kiosk: Sendable {
         sensors.read(reading.value, of: reading.sensor, at: now, into: &sensorChanges)
         continue
       }
+      updateBatches(at: now, in: &decision)
       guard register(parsed.mark, at: now.timestamp, in: &decision) else {
         if parsed.request != nil { counters.duplicates += 1 }
         continue
@@ -210,7 +220,10 @@ package struct Kiosk: Sendable {
         decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
         continue
       }
-      if paymentBefore != nil { replaceUnpaid(by: request, in: parsed, at: now, in: &decision) }
+      if paymentBefore != nil {
+        replaceUnpaid(by: request, in: parsed, at: now, in: &decision)
+        updateBatches(at: now, in: &decision)
+      }
       seq += 1
       let row = execute(
         request, from: parsed.source, isRetained: parsed.isRetained, at: now)
@@ -248,6 +261,7 @@ package struct Kiosk: Sendable {
       default: break
       }
     }
+    updateBatches(at: now, in: &decision)
     if !sensors.isEmpty {
       finish(sensorChanges, at: now, in: &decision)
     }
@@ -259,6 +273,8 @@ package struct Kiosk: Sendable {
       fireTimers(at: now, in: &decision)
       decision.machinesChanged = !machineReports.elementsEqual(reportsBefore, by: ==)
     }
+    updateBatches(at: now, in: &decision)
+    batches.save(in: &decision.transaction, at: now.uptime)
     if switched != before { decision.transaction.service = switched }
     updateAlerts()
     return decision
@@ -352,12 +368,14 @@ package struct Kiosk: Sendable {
     var stock: FruitAmounts?
     if ![.service, .job, .program].contains(source.kind) { stock = juiceMaker.stock }
     let amount = amount(of: outcome)
+    var entry = LedgerEntry(
+      seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome,
+      amount: amount)
+    if case .restocked(let changes) = outcome, case .restock(let restock) = request.command {
+      entry.batches = batches.brought(by: restock, changes, seq: seq, at: now.timestamp)
+    }
     return LedgerRow(
-      LedgerEntry(
-        seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome,
-        amount: amount),
-      stock: stock, detail: detail,
-      message: message(about: outcome, for: amount))
+      entry, stock: stock, detail: detail, message: message(about: outcome, for: amount))
   }
 
   mutating func apply(
@@ -366,7 +384,8 @@ package struct Kiosk: Sendable {
     try checkIsCurrent(request, isRetained: isRetained, at: now)
     switch request.command {
     case .order(let order): return try make(order, from: source, at: now)
-    case .restock(let restock): return try apply(restock)
+    case .restock(let restock): return try apply(restock, at: now.timestamp)
+    case .remove(let removal): return try apply(removal)
     case .service(let state):
       switched = state
       return .service(state)
@@ -486,24 +505,6 @@ package struct Kiosk: Sendable {
     }
   }
 
-  private mutating func apply(
-    _ restock: Restock
-  ) throws(Rejection) -> LedgerEntry.Outcome {
-    switch juiceMaker.restock(restock) {
-    case .applied(let changes):
-      return .restocked(changes: changes)
-    case .conflict(let actual):
-      throw Rejection(.conflict, "the stock has changed: \(actual)")
-    case .exceedsCapacity(let fruit, let capacity, let held):
-      throw Rejection(
-        .exceedsCapacity, "the capacity for \(fruit) is \(capacity), and its stock is \(held)")
-    case .belowZero(let fruit, let held):
-      throw Rejection(.belowZero, "there are only \(held) of \(fruit)")
-    case .unknownFruit(let fruit):
-      throw Rejection(.unknownFruit, "\(fruit) is not a fruit of this kiosk")
-    }
-  }
-
   mutating func count(_ outcome: LedgerEntry.Outcome) {
     switch outcome {
     case .ready, .made: counters.orders += 1
@@ -516,7 +517,7 @@ package struct Kiosk: Sendable {
       counters.rejected += 1
       if reason == .stale { counters.stale += 1 }
     case .opened, .service, .accepted, .decided, .awaitingPayment, .payment, .total, .program,
-      .sensor:
+      .sensor, .expired, .removed:
       break
     }
   }

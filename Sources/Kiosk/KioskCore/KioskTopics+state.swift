@@ -14,6 +14,10 @@ extension KioskTopics {
       messages.append(stock(of: fruit, quantity))
       messages.append(alert(for: fruit, core.alerts[fruit] ?? .ok))
     }
+    let expiries = core.batches.nextExpiries
+    for fruit in core.datedFruits.sorted() {
+      messages.append(freshness(of: fruit, expiries[fruit]))
+    }
     for (juice, count) in core.servings {
       messages.append(servings(of: juice, count))
     }
@@ -54,6 +58,17 @@ extension KioskTopics {
     }
     let stockBefore = before.juiceMaker.stock
     let changed = after.juiceMaker.stock.filter { stockBefore[$0.fruit] != $0.amount }
+    var areBatchesChanged = false
+    if before.batches.isActive || after.batches.isActive {
+      let (old, new) = (before.batches.nextExpiries, after.batches.nextExpiries)
+      for fruit in before.datedFruits.union(after.datedFruits).sorted()
+      where old[fruit] != new[fruit] {
+        messages.append(freshness(of: fruit, new[fruit]))
+        areBatchesChanged = true
+      }
+    }
+    if before.batches.expired != after.batches.expired { areBatchesChanged = true }
+    if areBatchesChanged, changed.isEmpty { messages.append(report(after, at: now)) }
     guard !changed.isEmpty || !after.settings.machines.isEmpty || !after.sensors.isEmpty
     else { return messages }
     for (fruit, quantity) in changed {
@@ -78,6 +93,10 @@ extension KioskTopics {
     Message(topic: stock(of: fruit), text: String(quantity), retain: true)
   }
 
+  private func freshness(of fruit: Fruit.ID, _ expires: Timestamp?) -> Message {
+    Message(topic: freshness(of: fruit), text: expires?.description ?? "none", retain: true)
+  }
+
   private func alert(for fruit: Fruit.ID, _ alert: StockAlert) -> Message {
     Message(topic: self.alert(for: fruit), text: alert.rawValue, retain: true)
   }
@@ -87,7 +106,9 @@ extension KioskTopics {
   }
 
   private func report(_ core: Kiosk, at now: Timestamp) -> Message {
-    let report = StockReport(seq: core.seq, at: now, fruits: core.juiceMaker.stock)
+    let report = StockReport(
+      seq: core.seq, at: now, fruits: core.juiceMaker.stock, expires: core.batches.nextExpiries,
+      expired: core.batches.expiredAmounts)
     return retained(stock, report.payload)
   }
 

@@ -3,7 +3,7 @@ package import KioskProtocol
 
 /// A row of the ledger: an entry, and the other content of its answer.
 package struct LedgerRow: Hashable, Sendable {
-  package let entry: LedgerEntry
+  package internal(set) var entry: LedgerEntry
   /// The stock after the entry, or `nil` if the answer does not include it.
   package let stock: FruitAmounts?
   /// The reason of a rejection, for troubleshooting.
@@ -64,7 +64,7 @@ package struct LedgerRow: Hashable, Sendable {
       result.service = state
     case .program(let step):
       result.machine = step.id.machine
-    case .opened, .restocked, .decided, .total, .sensor:
+    case .opened, .restocked, .decided, .total, .sensor, .expired, .removed:
       break
     }
     result.id = entry.id

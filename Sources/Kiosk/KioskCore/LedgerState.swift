@@ -31,6 +31,12 @@ package struct LedgerState: Hashable, Sendable {
   /// The programs that are or were configured.
   package var programs: [ProgramID: ProgramRecord] = [:]
 
+  package var batches: [BatchID: Batch] = [:]
+  /// Expired fruit that nobody has taken out yet.
+  package var expired: [BatchID: Int] = [:]
+  /// The entries with which open orders and programs have taken fruit, if fruit has dates.
+  package var taken: [LedgerEntry] = []
+
   /// The open charges, in the order of their numbers.
   package var charges: [Charge] = []
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]

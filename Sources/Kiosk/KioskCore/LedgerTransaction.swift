@@ -26,6 +26,10 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var readings: [SensorReading] = []
   /// The number of rows of readings to keep.
   package var keptReadings = 0
+  /// Changed batches; `nil` for one that is used up or has expired.
+  package var batches: [BatchID: Batch?] = [:]
+  /// Changed amounts of expired fruit; `nil` for what is taken out.
+  package var expired: [BatchID: Int?] = [:]
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
   package var clockStep: ClockStep?
@@ -40,12 +44,12 @@ package struct LedgerTransaction: Hashable, Sendable {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
       && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil && sensors.isEmpty
-      && readings.isEmpty
+      && readings.isEmpty && batches.isEmpty && expired.isEmpty
   }
 
   /// A row with the key of its repeats and the destination of its answer.
   package struct Record: Hashable, Sendable {
-    package let row: LedgerRow
+    package internal(set) var row: LedgerRow
     package let key: RepeatKey?
     package let reply: Reply?
 

@@ -18,16 +18,18 @@ extension Controller {
     return [
       sales.wait(at: now), displays.wait(at: now), core.machineWait(at: clock.now()),
       core.charges.wait(at: clock.now()), core.sensors.wait(at: clock.now()),
+      core.batches.wait(at: clock.now()),
     ].compactMap(\.self).min()
   }
 
-  /// Runs a cycle if a timer of a machine or a payment device has expired, or if the opening hours
-  /// have begun or ended.
+  /// Runs a cycle if a timer of a machine or a payment device or a batch of fruit has expired, or if
+  /// the opening hours have begun or ended.
   func fireTimers() async throws(LedgerError) {
     let now = clock.now()
     guard isOnline,
       core.machineWait(at: now) == .zero || core.charges.wait(at: now) == .zero
-        || core.sensors.wait(at: now) == .zero || core.hoursHaveChanged(at: now)
+        || core.sensors.wait(at: now) == .zero || core.batches.wait(at: now) == .zero
+        || core.hoursHaveChanged(at: now)
     else { return }
     try await cycle([])
   }
@@ -64,7 +66,9 @@ extension Controller {
   /// Records that the clock was set, before anything is recorded with the new time. Sales and
   /// forecast then count the time that has passed, and not the time that the clock has skipped.
   func recordClockStep() throws(LedgerError) {
-    clockWatch.check(clock.now(), seq: core.seq)
+    let now = clock.now()
+    core.batches.update(at: now)
+    clockWatch.check(now, seq: core.seq)
     guard let step = clockWatch.pending else { return }
     var transaction = LedgerTransaction()
     transaction.clockStep = step
@@ -116,6 +120,8 @@ extension Controller {
       undecided: core.jobs.open.count(where: \.state.isUndecided)
         + core.charges.open.count { $0.state == .undecided },
       programsDue: programsDue,
+      expired: core.batches.isActive ? core.batches.expiredAmounts.count : nil,
+      clockBehind: core.batches.clockBehind > 0 ? Int(core.batches.clockBehind / 1000) : nil,
       payment: core.settings.payment.map { _ in
         let reports = core.charges.reports.map(\.report)
         return KioskHealth.Payment(

@@ -84,10 +84,11 @@ extension Controller {
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
     }
-    try ledger.createIndexes(for: settings)
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }
     self.settings = settings
     core.adopt(settings, state: state)
+    try ledger.createIndexes(
+      ofCharges: settings.payment != nil, ofSafety: core.hasSafetyRecord)
     core.updateHours(at: clock.now())
     commandFilter.adopt(settings)
     displays = DisplayPublisher(settings.displays)

@@ -98,7 +98,6 @@ package actor Controller {
     }
     let settings = settings.keepingMachines(of: state.jobs, state.makers)
       .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
-    try ledger.createIndexes(for: settings)
     log.disabledMachines(of: settings)
     self.settings = settings
     self.broker = broker
@@ -109,6 +108,8 @@ package actor Controller {
     startedAt = now.timestamp
     commandFilter = CommandFilter(settings: settings)
     core = Kiosk(settings: settings, state: state)
+    try ledger.createIndexes(
+      ofCharges: settings.payment != nil, ofSafety: core.hasSafetyRecord)
     core.updateHours(at: now)
     (settingsChanges, settingsChange) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingOldest(16))
@@ -238,11 +239,15 @@ package actor Controller {
     // guard: a machine gets a request only after the commit
     let serviceBefore = core.service
     let decision = try commit(parsedDeliveries, counting: new, at: now)
-    if !decision.transaction.records.isEmpty || decision.machinesChanged || decision.paymentChanged
-      || decision.sensorsChanged || core.service != serviceBefore
+    if !decision.transaction.records.isEmpty || !decision.transaction.batches.isEmpty
+      || decision.machinesChanged || decision.paymentChanged || decision.sensorsChanged
+      || core.service != serviceBefore
     {
       state.changed(at: now.uptime)
       displays.stateChanged()
+    }
+    if !decision.transaction.batches.isEmpty {
+      try store(Set(core.datedFruits.map(settings.topics.freshness)))
     }
     ledgerRecovered()
 

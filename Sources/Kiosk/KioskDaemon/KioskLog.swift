@@ -76,6 +76,10 @@ struct KioskLog: Sendable {
     case .outOfStock(let order, let missing):
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) out of stock, missing \(missing)")
+    case .expired(let changes):
+      logger.warning("#\(entry.seq) expired: \(changes.times(-1)); take it out of the machine")
+    case .removed(let removal):
+      logger.info("#\(entry.seq) \(who): took out \(removal.amounts), \(removal.reason.rawValue)")
     case .restocked(let changes):
       logger.info("#\(entry.seq) \(who): restocked \(changes.isEmpty ? "nothing" : "\(changes)")")
     case .service(let state):

@@ -10,8 +10,11 @@ extension KioskLedger {
     package var orders: [Orders] = []
     /// Fruit used by orders, by quarter of an hour.
     package var used: [Amount] = []
-    /// Fruit added by restocks and as initial stock, by quarter of an hour.
+    /// Fruit added by restocks and as initial stock, less what has expired or was taken out, by
+    /// quarter of an hour.
     package var added: [Amount] = []
+    /// The removals, each with the time at which it counts.
+    package var removals: [Removed] = []
     /// All openings and closings, newest first.
     package var switches: [Switch] = []
     /// The latest restocks, openings, closings, decisions and ends of day, newest first.
@@ -59,6 +62,12 @@ extension KioskLedger {
       }
     }
 
+    package struct Removed: Hashable, Sendable {
+      package let at: Timestamp
+      package let removal: Removal
+      package let cost: Money?
+    }
+
     package struct Amount: Hashable, Sendable {
       package let at: Timestamp
       package let fruit: Fruit.ID
@@ -102,6 +111,11 @@ extension KioskLedger {
       activity.orders = try database.rows(Self.orders, page).compactMap(Activity.Orders.init)
       activity.used = try database.rows(Self.used, page).compactMap(Activity.Amount.init)
       activity.added = try database.rows(Self.added, page).compactMap(Activity.Amount.init)
+      activity.removals = try database.rows(Self.removals, page).compactMap { row in
+        guard let removal = try LedgerRow(row).entry.outcome.removal else { return nil }
+        return Activity.Removed(
+          at: Timestamp(milliseconds: row["time"]), removal: removal, cost: Money(row))
+      }
       activity.switches = try database.rows(Self.switches, page).compactMap { row in
         ServiceState(rawValue: row["status"]).map {
           Activity.Switch(at: Timestamp(milliseconds: row["at"]), state: $0)
@@ -149,8 +163,12 @@ extension KioskLedger {
   private static let added = """
     SELECT \(quarter) AS quarter, key AS fruit, SUM(value) AS amount
     FROM entry, json_each(changes)
-    WHERE \(page) AND status IN ('restocked', 'opened')
+    WHERE \(page) AND status IN ('restocked', 'opened', 'expired', 'removed', 'sensor_discard')
     GROUP BY quarter, fruit
+    """
+
+  private static let removals = """
+    SELECT *, \(time) AS time FROM entry WHERE \(page) AND status IN ('removed', 'sensor_discard')
     """
 
   private static let switches = """
@@ -159,8 +177,9 @@ extension KioskLedger {
 
   private static let services = """
     SELECT * FROM entry WHERE \(page) AND status IN
-      ('restocked', 'open', 'closed', 'poured', 'again', 'give_back', 'total',
-        'program_requested', 'program_done', 'program_failed')
+      ('restocked', 'expired', 'removed', 'open', 'closed', 'poured', 'again', 'give_back', 'total',
+        'program_requested', 'program_done', 'program_failed', 'sensor_alarm', 'sensor_blocked',
+        'sensor_silent', 'sensor_ok', 'sensor_discard', 'sensor_release')
       OR \(page) AND extra ->> 'charge' IS NOT NULL AND source IS NOT NULL AND machine IS NULL
         AND status <> 'awaiting_payment'
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)

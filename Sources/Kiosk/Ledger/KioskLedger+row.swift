@@ -13,13 +13,13 @@ extension LedgerRow {
     guard let outcome = LedgerEntry.Outcome(row), let stock = row.amounts("stock") else {
       throw .unreadable(seq)
     }
-    self.init(
-      LedgerEntry(
-        seq: seq, epoch: row["epoch"], at: Timestamp(milliseconds: row["at"]),
-        source: (row["source"] as String?).flatMap { Source($0) },
-        id: (row["id"] as String?).flatMap { Request.ID($0) }, outcome: outcome,
-        amount: Money(row)),
-      stock: stock, detail: row["detail"], message: row["message"])
+    var entry = LedgerEntry(
+      seq: seq, epoch: row["epoch"], at: Timestamp(milliseconds: row["at"]),
+      source: (row["source"] as String?).flatMap { Source($0) },
+      id: (row["id"] as String?).flatMap { Request.ID($0) }, outcome: outcome,
+      amount: Money(row))
+    entry.batches = row.json("extra")?.batches ?? []
+    self.init(entry, stock: stock, detail: row["detail"], message: row["message"])
   }
 }
 
@@ -37,6 +37,15 @@ extension LedgerEntry.Outcome {
     switch (row["status"] as String?).flatMap(LedgerEntry.Status.init(rawValue:)) {
     case .opened: self = .opened(changes ?? [:])
     case .restocked: self = .restocked(changes: changes ?? [:])
+    case .expired: self = .expired(changes: changes ?? [:])
+    case .removed:
+      guard let reason = (row["reason"] as String?).flatMap(Removal.Reason.init(rawValue:)) else {
+        return nil
+      }
+      self = .removed(
+        Removal(
+          stock: (changes ?? [:]).times(-1), expired: row.json("extra")?.amounts("expired") ?? [:],
+          reason: reason))
     case .open: self = .service(.open)
     case .closed: self = .service(.closed)
     case .ready:

@@ -12,7 +12,7 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger from its first entry: SQLite's structures, the numbers of the entries,
-  /// that the entries add up to the stock, that each juice has the price of its order, and that the
+  /// that the entries add up to the stock and its batches, that each juice has the price of its order, and that the
   /// steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
@@ -26,6 +26,18 @@ extension KioskLedger {
       }
       try Self.checkBalances(database, path: path, from: .start)
       try Self.checkBalances(database, path: path, from: .checkpoint)
+      if let wrong = try Row.fetchOne(database, sql: Self.wrongBatch) {
+        throw LedgerError.inconsistent(
+          path: path,
+          detail: "batch \(wrong["number"] as Int) of \(wrong["fruit"] as String) has "
+            + "\(wrong["quantity"] as Int), but its entries add up to \(wrong["sum"] as Int)")
+      }
+      if let wrong = try Row.fetchOne(database, sql: Self.wrongExpired) {
+        throw LedgerError.inconsistent(
+          path: path,
+          detail: "\(wrong["quantity"] as Int) of \(wrong["fruit"] as String) are expired, "
+            + "but the entries add up to \(wrong["sum"] as Int)")
+      }
       if let wrong = try Int.fetchOne(database, sql: Self.wrongAmount) {
         throw LedgerError.inconsistent(
           path: path, detail: "entry \(wrong) was made for another amount than it was ordered for")
@@ -83,6 +95,12 @@ extension KioskLedger {
         path: path,
         detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
           + "but its entries add up to \(wrong["sum"] as Int)")
+    }
+    if let wrong = try Row.fetchOne(database, sql: wrongDates) {
+      throw LedgerError.inconsistent(
+        path: path,
+        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
+          + "but its batches add up to \(wrong["sum"] as Int)")
     }
     if let wrong = try Row.fetchOne(database, sql: wrongStock) {
       throw LedgerError.inconsistent(

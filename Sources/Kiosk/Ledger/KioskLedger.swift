@@ -12,6 +12,8 @@ package import KioskProtocol
 /// |---|---|---|
 /// | `entry` | each decision; never changed or deleted | by each batch |
 /// | `stock` | the current amount of each fruit | with the entries that change it |
+/// | `batch` | the part of the stock that has a date | with the entries that change it |
+/// | `expired` | expired fruit in the machine | with its entries |
 /// | `job` | the open orders of machines | with the entries that begin and end them |
 /// | `machine` | last status, failures in a row | when they change |
 /// | `program` | the schedule of each machine's programs | when it changes, and with each of its juices |
@@ -135,6 +137,7 @@ extension KioskLedger {
     (state.jobs, state.machines) = try machineState(in: database)
     state.programs = try programs(in: database)
     (state.charges, state.paymentDevices) = try paymentState(in: database)
+    try readBatches(into: &state, in: database)
     state.lastCharge = try lastCharge(in: database)
     state.sensors = try sensors(in: database)
     state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
@@ -143,15 +146,15 @@ extension KioskLedger {
     return state
   }
 
-  /// Creates the indexes of what is configured: the steps of a charge, and the entries that are no
+  /// Creates the indexes that are needed: of the steps of charges, and of the entries that are no
   /// orders, so that a day of the record of food safety is read without all entries. Other ledgers
   /// do not have them, because each costs each order an allocation.
-  package func createIndexes(for settings: KioskSettings) throws(LedgerError) {
+  package func createIndexes(ofCharges: Bool, ofSafety: Bool) throws(LedgerError) {
     var indexes: [String] = []
-    if settings.payment != nil {
+    if ofCharges {
       indexes.append("charge_step ON entry (extra ->> 'charge') WHERE extra IS NOT NULL")
     }
-    if !settings.sensors.isEmpty {
+    if ofSafety {
       indexes.append("other_entry ON entry (at) WHERE juice IS NULL")
     }
     guard !indexes.isEmpty else { return }

@@ -59,7 +59,7 @@ enum LedgerSchema {
       epoch INTEGER NOT NULL DEFAULT 0,  -- the ledger's epoch at the time of the entry
       amount INTEGER CHECK (amount >= 0),  -- price of all glasses in the currency's smallest unit
       currency TEXT,                 -- ISO 4217 code
-      extra TEXT,                    -- of a charge, a total, a program or a sensor, as JSON
+      extra TEXT,                    -- of charges, totals, programs, sensors and batches, as JSON
       -- The required columns of each status, the most frequent status first. SQLite loads each
       -- literal of a check at each insert, so the rare statuses share a rule.
       CHECK (CASE status
@@ -81,17 +81,18 @@ enum LedgerSchema {
         ELSE (extra IS NOT NULL OR job IS NOT NULL OR changes IS NOT NULL) AND instr(
           ' opened restocked poured again give_back held captured refunded released capture release \
            refund kept total program_due program_requested program_done program_failed sensor_alarm \
-           sensor_blocked sensor_silent sensor_ok sensor_discard sensor_release ',
+           sensor_blocked sensor_silent sensor_ok sensor_discard sensor_release \
+           expired removed ',
           ' ' || status || ' ') END),
       -- Only entries that change the stock have `used` or `changes`.
       CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'
         OR status = 'awaiting_payment' OR status = 'program_requested'),
       CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'
         AND status <> 'awaiting_payment'),
-      -- Only sold glasses have a price, and steps of a payment an amount. A failed order has that of
-      -- the glasses that were made before the failure.
+      -- Only sold glasses have a price, steps of a payment an amount, and removed fruit a cost. A
+      -- failed order has the price of the glasses that were made before the failure.
       CHECK (amount IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'made'
-        OR status = 'failed' OR extra IS NOT NULL),
+        OR status = 'failed' OR status = 'removed' OR extra IS NOT NULL),
       CHECK ((amount IS NULL) = (currency IS NULL)),
       CHECK ((juice IS NULL) = (quantity IS NULL))
     ) STRICT;
@@ -112,6 +113,25 @@ enum LedgerSchema {
     CREATE TABLE stock (
       fruit TEXT PRIMARY KEY,
       quantity INTEGER NOT NULL CHECK (quantity >= 0)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The part of the stock that has a date.
+    CREATE TABLE batch (
+      fruit TEXT NOT NULL REFERENCES stock,
+      number INTEGER NOT NULL REFERENCES entry,    -- that brought it
+      quantity INTEGER NOT NULL CHECK (quantity >= 0),
+      expires INTEGER NOT NULL,                    -- by the clock as it was at `at`
+      at INTEGER NOT NULL,                         -- milliseconds since 1970
+      behind INTEGER NOT NULL CHECK (behind >= 0), -- by which the clock was set back since
+      PRIMARY KEY (fruit, number)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Expired fruit that nobody has taken out yet. It is no part of the stock.
+    CREATE TABLE expired (
+      fruit TEXT NOT NULL REFERENCES stock,
+      number INTEGER NOT NULL REFERENCES entry,    -- of the batch
+      quantity INTEGER NOT NULL CHECK (quantity > 0),
+      PRIMARY KEY (fruit, number)
     ) STRICT, WITHOUT ROWID;
 
     -- The stock after the last verified entry.

@@ -101,6 +101,9 @@ final class LedgerWriter {
         try setProgram.bind(8, record.madeAt.map { Int($0.milliseconds) })
         try setProgram.run(on: database)
       }
+      if !transaction.batches.isEmpty || !transaction.expired.isEmpty {
+        try setBatches(of: transaction, on: database)
+      }
       for (number, charge) in transaction.charges { try set(charge, number, on: database) }
       for (name, device) in transaction.paymentDevices {
         try setPaymentDevice.bind(1, name.text)
@@ -209,7 +212,10 @@ final class LedgerWriter {
       tickets[ticket.day] = ticket.number
     case .awaitingPayment(_, let amounts, let ticket, let number, let at):
       used = amounts
-      extra = JSONWriter.object { $0.members(charge: number, at: at) }
+      extra = JSONWriter.object {
+        $0.members(charge: number, at: at)
+        $0.members(entry.batches)
+      }
       tickets[ticket.day] = ticket.number
     case .payment(let step):
       (machine, place, job, why) = (step.machine, step.place, step.job, step.reason)
@@ -234,10 +240,25 @@ final class LedgerWriter {
       (machine, job, why) = (step.id.machine, step.job, step.reason)
       if step.kind == .requested { used = step.changes.times(-1) }
       if step.kind == .failed { changes = step.changes }
-      extra = JSONWriter.object { $0.member("program", step.id.program.rawValue) }
+      extra = JSONWriter.object {
+        $0.member("program", step.id.program.rawValue)
+        $0.members(entry.batches)
+      }
     case .sensor(let step):
       if step.kind == .discard { changes = step.changes }
-      extra = JSONWriter.object { $0.members(step) }
+      extra = JSONWriter.object {
+        $0.members(step)
+        $0.members(entry.batches)
+      }
+    case .expired(let amounts): changes = amounts
+    case .removed(let removal):
+      (changes, why) = (entry.changes, removal.reason.rawValue)
+      if !removal.expired.isEmpty {
+        extra = JSONWriter.object {
+          $0.member("expired", removal.expired)
+          $0.members(entry.batches)
+        }
+      }
     case .service: break
     case .opened(let amounts):
       changes = amounts
@@ -245,6 +266,9 @@ final class LedgerWriter {
         try addFruit.bind(1, fruit.text)
         try addFruit.run(on: database)
       }
+    }
+    if extra == nil, !entry.batches.isEmpty {
+      extra = JSONWriter.object { $0.members(entry.batches) }
     }
     try addEntry.bind(1, entry.seq)
     try addEntry.bind(2, Int(entry.at.milliseconds))
@@ -386,6 +410,10 @@ extension FruitAmounts {
 }
 
 extension JSONWriter {
+  fileprivate mutating func members(_ batches: [BatchChange]) {
+    if !batches.isEmpty { member("batches", batches) { $0.members($1) } }
+  }
+
   fileprivate mutating func members(charge: Int, at device: PaymentDeviceID) {
     member("charge", charge)
     member("device", device.text)

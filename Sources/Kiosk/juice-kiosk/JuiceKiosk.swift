@@ -29,8 +29,8 @@ struct JuiceKiosk: AsyncParsableCommand {
       """,
     version: Release.version,
     subcommands: [
-      Run.self, Check.self, Doctor.self, OrderJuice.self, RestockFruit.self, DecideJob.self,
-      DecideCharge.self, DecideSensor.self, RunProgram.self,
+      Run.self, Check.self, Doctor.self, OrderJuice.self, RestockFruit.self, RemoveFruit.self,
+      DecideJob.self, DecideCharge.self, DecideSensor.self, RunProgram.self,
       Open.self, Close.self, Watch.self, Report.self, Learn.self, LedgerCommands.self,
       RunMachine.self, RunPayment.self, Demo.self,
     ])

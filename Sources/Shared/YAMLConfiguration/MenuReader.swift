@@ -9,6 +9,7 @@ package import KioskProtocol
 ///                         # the values that it contains
 ///   fruits:
 ///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or only a name: `orange: Orange`
+///     kiwi: {keeps_hours: 72, cost: 0.40}         # sold for so long after a restock
 ///   juices:
 ///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}, price: 3.50}
 ///   currency: EUR         # only with prices
@@ -76,6 +77,10 @@ package struct MenuReader {
       if !hasFruits { fruits = Menu.standard.fruits }
       juices = Menu.standard.juices
     }
+    let currency = section.read("currency", .currency)
+    let isMissing = !section.has("currency")
+    // If the currency is invalid, only that is reported, and not every price as well.
+    let price = currency.map(Format.price) ?? (isMissing ? Format.inNoCurrency : nil)
     section.section(
       "fruits", unknown: hasFruits ? "is allowed only in the kiosk's own file" : Section.unknownKey
     ) {
@@ -83,13 +88,9 @@ package struct MenuReader {
       guard !hasFruits else { return }
       for key in section.keys {
         let base = fruits.first { $0.id.text == key }
-        if let fruit = Fruit(&section, key, base) { fruits.replaceOrAppend(fruit) }
+        if let fruit = Fruit(&section, key, base, price) { fruits.replaceOrAppend(fruit) }
       }
     }
-    let currency = section.read("currency", .currency)
-    let isMissing = !section.has("currency")
-    // If the currency is invalid, only that is reported, and not every price as well.
-    let price = currency.map(Format.price) ?? (isMissing ? Format.inNoCurrency : nil)
     section.section("juices") { section in
       for key in section.keys {
         let base = juices.first { $0.id.text == key }
@@ -108,12 +109,16 @@ extension Fruit {
   package init(_ id: ID) { self.init(id: id, name: LocalizedName(fallback: id.text)) }
 
   /// - Parameter base: The fruit with this id in the base menu.
-  fileprivate init?(_ section: inout Section, _ key: String, _ base: Fruit?) {
-    var (name, crate) = (base?.name, base?.crate)
+  fileprivate init?(
+    _ section: inout Section, _ key: String, _ base: Fruit?, _ format: Format<Money>?
+  ) {
+    var (name, crate, keeps, cost) = (base?.name, base?.crate, base?.keepsHours, base?.cost)
     if section.isSection(key) {
       section.section(key) { section in
         name = LocalizedName(&section, fallback: key) ?? name
         section.read("crate", .integer(Fruit.crates), into: &crate)
+        section.read("keeps_hours", .integer(Fruit.keeps), into: &keeps)
+        cost = Money(&section, "cost", format) ?? cost
       }
     } else if let text = section.read(key, .text) {
       name = LocalizedName(fallback: text)
@@ -125,7 +130,9 @@ extension Fruit {
     }
     guard let id = ID(section, key) else { return nil }
     // A fruit without a name is kept, so that its recipes are not reported as well.
-    self.init(id: id, name: name ?? LocalizedName(fallback: key), crate: crate)
+    self.init(
+      id: id, name: name ?? LocalizedName(fallback: key), crate: crate, keepsHours: keeps,
+      cost: cost)
   }
 }
 

@@ -146,7 +146,10 @@ import Testing
       """
       menu:
         base: standard
-        fruits: {orange: {en: Orange, ko: 오렌지, crate: 12}, kiwi: {crate: 30}, mango: Mangue}
+        fruits:
+          {orange: {en: Orange, ko: 오렌지, crate: 12}, mango: Mangue,
+           kiwi: {crate: 30, keeps_hours: 72, cost: 0.4}}
+        currency: EUR
         juices:
           orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3, mango: 1}}
           banana: {recipe: {banana: 1}}
@@ -154,6 +157,8 @@ import Testing
       """
     ).menu
     #expect(menu.fruits.map(\.crate) == [nil, nil, nil, 30, nil, 12])
+    #expect(menu.fruits.map(\.keepsHours) == [nil, nil, nil, 72, nil, nil])
+    #expect(menu.fruits[3].cost == Money("0.40", .euro))
     #expect(menu.fruits[3].name == Menu.standard.fruits[3].name)
     #expect(menu.fruits[4].name[.korean] == "Mangue")
     #expect(menu.fruits.map(\.id) == Menu.standard.fruits.map(\.id) + ["orange"])

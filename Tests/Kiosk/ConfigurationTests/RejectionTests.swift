@@ -338,6 +338,14 @@ import Testing
       "menu.fruits.kiwi.crate: must be a whole number from 1 to 10000, not 0"
     ),
     (
+      "{base: standard, fruits: {kiwi: {keeps_hours: 0}}}",
+      "menu.fruits.kiwi.keeps_hours: must be a whole number from 1 to 8760, not 0"
+    ),
+    (
+      "{base: standard, fruits: {kiwi: {cost: 0.40}}}",
+      "menu.fruits.kiwi.cost: has no currency; add one to the menu, like 'currency: EUR'"
+    ),
+    (
       "{base: standard, juices: {kiwi: {recipe: {}}}}",
       "menu.juices.kiwi.recipe: the recipe is empty; name at least one fruit"
     ),

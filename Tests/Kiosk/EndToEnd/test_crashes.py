@@ -9,11 +9,12 @@ import subprocess
 import pytest
 
 from arrivals import eventually
-from client import BASE, Client, retained
+from client import BASE, Client, retained, soon
 from conftest import MakeKiosk, MakeScene, Say
 from displays import wait_for_truth
+from kiosk import FRUITS
 from load import BusyPanel
-from scene import STOCK
+from scene import PLENTY, STOCK
 
 STOPS = int(os.environ.get("KIOSK_STOPS", "5"))
 KILLS = int(os.environ.get("KIOSK_KILLS", "30"))
@@ -43,6 +44,49 @@ def test_no_order_is_lost_and_none_made_twice(
         # SIGTERM needs a started kiosk; SIGKILL may come at any time.
         kiosk.start() if sign == signal.SIGTERM else kiosk.launch()
     say(f"{times} ends, {scene.end()}")
+
+
+def judge_batches(ledger: list[dict]) -> tuple[int, int]:
+    """Checks that nothing expired was taken, and returns how much was taken and how much expired."""
+    expires: dict[tuple[str, int], str] = {}
+    left: dict[tuple[str, int], int] = {}
+    taken = expired = 0
+    for entry in ledger:
+        for part in entry.get("batches", []):
+            batch = (part["fruit"], part["batch"])
+            if "expires" in part:
+                expires[batch] = part["expires"]
+            elif entry["status"] == "expired":
+                assert entry["at"] >= expires[batch], entry
+                expired -= part["amount"]
+            else:
+                assert entry["at"] < expires[batch], entry
+                taken -= part["amount"]
+            left[batch] = left.get(batch, 0) + part["amount"]
+            assert left[batch] >= 0 and (left[batch] == 0 or entry["status"] != "expired"), entry
+    return taken, expired
+
+
+def test_a_kiosk_that_is_killed_sells_nothing_expired(
+    broker, make_kiosk: MakeKiosk, make_scene: MakeScene, panel: Client, say: Say,
+    chance: random.Random,
+) -> None:
+    kiosk = make_kiosk(stock={"initial": 0, "capacity": PLENTY}).start()
+    scene = make_scene(kiosk, broker)
+    for number in range(KILLS):
+        panel.restock({
+            "id": f"b{number}", "add": dict.fromkeys(FRUITS, 60),
+            "best_before": dict.fromkeys(FRUITS, soon(chance.random())),
+        })
+        scene.panels[chance.randrange(4)].wait_for_answers(chance.randrange(1, 200))
+        kiosk.kill()
+        kiosk.launch()
+    # The panels end with a juice.
+    panel.restock({"id": "last", "add": {"banana": PLENTY // 2}})
+    figures = scene.end()
+    taken, expired = judge_batches(kiosk.ledger())
+    assert taken > 0 and expired > 0
+    say(f"{KILLS} kills, {figures}, {taken} used, {expired} expired")
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])

@@ -1,7 +1,7 @@
 """Restocks change several fruits in one step, with displays and events."""
 
 
-from client import BASE
+from client import BASE, Client, soon
 from conftest import MakeClient, MakeKiosk
 from displays import wait_for_truth
 from kiosk import FRUITS, RECIPES
@@ -30,6 +30,41 @@ def test_a_restock_that_is_expected_is_applied(kiosk, panel) -> None:
     panel.order("banana")
     applied = panel.restock({"id": "r1", "set": {"banana": 100}, "expect": {"banana": 8}})
     assert (applied["status"], applied["stock"]["banana"]) == ("applied", 100)
+
+
+def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(kiosk, panel: Client) -> None:
+    expires = soon(3)
+    restock = {"set": {"kiwi": 0}, "add": {"mango": 5}, "best_before": {"mango": expires}}
+    assert panel.restock(restock)["status"] == "applied"
+    panel.messages.first(lambda m: m.topic == f"{BASE}/freshness/mango" and m.text == expires)
+    assert panel.restock({"id": "p", "add": {"kiwi": 1}, "best_before": {"kiwi": soon(-1)}})[
+        "reason"] == "expired"
+    is_expired = lambda m: m.topic == f"{BASE}/events" and m.json["status"] == "expired"
+    event = panel.messages.first(is_expired).json
+    assert event["at"] >= expires
+    assert event["changes"] == {"mango": -5}
+    assert event["batches"] == [{"fruit": "mango", "batch": 2, "amount": -5}]
+    missing = panel.order({"juice": "mango", "quantity": 4})
+    assert (missing["status"], missing["missing"]) == ("out_of_stock", {"mango": 2})
+    panel.messages.first(lambda m: m.topic == f"{BASE}/freshness/mango" and m.text == "none")
+    panel.messages.first(lambda m: m.topic == f"{BASE}/stock" and m.json.get("expired") == {"mango": 5})
+
+    remove = ["remove", "mango=5", "--expired", "--reason", "spoiled"]
+    removed = kiosk.command(*remove)
+    assert (removed.returncode, removed.stderr) == (0, "")
+    assert kiosk.command(*remove).returncode == 65, "another person has done it"
+    shown = lambda m: m.topic == f"{BASE}/stock" and m.json["seq"] > event["seq"] + 1
+    assert "expired" not in panel.messages.first(shown).json
+    printed = kiosk.command("report", "--haccp")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    lines = printed.stdout.splitlines()
+    for text in [
+        f"restocked  kiwi -10, mango 5 best before {expires}", "expired  mango -5",
+        "removed  spoiled, expired: mango 5",
+    ]:
+        assert any(line.endswith(text) for line in lines), (text, lines)
+    assert lines[-1] == "Discarded: mango 5"
+    kiosk.verify()
 
 
 def test_displays_are_right_after_each_change_and_events_without_a_gap(

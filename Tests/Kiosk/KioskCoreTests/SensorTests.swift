@@ -139,6 +139,40 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// Discarded fruit is waste as any other, with its batches and its cost.
+  @Test func discardedFruitIsWasteByBatch() throws {
+    var settings = Self.settings()
+    let fruits = Menu.standard.fruits.map { fruit in
+      Fruit(id: fruit.id, name: fruit.name, keepsHours: 72, cost: Money("0.40", .euro))
+    }
+    settings.menu = try Menu(fruits: fruits, juices: Menu.standard.juices)
+    let kiosk = try TestKiosk(settings: settings)
+    for _ in 0..<62 {
+      try kiosk.receive(.sensor(#"{"temperature":8}"#))
+      kiosk.pass(.seconds(60))
+    }
+    let restock = try kiosk.receive(
+      .restock(#"{"add":{"kiwi":5},"best_before":{"kiwi":"2026-11-22T09:00:00Z"}}"#))
+    let second = try #require(restock.transaction.records.last?.row.entry.seq)
+    let decision = try kiosk.receive(.decision("discard"))
+    let discard = try #require(decision.transaction.records.first?.row.entry)
+    #expect(
+      discard.batches == [
+        BatchChange(BatchID(fruit: "kiwi", number: second), -5),
+        BatchChange(BatchID(fruit: "kiwi", number: 1), -10),
+      ])
+    #expect(discard.amount == Money("6.00", .euro))
+    #expect(try kiosk.ledger.rows(after: discard.seq - 1).map(\.row.entry) == [discard])
+    let day = CivilDate(daysSinceEpoch: 20_778)
+    let record = try kiosk.ledger.safety(on: day, id: "r", settings)
+    #expect(record.waste == ["kiwi": 15])
+    #expect(
+      record.rows.map { $0.last ?? "" }.contains("kiwi 5 best before 2026-11-22T09:00:00Z"))
+    try kiosk.restart()
+    #expect(kiosk.core.batches.nextExpiries["kiwi"] == nil)
+    try kiosk.ledger.verify()
+  }
+
   @Test func aDecisionNeedsABlockAndAWord() throws {
     #expect(try kiosk.receive(.decision("release")).reasons == [.noDecisionNeeded])
     try block()
@@ -323,8 +357,8 @@ import Testing
     try kiosk.receive(.order("banana"), .restock(#"{"add":{"kiwi":1}}"#))
     try kiosk.receive(.decision("discard"))
     let day = CivilDate(daysSinceEpoch: 20_778)
-    try kiosk.ledger.createIndexes(for: kiosk.settings)
-    try kiosk.ledger.createIndexes(for: kiosk.settings)
+    try kiosk.ledger.createIndexes(ofCharges: false, ofSafety: true)
+    try kiosk.ledger.createIndexes(ofCharges: false, ofSafety: true)
     let record = try kiosk.ledger.safety(on: day, id: "r", kiosk.settings)
     let fridge = try #require(record.sensors.first)
     #expect(record.sensors.count == 1 && fridge.low == 5000 && fridge.high == 8000)

@@ -69,6 +69,32 @@ import Testing
     #expect(fixture.retained("status") == "online")
   }
 
+  /// Fruit expires without a message, also while the kiosk is offline.
+  @Test(arguments: [true, false]) func fruitExpiresByItself(isOnline: Bool) throws {
+    let fixture = try KioskFixture { settings in
+      let fruits = Menu.standard.fruits.map {
+        Fruit(id: $0.id, name: $0.name, keepsHours: $0.id == "kiwi" ? 2 : nil)
+      }
+      settings.menu =
+        (try? Menu(fruits: fruits, juices: Menu.standard.juices)) ?? settings.menu
+    }
+    try fixture.startKiosk()
+    #expect(fixture.retained("freshness/kiwi") == "2026-11-21T11:00:00Z")
+    fixture.advance(by: .seconds(7_199))
+    #expect(fixture.retained("stock/kiwi") == "10")
+    if isOnline {
+      fixture.advance(by: .seconds(1))
+    } else {
+      fixture.crashConnection(for: .seconds(60))
+      fixture.advance(by: .seconds(60))
+    }
+    #expect(fixture.retained("stock/kiwi") == "0" && fixture.retained("juice/kiwi") == "0")
+    #expect(fixture.retained("freshness/kiwi") == "none")
+    #expect(fixture.retained("stock")?.hasSuffix(#""expired":{"kiwi":10}}"#) == true)
+    fixture.advance(by: .seconds(40))
+    #expect(fixture.retained("health")?.contains(#""expired":1"#) == true)
+  }
+
   @Test func aCleanStopSaysOffline() throws {
     try fixture.startKiosk()
     fixture.stopKiosk()

@@ -97,6 +97,7 @@ import Testing
         ticket: Ticket(day: -3, number: 42)),
       .outOfStock(Order(juice: "mango_kiwi"), missing: ["banana": 6, "durian": 1_000_000_000]),
       .restocked(changes: ["banana": -4]), .restocked(changes: [:]),
+      .removed(Removal(stock: ["banana": 2], expired: ["banana": 3], reason: .givenAway)),
       .service(.open), .service(.closed),
       .rejected(.quantityOutOfRange, order: Order(juice: "kiwi", quantity: .max)),
       .rejected(.conflict, order: nil),
@@ -124,6 +125,62 @@ import Testing
     let page = try ledger.rows(after: seq - 1)
     #expect(page.map(\.row) == records.map(\.row))
     #expect(page.map(\.reply) == records.map(\.reply))
+  }
+
+  @Test func batchesAreReadAsTheyWereWritten() throws {
+    let id = BatchID(fruit: "banana", number: 1)
+    var transaction = LedgerTransaction(.opened(1, ["banana": 10]), .banana(2, ticket: 1))
+    transaction.records.append(.init(3, .expired(changes: ["banana": -3]), source: nil))
+    transaction.setBatches([
+      [BatchChange(id, 10, expires: Timestamp(milliseconds: 7))], [BatchChange(id, -2)],
+      [BatchChange(id, -3)],
+    ])
+    let batch = Batch(
+      quantity: 5, expires: Timestamp(milliseconds: 7), at: Timestamp(milliseconds: 3), behind: 1)
+    transaction.batches = [id: batch]
+    transaction.expired = [id: 3]
+    try place.write(transaction)
+    #expect(try place.open().verify() == 3)
+    #expect(try place.open().rows(after: 0).map(\.row) == transaction.records.map(\.row))
+    var state = try place.open().state()
+    #expect(state.batches == [id: batch] && state.expired == [id: 3])
+    var removal = LedgerTransaction(
+      .init(4, .removed(Removal(expired: ["banana": 3], reason: .spoiled))))
+    removal.batches[id] = .some(nil)
+    removal.expired[id] = .some(nil)
+    try place.write(removal)
+    state = try place.open().state()
+    #expect(state.batches.isEmpty && state.expired.isEmpty)
+    let detail = "batch 1 of banana has 0, but its entries add up to 5"
+    #expect(throws: LedgerError.inconsistent(path: place.path, detail: detail)) {
+      try place.open().verify()
+    }
+  }
+
+  @Test(arguments: [
+    ("UPDATE batch SET quantity = 9", "the stock of banana is 5, but its batches add up to 9"),
+    ("UPDATE batch SET quantity = 4", "batch 1 of banana has 4, but its entries add up to 5"),
+    ("UPDATE expired SET quantity = 4", "4 of banana are expired, but the entries add up to 3"),
+    ("DELETE FROM expired", "0 of banana are expired, but the entries add up to 3"),
+  ])
+  func aLedgerWithOtherBatchesThanItsEntriesIsFound(sql: String, detail: String) throws {
+    let id = BatchID(fruit: "banana", number: 1)
+    var transaction = LedgerTransaction(
+      .opened(1, ["banana": 10]), .banana(2, ticket: 1),
+      .init(3, .expired(changes: ["banana": -3]), source: nil))
+    transaction.setBatches([
+      [BatchChange(id, 10, expires: Timestamp(milliseconds: 7))], [BatchChange(id, -2)],
+      [BatchChange(id, -3)],
+    ])
+    transaction.batches = [
+      id: Batch(quantity: 5, expires: Timestamp(milliseconds: 7), at: Timestamp(milliseconds: 3))
+    ]
+    transaction.expired = [id: 3]
+    try place.write(transaction)
+    try place.tamper(sql)
+    #expect(throws: LedgerError.inconsistent(path: place.path, detail: detail)) {
+      try place.open().verify()
+    }
   }
 
   private static let (order, ticket) = (Order(juice: "banana"), Ticket(day: 7, number: 1))
@@ -239,6 +296,7 @@ import Testing
     let tables = [
       "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
       "machine", "maker", "clock", "charge", "payment_device", "program", "sensor", "reading",
+      "batch", "expired",
     ]
     let ledger = try place.open()
     let before = try tables.map { try place.count($0) }

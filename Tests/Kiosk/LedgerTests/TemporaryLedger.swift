@@ -51,6 +51,17 @@ extension LedgerTransaction {
   }
 }
 
+extension LedgerTransaction {
+  /// Gives each entry its changes of batches.
+  mutating func setBatches(_ batches: [[BatchChange]]) {
+    records = zip(records, batches).map { record, batches in
+      var entry = record.row.entry
+      entry.batches = batches
+      return Record(LedgerRow(entry, message: record.row.message), key: record.key)
+    }
+  }
+}
+
 extension LedgerTransaction.Record {
   init(
     _ seq: Int, _ outcome: LedgerEntry.Outcome, epoch: Int = 1, at milliseconds: Int64 = 0,

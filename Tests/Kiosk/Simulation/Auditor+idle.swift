@@ -29,6 +29,10 @@ extension Auditor {
     if Dictionary(uniqueKeysWithValues: fruits) != model.shown {
       fail(.display, "stock shows \(display["stock"] ?? "nothing"), and not \(model.shown)")
     }
+    if rules.hasDates {
+      checkFreshness(report, at: now)
+      do { try checkBatches(ledger) } catch { fail(.ledger, "\(error)") }
+    }
     // A broker that has restored an earlier save may retain topics that the kiosk has cleared
     // since.
     guard !hasBrokerRestoredSave else { return }
@@ -36,6 +40,7 @@ extension Auditor {
       model.variant.fruits.map { "stock/\($0)" } + model.variant.recipes.keys.map { "juice/\($0)" }
       + rules.makers.map { "machine/\($0.name)" }
       + Terminal.all(rules.terminals).map { "payment/\($0)" }
+      + (rules.hasDates ? ConfigurationVariant.allFruits.map { "freshness/\($0)" } : [])
     for (topic, value) in display.sorted(by: { $0.key < $1.key })
     where topic.contains("/") && !value.isEmpty && !menu.contains(topic) {
       fail(.display, "\(topic) shows \(value), and is not on the menu")

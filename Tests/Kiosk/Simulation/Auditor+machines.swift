@@ -113,7 +113,8 @@ extension Auditor {
       if let machine = MachineID(machine) {
         work.steps = outcomes(of: ProgramID(machine: machine, program: program))
       }
-    case .settle, .restock, .service, .junk: break
+    case .remove(let fruit, _): work.expired = batches.expiredAmount(of: fruit)
+    case .settle, .restock, .bring, .service, .junk: break
     }
     return work
   }
@@ -275,6 +276,7 @@ extension Auditor {
       return hasLeft
         ? !answers("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .lost)
         : isTooOld(job, at: now, wallClock: at.milliseconds) != false
+    case .returned(_, "expired", job.used): return !hasLeft && hasExpired(at: now)
     case .returned(_, "payment_lost", job.used):
       guard !hasLeft, let charge = payments.charge(ofOrder: job.seq) else { return false }
       return ["declined", "released", "refunded"].contains { payments.has(charge, $0) }
@@ -544,7 +546,8 @@ extension MachineModel.Job {
 
   fileprivate var hasWaitedTooLong: Bool {
     switch end {
-    case .returned(_, let reason, _): reason == "waited_too_long" || reason == "cleaning"
+    case .returned(_, let reason, _):
+      reason == "waited_too_long" || reason == "cleaning" || reason == "expired"
     case .program(let step): step.reason == "waited_too_long"
     default: false
     }

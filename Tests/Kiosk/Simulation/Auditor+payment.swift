@@ -79,7 +79,7 @@ extension Auditor {
         .payment($0, charge: number, job: payments.charges[number]?.order?.seq, machine: nil)
       }
       work.mayNotNeedDecision = isMentioned || kinds.isEmpty
-    case .decide, .run, .restock, .service, .junk: break
+    case .decide, .run, .restock, .bring, .remove, .service, .junk: break
     }
   }
 

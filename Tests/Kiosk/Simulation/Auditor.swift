@@ -18,7 +18,7 @@ struct Auditor {
   ]
   /// The topics that a display subscribes to.
   static let displayFilters = [
-    "stock/+", "stock", "juice/+", "service", "status", "machine/+", "payment/+",
+    "stock/+", "freshness/+", "stock", "juice/+", "service", "status", "machine/+", "payment/+",
   ]
 
   private(set) var violation: Violation?
@@ -43,6 +43,7 @@ struct Auditor {
   var trace: [String] = []
   var machineModel = MachineModel()
   var payments = PaymentModel()
+  var batches = BatchModel()
 
   /// Whether the kiosk's next connection may find an empty queue.
   private var mayFindEmptyQueue = false
@@ -121,6 +122,12 @@ struct Auditor {
     }
     if case .decide(_, let pick, _) = sending.content { expected = job(pick) }
     if case .settle(_, let pick) = sending.content { expected = charge(pick) }
+    if case .bring(_, _, let seconds) = sending.content {
+      expected = Int(wallClock) + seconds * 1000
+    }
+    if case .remove(let fruit, nil) = sending.content {
+      expected = max(1, batches.expiredAmount(of: fruit))
+    }
     let sentAt = sending.sentAgo.map { wallClock - Int64($0) * 1000 }
     sent.append(
       Sent(sending: sending, sentAt: sentAt, expected: expected, at: now, losses: losses))
@@ -141,7 +148,15 @@ struct Auditor {
 
   // MARK: Events of the kiosk
 
-  mutating func clockJumped(at now: Duration) { lastJump = now }
+  mutating func clockJumped(at now: Duration, by seconds: Int, isRunning: Bool) {
+    lastJump = now
+    batches.clockJumped(by: seconds, isRunning: isRunning, startedAt: startedAt)
+  }
+
+  mutating func kioskStarts(at now: Duration) {
+    startedAt = now
+    batches.kioskStarts(at: now)
+  }
 
   /// Marks messages that queued for too long while the kiosk was away: they must not count.
   ///
@@ -253,6 +268,7 @@ struct Auditor {
         fail(.ledger, "the stock is \(stock), its entries make \(model.stock)")
       }
       if (state.service == .open) != model.isOpen { fail(.ledger, "service is \(state.service)") }
+      try checkBatches(ledger)
     } catch {
       fail(.ledger, "\(error)")
     }
@@ -271,6 +287,8 @@ struct Auditor {
     checkReplacement(entry)
     guard reply != nil || entry.source != nil else {
       trace.append("entry \(seq): \(Model.Outcome(entry.outcome))")
+      checkBatches(entry, of: nil, at: now)
+      if case .expired = entry.outcome { return model.apply(Model.Outcome(entry.outcome)) }
       if case .program(let step) = entry.outcome { return checkProgram(step, entry, at: now) }
       return checkPayment(entry)
     }
@@ -282,6 +300,8 @@ struct Auditor {
     trace.append("entry \(seq) for message \(number): \(outcome)")
     guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
     else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }
+    var work = work(for: message, at: now, wallClock: entry.at.milliseconds)
+    checkBatches(entry, of: message, at: now)
     var cents = cents(of: outcome, for: message.sending.content)
     if case .payment = outcome { cents = entry.amount?.units }
     if entry.amount?.units != cents || entry.amount.map(\.currency.code) ?? "EUR" != "EUR" {
@@ -308,7 +328,6 @@ struct Auditor {
     // The kiosk rejects a retained command at each delivery, and never executes it.
     let wasRetained = message.sending.isRetained
     if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
-    var work = work(for: message, at: now, wallClock: entry.at.milliseconds)
     addPayment(to: &work, for: message, outcome)
     let expected = model.outcomes(
       of: message.sending, sentAt: message.sentAt, expected: message.expected,

@@ -31,6 +31,11 @@ package enum ConfigurationVariant: CaseIterable, Sendable {
     }
   }
 
+  static let allFruits = Set(allCases.flatMap(\.fruits))
+
+  /// The fruit that keeps for an hour, if fruit has dates; or `nil` for none.
+  var keeps: String? { self == .usual ? "mango" : nil }
+
   /// Prices in cents of a euro; some juices have none.
   var prices: [String: Int] {
     switch self {
@@ -43,12 +48,17 @@ package enum ConfigurationVariant: CaseIterable, Sendable {
   var maximumQuantity: Int { self == .usual ? 10 : 2 }
 
   /// Replaces the menu and the limits of the settings.
-  func apply(to settings: inout KioskSettings) throws {
+  func apply(to settings: inout KioskSettings, hasDates: Bool) throws {
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(settings.menu.fruits.map { (fruit: $0.id, amount: amount) })
     }
     let menu = try self == .usual ? .standard : Self.menu()
-    settings.menu = try Menu(fruits: menu.fruits, juices: menu.juices.map(priced))
+    let fruits = menu.fruits.map { fruit in
+      Fruit(
+        id: fruit.id, name: fruit.name,
+        keepsHours: hasDates && fruit.id.text == keeps ? 1 : nil)
+    }
+    settings.menu = try Menu(fruits: fruits, juices: menu.juices.map(priced))
     settings.stock = KioskSettings.Stock(
       initial: all(Model.initial), capacities: all(capacity), lowThresholds: all(5))
     settings.orders.maximumQuantity = maximumQuantity

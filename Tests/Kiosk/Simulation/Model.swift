@@ -35,6 +35,8 @@ struct Model {
     /// The initial stock of new fruits.
     case opened([String: Int])
     case restocked([String: Int])
+    case expired([String: Int])
+    case removed(stock: [String: Int], expired: [String: Int])
     case service(isOpen: Bool)
     case rejected(String)
 
@@ -66,6 +68,9 @@ struct Model {
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
       case .opened(let fruits): "opened \(text(fruits))"
       case .restocked(let changes): "restocked \(text(changes))"
+      case .expired(let changes): "expired \(text(changes))"
+      case .removed(let stock, let expired):
+        "taken out \(text(stock)), expired \(text(expired))"
       case .service(let isOpen): isOpen ? "open" : "closed"
       case .rejected(let reason): "rejected, \(reason)"
       }
@@ -95,6 +100,8 @@ struct Model {
     var mayLackDevice = false
     /// The number of the new charge.
     var charge = 0
+    /// The amount of the fruit that has expired and is not taken out.
+    var expired = 0
     /// The steps of a charge that a person may have decided, or the outcomes of a request to run a
     /// program.
     var steps: [Outcome] = []
@@ -183,6 +190,20 @@ struct Model {
       // A stock above a lowered capacity may still decrease.
       if after > variant.capacity, after > held ?? 0 { reasons.append("exceeds_capacity") }
       outcome = .restocked([fruit: after - (held ?? 0)].filter { $0.value != 0 })
+    case .bring(let fruit, let amount, _):
+      if Int64(expected ?? 0) <= now { reasons.append("expired") }
+      let held = shown[fruit]
+      if held == nil { reasons.append("unknown_fruit") }
+      if (held ?? 0) + amount > variant.capacity { reasons.append("exceeds_capacity") }
+      outcome = .restocked([fruit: amount])
+    case .remove(let fruit, let amount?):
+      if shown[fruit] == nil, work.expired == 0 { reasons.append("unknown_fruit") }
+      if amount > shown[fruit, default: 0] { reasons.append("below_zero") }
+      outcome = .removed(stock: [fruit: amount], expired: [:])
+    case .remove(let fruit, nil):
+      if shown[fruit] == nil, work.expired == 0 { reasons.append("unknown_fruit") }
+      if expected != work.expired { reasons.append("conflict") }
+      outcome = .removed(stock: [:], expired: [fruit: expected ?? 0])
     case .service(let content):
       outcome = .service(isOpen: content)
     case .junk:
@@ -236,8 +257,10 @@ struct Model {
       made[day] = ticket
     case .decided(_, _, let used):
       for (fruit, amount) in used { stock[fruit, default: 0] -= amount }
-    case .restocked(let changes), .failed(_, _, let changes), .returned(_, _, let changes),
-      .sensor(_, let changes):
+    case .removed(let used, _):
+      for (fruit, amount) in used { stock[fruit, default: 0] -= amount }
+    case .restocked(let changes), .expired(let changes), .failed(_, _, let changes),
+      .returned(_, _, let changes), .sensor(_, let changes):
       for (fruit, amount) in changes { stock[fruit, default: 0] += amount }
     case .program(let step):
       for (fruit, amount) in step.changes { stock[fruit.text, default: 0] += amount }

@@ -29,13 +29,16 @@ package struct Schedule: Sendable {
     package var machines, terminals: Int
     /// Whether the machines have programs.
     package var hasPrograms: Bool
+    /// Whether fruit has dates.
+    package var hasDates: Bool
 
     package init(
       behavior: MemoryBroker.Behavior = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
       batchLimit: Int = 1024, machines: Int = 0, terminals: Int = 0,
-      hasPrograms: Bool = false
+      hasPrograms: Bool = false, hasDates: Bool = false
     ) {
       self.hasPrograms = hasPrograms
+      self.hasDates = hasDates
       self.behavior = behavior
       self.debounce = debounce
       self.perSecond = perSecond
@@ -63,6 +66,7 @@ package struct Schedule: Sendable {
     var maker = Maker(random: Random(seed: seed))
     self.seed = seed
     maker.mayHavePrograms = seed.isMultiple(of: 3)
+    maker.hasDates = seed.isMultiple(of: 5)
     rules = maker.rules()
     steps = [.start] + (0..<(8 + maker.random.below(40))).map { _ in maker.step() }
   }
@@ -79,6 +83,7 @@ extension Schedule {
     if rules.debounce > 0 { title += ", debounce \(rules.debounce) ms" }
     if rules.machines > 0 { title += ", machines: \(rules.machines)" }
     if rules.hasPrograms { title += ", programs" }
+    if rules.hasDates { title += ", dates" }
     if rules.terminals > 0 { title += ", payment devices: \(rules.terminals)" }
     if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
     return title
@@ -96,6 +101,8 @@ private struct Maker {
   private var terminals = 0
   /// Whether machines have programs, if there are machines.
   var mayHavePrograms = false
+  /// Whether fruit has dates.
+  var hasDates = false
   private var hasPrograms: Bool { mayHavePrograms && machines > 0 }
 
   private enum Disturbance: CaseIterable {
@@ -114,7 +121,7 @@ private struct Maker {
     return Schedule.Rules(
       behavior: random.pick(Schedule.behaviors), debounce: random.pick([0, 0, 300]),
       perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines,
-      terminals: terminals, hasPrograms: hasPrograms)
+      terminals: terminals, hasPrograms: hasPrograms, hasDates: hasDates)
   }
 
   mutating func step() -> Step {
@@ -222,6 +229,24 @@ private struct Maker {
     }
   }
 
+  /// Draws a restock with a date, or a removal.
+  private mutating func dated() -> Sending {
+    let fruit = random.pick(["banana", "banana", "kiwi", "mango", "orange"])
+    var sending = Sending(
+      from: random.pick(["restock/desk", "restock/shop"]),
+      content: random.oneIn(3)
+        ? .remove(fruit: fruit, amount: random.pick([nil, nil, 1, 12]))
+        : .bring(
+          fruit: fruit, amount: random.pick([1, 3, 20]),
+          seconds: random.pick([-5, 1, 5, 20, 40, 90, 400, 90_000])))
+    if !random.oneIn(8) {
+      ids += 1
+      sending.id = "a\(ids)"
+    }
+    recent = recent.suffix(4) + [sending]
+    return sending
+  }
+
   private mutating func sending() -> Sending {
     if let again = recent.last, random.oneIn(6) {
       return random.oneIn(2) ? again : random.pick(recent)
@@ -236,6 +261,7 @@ private struct Maker {
       recent = recent.suffix(4) + [sending]
       return sending
     }
+    if hasDates, random.oneIn(4) { return dated() }
     switch random.below(machines > 0 ? hasPrograms ? 14 : 12 : 10) {
     case 12, 13:
       sending = Sending(

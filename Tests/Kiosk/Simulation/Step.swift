@@ -68,6 +68,10 @@ package struct Sending: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     case order(juice: String, quantity: Int)
     case restock(fruit: String, change: Change, expecting: Expectation)
+    /// A restock of fruit that expires a number of seconds from now, by the kiosk's clock.
+    case bring(fruit: String, amount: Int, seconds: Int)
+    /// Taking an amount of fruit out of the stock; `nil` is all that has expired.
+    case remove(fruit: String, amount: Int?)
     case service(isOpen: Bool)
     /// A decision about a job; `used` is the amount of kiwis that the attempt used up.
     case decide(String, pick: Int, used: Int?)
@@ -144,6 +148,10 @@ extension Sending: CustomStringConvertible {
     case .restock(let fruit, .add(let amount), _):
       text += "\(fruit) \(amount < 0 ? "" : "+")\(amount)"
     case .restock(let fruit, .set(let amount), _): text += "\(fruit) = \(amount)"
+    case .bring(let fruit, let amount, let seconds):
+      text += "\(fruit) +\(amount), expires in \(seconds) s"
+    case .remove(let fruit, let amount):
+      text += "takes out \(amount.map(String.init) ?? "expired") \(fruit)"
     case .service(let isOpen): text += isOpen ? "open" : "closed"
     case .decide(let choice, let pick, let used):
       text += "\(choice), job \(pick)\(used.map { ", used \($0)" } ?? "")"

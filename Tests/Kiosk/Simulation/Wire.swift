@@ -23,6 +23,13 @@ extension Sending {
       members += [#""program":"\#(program.rawValue)""#, #""machine":"\#(machine)""#]
     case .settle(let choice, _):
       members += [#""charge":\#(expected ?? 0)"#, #""decision":"\#(choice ?? "released")""#]
+    case .bring(let fruit, let amount, _):
+      let time = Timestamp(milliseconds: Int64(expected ?? 0))
+      members += [#""add":{"\#(fruit)":\#(amount)}"#, #""best_before":{"\#(fruit)":"\#(time)"}"#]
+    case .remove(let fruit, let amount):
+      let key = amount == nil ? "remove_expired" : "remove"
+      let amount = amount ?? expected ?? 1
+      members += [#""\#(key)":{"\#(fruit)":\#(amount)}"#, #""reason":"spoiled""#]
     case .restock(let fruit, let change, _):
       switch change {
       case .add(let amount): members.append(#""add":{"\#(fruit)":\#(amount)}"#)
@@ -65,6 +72,10 @@ extension Model.Outcome {
     case .program(let step):
       self = .program(step)
     case .sensor(let step): self = .sensor(step.kind.rawValue, changes: [String: Int](step.changes))
+    case .expired(let changes): self = .expired([String: Int](changes))
+    case .removed(let removal):
+      self = .removed(
+        stock: [String: Int](removal.stock), expired: [String: Int](removal.expired))
     case .decided(let choice, let job, let used):
       self = .decided(choice.rawValue, job: job, used: [String: Int](used))
     }
@@ -96,8 +107,8 @@ extension CommandResult {
     case .total: return false
     case .program(let step): return status == .applied && machine == step.id.machine
     case .sensor: return status == .applied
-    case .opened: return false
-    case .restocked: return status == .applied && self.stock != nil
+    case .opened, .expired: return false
+    case .restocked, .removed: return status == .applied && self.stock != nil
     case .service(let isOpen):
       return status == .applied && service == (isOpen ? .open : .closed)
     case .rejected(let reason): return status == .rejected && self.reason?.rawValue == reason

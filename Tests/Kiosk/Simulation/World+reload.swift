@@ -8,7 +8,7 @@ extension World {
   func reload(_ variant: ConfigurationVariant) throws {
     // Like a pending signal, the next reload waits until the current one is finished.
     guard !isReloading else { return }
-    try variant.apply(to: &settings)
+    try variant.apply(to: &settings, hasDates: auditor.rules.hasDates)
     auditor.file = variant
     guard let kiosk else { return }
     guard injectedBug != .ignoresReload else {

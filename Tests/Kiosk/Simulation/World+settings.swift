@@ -22,7 +22,7 @@ extension World {
         devices: devices.map { KioskSettings.Payment.Device(name: $0) },
         freePanels: [Auditor.freePanel])
     }
-    try ConfigurationVariant.usual.apply(to: &settings)
+    try ConfigurationVariant.usual.apply(to: &settings, hasDates: rules.hasDates)
     return settings
   }
 

@@ -134,7 +134,7 @@ package final class World {
     case .pass(let milliseconds): pass(.milliseconds(milliseconds))
     case .jump(let seconds):
       clock.set(ahead: seconds)
-      auditor.clockJumped(at: broker.now)
+      auditor.clockJumped(at: broker.now, by: seconds, isRunning: kiosk != nil)
     case .cutKiosk: broker.cut(kioskID)
     case .cutDisplay: broker.cut("display")
     case .breakConnection(let moment, let step, let skipping):
@@ -297,7 +297,7 @@ package final class World {
       await controller.run(clientID: kioskID) { _ in world.kioskCycleEnded(client) }
     }
     auditor.model.variant = auditor.file
-    auditor.startedAt = broker.now
+    auditor.kioskStarts(at: broker.now)
     read(ledger)
     auditor.checkState(ledger)
     isReloading = false
@@ -376,7 +376,9 @@ package final class World {
   }
 
   func kioskPublishes(_ messages: [Message], _ client: MemoryClient) {
-    guard rules.machines + rules.terminals > 0, let kiosk, kiosk.client === client else { return }
+    guard rules.machines + rules.terminals > 0 || rules.hasDates, let kiosk,
+      kiosk.client === client
+    else { return }
     hasWork = true
     // The cycle that applies new rules may also return waiting orders.
     noteVariant(kiosk)

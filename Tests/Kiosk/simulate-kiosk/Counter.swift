@@ -4,7 +4,7 @@ import Synchronization
 /// Distributes schedules to the worker tasks, and counts the finished ones.
 final class Counter: Sendable {
   private let state: Mutex<(next: UInt64, left: Int, done: Int)>
-  private let onlyMachines, onlyPayment, onlyPrograms: Bool
+  private let onlyMachines, onlyPayment, onlyPrograms, onlyDates: Bool
 
   /// Creates the counter.
   ///
@@ -14,12 +14,14 @@ final class Counter: Sendable {
   ///   - onlyMachines: whether to skip seeds whose kiosk has no machine.
   ///   - onlyPayment: whether to skip seeds whose kiosk has no payment device.
   ///   - onlyPrograms: whether to skip seeds whose machines have no programs.
+  ///   - onlyDates: whether to skip seeds whose fruit has no dates.
   init(
-    schedules: Int, seed: UInt64, onlyMachines: Bool, onlyPayment: Bool, onlyPrograms: Bool
+    schedules: Int, seed: UInt64, onlyMachines: Bool, onlyPayment: Bool, onlyPrograms: Bool,
+    onlyDates: Bool
   ) {
     state = Mutex((seed, schedules, 0))
     (self.onlyMachines, self.onlyPayment) = (onlyMachines, onlyPayment)
-    self.onlyPrograms = onlyPrograms
+    (self.onlyPrograms, self.onlyDates) = (onlyPrograms, onlyDates)
   }
 
   func next() -> Schedule? {
@@ -31,7 +33,7 @@ final class Counter: Sendable {
         state.next &+= 1
         let rules = schedule.rules
         if (!onlyMachines || rules.machines > 0) && (!onlyPayment || rules.terminals > 0)
-          && (!onlyPrograms || rules.hasPrograms)
+          && (!onlyPrograms || rules.hasPrograms) && (!onlyDates || rules.hasDates)
         {
           return schedule
         }

@@ -20,6 +20,9 @@ struct SimulateKiosk: AsyncParsableCommand {
   @Flag(help: "Only kiosks whose machines have programs.")
   var programs = false
 
+  @Flag(help: "Only kiosks whose fruit has dates.")
+  var dates = false
+
   func validate() throws {
     guard schedules > 0 else { throw ValidationError("at least one schedule") }
   }
@@ -28,7 +31,7 @@ struct SimulateKiosk: AsyncParsableCommand {
     let start = ContinuousClock.now
     let counter = Counter(
       schedules: schedules, seed: seed, onlyMachines: machines, onlyPayment: payment,
-      onlyPrograms: programs)
+      onlyPrograms: programs, onlyDates: dates)
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {

@@ -130,6 +130,12 @@ class Client:
         return self.ask("service/desk", payload).json
 
 
+def soon(seconds: float) -> str:
+    """Returns the time in some seconds, as the kiosk writes it."""
+    time = datetime.now(timezone.utc) + timedelta(seconds=seconds)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def retained(port: int, below: str = BASE) -> dict[str, str]:
     """Returns the retained messages that a new display receives."""
     client = Client(port, f"{below}/#", "end")

@@ -30,11 +30,18 @@ import Testing
     #expect(throws: JSONError.self) { try StockReport(payload: Array(payload.utf8)) }
   }
 
+  @Test func theStockIsReadAsItIsWritten() throws {
+    let report = StockReport(
+      seq: 7, at: at, fruits: ["kiwi": 3], expires: ["kiwi": at], expired: ["mango": 2])
+    #expect(try StockReport(payload: report.payload) == report)
+  }
+
   @Test func theMenuHasNamesRecipesAndMarks() throws {
     let menu = try Menu(
       fruits: [
         Fruit(
-          id: "kiwi", name: LocalizedName(english: "Kiwi", korean: "키위", fallback: ""), crate: 30)
+          id: "kiwi", name: LocalizedName(english: "Kiwi", korean: "키위", fallback: ""), crate: 30,
+          keepsHours: 72, cost: Money("0.40", .euro))
       ],
       juices: [
         Juice(
@@ -45,11 +52,12 @@ import Testing
     #expect(
       String(decoding: report.payload, as: UTF8.self)
         == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"capacity":100,"low":5,"#
-        + #""crate":30}],"#
+        + #""crate":30,"keeps_hours":72,"cost":"0.40","currency":"EUR"}],"#
         + #""juices":[{"id":"kiwi","name":{"en":"Kiwi juice","ko":"Kiwi juice"},"#
         + #""recipe":{"kiwi":3},"price":"3.50","currency":"EUR"}]}"#)
     let read = try MenuReport(payload: report.payload).menu
-    #expect(read.fruits.first?.crate == 30)
+    #expect(read.fruits.first?.crate == 30 && read.fruits.first?.keepsHours == 72)
+    #expect(read.fruits.first?.cost == menu.fruits.first?.cost)
     #expect(read.juices.first?.price == menu.juices.first?.price)
     #expect(read.hasPrices)
   }

@@ -265,6 +265,13 @@ struct KioskPage {
         "", "",
         "\(amounts(changes))\(KioskState.undone(by: entry).map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
       )
+    case .expired(let changes):
+      ("bad", "", "\(amounts(changes)) · \(language("expired", "유통기한 지남"))")
+    case .removed(let removal):
+      (
+        "", "",
+        "\(amounts(removal.amounts.times(-1))) · \(language("taken out", "꺼냄")): \(removal.reason.text(language))"
+      )
     case .service(let state):
       (
         "", "",

@@ -17,6 +17,7 @@ extension RejectionReason {
     case .exceedsCapacity: language("more than the capacity", "최대 수량 초과")
     case .belowZero: language("less than 0", "0보다 적은 수량")
     case .blocked: language("blocked by a sensor", "센서가 차단함")
+    case .expired: language("it would be expired", "유통기한이 지난 과일")
     case .machineDown: language("the machine is out of order", "기계 고장")
     case .cleaningDue: language("the machine must be cleaned first", "기계 청소 필요")
     case .unknownMachine: language("the kiosk has no such machine", "키오스크에 없는 기계")

@@ -183,6 +183,14 @@ extension Kiosk {
     for job in overdue.missing {
       giveBack(job.used, of: job, "no_fruit", at: now, in: &decision)
     }
+    for job in jobs.open
+    where job.state == .queued && job.program == nil
+      && batches.fresh(job.used, of: job.seq) != job.used
+    {
+      // guard: an order whose fruit has expired in the queue is not made
+      giveBack(job.used, of: job, "expired", at: now, in: &decision)
+    }
+    updateBatches(at: now, in: &decision)
     for job in overdue.lost { set(job, to: .lost, at: nil, in: &decision) }
     for job in overdue.started { set(job, to: .needsDecision, at: nil, in: &decision) }
     runSchedule(at: now, in: &decision)

@@ -169,7 +169,7 @@ extension Kiosk {
       let sale = first.sale
     else { return }
     var trial = self
-    trial.juiceMaker.giveBack(sale.used)
+    trial.juiceMaker.giveBack(batches.fresh(sale.used, of: sale.seq))
     let outcome = try? trial.apply(
       request, from: parsed.source, isRetained: parsed.isRetained, at: now)
     guard case .awaitingPayment = outcome else { return }

@@ -30,7 +30,7 @@ package struct SalesHistory: Sendable {
   struct Hour: Sendable {
     var sales = SalesReport.Tally()
     var used: FruitAmounts = [:]
-    /// Fruit added by restocks, and as initial stock.
+    /// Fruit added by restocks, and as initial stock, less what has expired or was taken out.
     var added: FruitAmounts = [:]
     /// The fraction of the hour in which the kiosk took no orders, from 0 to 1.
     var closed = 0.0
@@ -81,6 +81,9 @@ package struct SalesHistory: Sendable {
     for added in activity.added {
       count([added.fruit: added.amount], as: \.added, in: wallClock.hour(at: added.at))
     }
+    for removed in activity.removals {
+      count(removed.removal, removed.cost, in: wallClock.hour(at: removed.at))
+    }
     for service in activity.switches {
       if service.state == .closed {
         if let switchedAt { close(from: service.at, to: switchedAt) } else { closedAt = service.at }
@@ -117,8 +120,10 @@ package struct SalesHistory: Sendable {
       count(.outOfStock, of: order.juice, orders: 1, glasses: 0, in: hour)
     case .rejected(_, let order) where entry.source?.kind == .order:
       count(.rejected, of: order?.juice, orders: 1, glasses: 0, in: hour)
-    case .restocked(let changes):
-      count(changes, as: \.added, in: hour)
+    case .restocked, .expired, .removed, .sensor:
+      // Removed fruit was not used by a juice: it counts as a negative restock.
+      count(entry.changes, as: \.added, in: hour)
+      if let removal = entry.outcome.removal { count(removal, entry.amount, in: hour) }
       serve(entry)
     case .opened(let amounts):
       count(amounts, as: \.added, in: hour)
@@ -128,10 +133,6 @@ package struct SalesHistory: Sendable {
       switchedAt = switchedAt ?? entry.at
       serve(entry)
     case .payment(let step) where entry.source != nil && step.machine == nil:
-      serve(entry)
-    case .sensor(let step):
-      // Discarded fruit was not used by a juice: it counts as a negative restock.
-      count(step.changes, as: \.added, in: hour)
       serve(entry)
     case .total: serve(entry)
     case .program(let step):
@@ -176,6 +177,12 @@ package struct SalesHistory: Sendable {
     case (.rejected, _): hours[hour, default: Hour()].sales.unnamed += orders
     default: break
     }
+  }
+
+  private mutating func count(_ removal: Removal, _ cost: Money?, in hour: Int) {
+    guard days.contains(WallClock.day(of: hour)) else { return }
+    hours[hour, default: Hour()].sales.waste.add(
+      removal.amounts, removal.reason, cost: cost.map { [$0] } ?? [])
   }
 
   private mutating func count(

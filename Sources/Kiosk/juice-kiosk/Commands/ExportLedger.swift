@@ -78,7 +78,8 @@ extension LedgerEntry {
       (machine, job, reason) = (step.id.machine, step.job, step.reason)
       program = step.id.program
     case .sensor(let step): reason = step.summary
-    case .opened, .restocked, .service: break
+    case .removed(let removal): reason = removal.reason.rawValue
+    case .opened, .restocked, .service, .expired: break
     }
     return [
       .number(seq), .text("\(at)"), .text(source?.description ?? ""), .text(id?.text ?? ""),

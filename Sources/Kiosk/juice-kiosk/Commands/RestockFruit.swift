@@ -19,6 +19,12 @@ struct RestockFruit: AsyncParsableCommand {
       valueName: "fruit=N"))
   var expect: [FruitNumber] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "The time at which the added pieces of a fruit expire, such as 2026-12-01T09:00:00Z; may be "
+        + "given several times.", valueName: "fruit=time"))
+  var bestBefore: [FruitTime] = []
+
   @OptionGroup var request: RequestOptions
 
   func run() async throws {
@@ -38,8 +44,11 @@ struct RestockFruit: AsyncParsableCommand {
         set[fruit] = number
       }
     }
+    let times = bestBefore.reduce(into: [:]) { $0[$1.fruit] = $1.time.milliseconds }
     try await request.send(
-      .restock(Restock(add: add, set: set, expect: FruitAmounts(expect))), of: .restock)
+      .restock(
+        Restock(add: add, set: set, expect: FruitAmounts(expect), bestBefore: times)),
+      of: .restock)
   }
 }
 
@@ -54,6 +63,19 @@ struct FruitNumber: ExpressibleByArgument {
       return nil
     }
     (self.fruit, self.number) = (fruit, number)
+  }
+}
+
+/// A fruit and a time on the command line, such as `kiwi=2026-12-01T09:00:00Z`.
+struct FruitTime: ExpressibleByArgument {
+  let fruit: Fruit.ID
+  let time: Timestamp
+
+  init?(argument: String) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let fruit = Fruit.ID(parts[0]), let time = Timestamp(String(parts[1]))
+    else { return nil }
+    (self.fruit, self.time) = (fruit, time)
   }
 }
 

@@ -30,7 +30,7 @@ extension Failure {
         .blocked:
         self = .tryAgain(result.summary)
       case .unknownJuice, .unknownFruit, .malformed, .tooLarge, .quantityOutOfRange, .retained,
-        .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .noDecisionNeeded,
+        .exceedsCapacity, .belowZero, .expired, .notRecorded, .unknownMachine, .noDecisionNeeded,
         .unknownDevice, .unknownCharge, .wrongAmount, nil:
         self = .badData(result.summary)
       }

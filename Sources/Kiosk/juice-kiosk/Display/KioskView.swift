@@ -11,6 +11,7 @@ struct KioskView {
   private(set) var stock: [String: String] = [:]
   private(set) var alerts: [String: String] = [:]
   private(set) var servings: [String: String] = [:]
+  private var expiries: [String: String] = [:]
   private var machines: [String: MachineReport] = [:]
   private var fruits = MenuList()
   private var juices = MenuList()
@@ -23,7 +24,10 @@ struct KioskView {
 
   /// Returns the topic filters that a display subscribes to.
   static func filters(of topics: KioskTopics) -> [String] {
-    ["stock/+", "juice/+", "alert/+", "machine/+", "menu", "info", "service", "status"].map {
+    [
+      "stock/+", "freshness/+", "juice/+", "alert/+", "machine/+", "menu", "info", "service",
+      "status",
+    ].map {
       "\(topics.base)/\($0)"
     }
   }
@@ -39,6 +43,8 @@ struct KioskView {
     case ("status", 1): return change(\.status, to: text, called: "status")
     case ("service", 1): return change(\.service, to: text, called: "service")
     case ("stock", 2): return change(\.stock[levels[1]], to: text, called: levels[1])
+    case ("freshness", 2):
+      return change(\.expiries[levels[1]], to: text, called: "\(levels[1]) expires")
     case ("alert", 2): return change(\.alerts[levels[1]], to: text, called: "\(levels[1]) alert")
     case ("juice", 2):
       return change(\.servings[levels[1]], to: text, called: "\(levels[1]) servings")
@@ -111,11 +117,14 @@ extension KioskView {
         + service.painted(service == "open" ? .green : .yellow, if: color), "",
     ]
     for (fruit, count) in fruits.sorted(stock) {
-      let alert = alerts[fruit].flatMap { $0 == "ok" ? nil : $0.cut(to: rest) }
+      let expiry = expiries[fruit].flatMap { $0 == "none" ? nil : "until \($0)" }
+      let words = [alerts[fruit].flatMap { $0 == "ok" ? nil : $0 }, expiry].compactMap(\.self)
+      let alert = words.isEmpty ? nil : words.joined(separator: " ").cut(to: rest)
       let length = min(40, (Int(count) ?? 0) / 2, rest - (alert.map { $0.columns + 1 } ?? 0))
       let bar = String(repeating: "█", count: max(0, length))
       let text = [bar, alert].compactMap(\.self).joined(separator: " ")
-      let shade: String.Color = alert == "out" ? .red : alert == "low" ? .yellow : .green
+      let shade: String.Color =
+        alerts[fruit] == "out" ? .red : alerts[fruit] == "low" ? .yellow : .green
       let name = fruits.names[fruit] ?? fruit
       lines.append("\(row(name, count))  \(text.cut(to: rest).painted(shade, if: color))")
     }

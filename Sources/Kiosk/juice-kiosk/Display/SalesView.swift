@@ -30,7 +30,7 @@ struct SalesView {
     if let usual = sales.usual { lines.append("  usually by now: \(usual)") }
     lines += ["", "Glasses by day"] + bars(days, color)
     lines += ["", "\("All days shown".padded(to: Self.nameWidth + 2))  made     out rejected"]
-    lines += juices(color) + [""]
+    lines += juices(color) + waste + [""]
     lines.append("\("Fruit".padded(to: Self.nameWidth + 2)) stock per hour  used up")
     return lines + fruits(color)
   }
@@ -100,6 +100,19 @@ struct SalesView {
       rows.append("  \("Takings".padded(to: Self.nameWidth)) \(sum.takings)")
     }
     return rows.isEmpty ? ["  nothing"] : rows
+  }
+
+  /// The fruit that was taken out, a line for each reason.
+  private var waste: [String] {
+    var sum = Waste()
+    for day in sales.days { sum += day.tally.waste }
+    guard !sum.isEmpty else { return [] }
+    let lines = Removal.Reason.allCases.compactMap { reason in
+      sum.fruits[reason].map { "  \(reason.rawValue.padded(to: Self.nameWidth)) \($0)" }
+    }
+    let cost = sum.cost.map(\.description).joined(separator: ", ")
+    return ["", "Taken out"] + lines
+      + (cost.isEmpty ? [] : ["  \("Cost".padded(to: Self.nameWidth)) \(cost)"])
   }
 
   private func fruits(_ color: Bool) -> [String] {

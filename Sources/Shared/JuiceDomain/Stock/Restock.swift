@@ -6,11 +6,18 @@ package struct Restock: Hashable, Sendable {
   package let set: FruitAmounts
   /// Amounts that the stock must have, or the restock is refused.
   package let expect: FruitAmounts
+  /// The times at which the added fruits expire, in milliseconds since 1970; for others the menu
+  /// decides.
+  package let bestBefore: [Fruit.ID: Int64]
 
-  package init(add: FruitAmounts = [:], set: FruitAmounts = [:], expect: FruitAmounts = [:]) {
+  package init(
+    add: FruitAmounts = [:], set: FruitAmounts = [:], expect: FruitAmounts = [:],
+    bestBefore: [Fruit.ID: Int64] = [:]
+  ) {
     self.add = add
     self.set = set
     self.expect = expect
+    self.bestBefore = bestBefore
   }
 }
 

@@ -4,6 +4,8 @@ package import JuiceDomain
 package enum Command: Hashable, Sendable {
   case order(Order)
   case restock(Restock)
+  /// Taking fruit out, on the topic of restocks.
+  case remove(Removal)
   case service(ServiceState)
   /// Values in the place of those of the kiosk's file.
   case settings(SettingsCommand)
@@ -45,7 +47,7 @@ package enum Command: Hashable, Sendable {
   package var kind: Kind {
     switch self {
     case .order: .order
-    case .restock: .restock
+    case .restock, .remove: .restock
     case .service: .service
     case .settings: .settings
     case .job, .charge, .sensor: .job
@@ -78,7 +80,7 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// | kind | payload |
 /// |---|---|
 /// | `order` | `kiwi`, or `{"id":"p1-17","juice":"kiwi","quantity":2}` |
-/// | `restock` | `{"add":{"kiwi":12},"expect":{"kiwi":3}}` |
+/// | `restock` | `{"add":{"kiwi":12},"expect":{"kiwi":3}}`, `{"remove":{"kiwi":2},"reason":"damaged"}` |
 /// | `service` | `open`, or `{"service":"closed"}` |
 /// | `settings` | `{"id":"s1","low":{"kiwi":9}}` |
 /// | `job` | `{"job":1234,"decision":"poured"}` |

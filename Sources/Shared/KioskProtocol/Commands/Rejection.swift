@@ -24,6 +24,8 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case exceedsCapacity = "exceeds_capacity"
   /// The stock would become negative.
   case belowZero = "below_zero"
+  /// The fruit would be expired when it is brought.
+  case expired
   /// All machines that make the juice are offline, in fault or failing.
   case machineDown = "machine_down"
   /// A machine that makes the juice must be cleaned first.

@@ -72,10 +72,12 @@ extension Command {
         throw Rejection(.unknownJuice, "not a juice id: use 1 to 64 of A-Z a-z 0-9 _ -")
       }
       self = .order(Order(juice: juice, quantity: try json.quantity()))
+    case .restock where json.present("remove") != nil || json.present("remove_expired") != nil:
+      self = .remove(try json.removal())
     case .restock:
       let restock = Restock(
         add: try json.amounts("add"), set: try json.amounts("set"),
-        expect: try json.amounts("expect"))
+        expect: try json.amounts("expect"), bestBefore: try json.bestBefore())
       guard !restock.add.isEmpty || !restock.set.isEmpty else {
         throw Rejection(.malformed, "nothing to do: name fruits under add or under set")
       }
@@ -256,6 +258,43 @@ extension JSON {
     guard present("used") != nil else { return nil }
     let used: FruitAmounts = try amounts("used")
     return used
+  }
+
+  fileprivate func removal() throws(Rejection) -> Removal {
+    guard present("add") == nil, present("set") == nil else {
+      throw Rejection(.malformed, "a removal cannot add or set: send two commands")
+    }
+    let words = Removal.Reason.allCases.map(\.rawValue).joined(separator: ", ")
+    guard let reason = Removal.Reason(rawValue: try string("reason", required: words)) else {
+      throw Rejection(.malformed, "reason is not one of \(words)")
+    }
+    let removal = Removal(
+      stock: try amounts("remove"), expired: try amounts("remove_expired"), reason: reason)
+    let limit = Int(JSON.maximumAmount)
+    guard !removal.amounts.isEmpty,
+      (Array(removal.stock) + Array(removal.expired)).allSatisfy({ (1...limit).contains($0.amount) }
+      )
+    else { throw Rejection(.malformed, "a removal takes at least 1 of a fruit") }
+    return removal
+  }
+
+  fileprivate func bestBefore() throws(Rejection) -> [Fruit.ID: Int64] {
+    guard let value = present("best_before") else { return [:] }
+    guard case .object(let members) = value else {
+      throw Rejection(.malformed, "best_before is \(value.kind); fruits and times are expected")
+    }
+    var times: [Fruit.ID: Int64] = [:]
+    for member in members {
+      guard let fruit = Fruit.ID(member.key) else {
+        throw Rejection(.unknownFruit, "a key under best_before is not a fruit id")
+      }
+      guard case .string(let text) = member.value, let time = Timestamp(text) else {
+        throw Rejection(
+          .malformed, "best_before.\(fruit) is not a time like 2026-11-21T09:00:00Z")
+      }
+      times[fruit] = time.milliseconds
+    }
+    return times
   }
 
   fileprivate func amounts(_ key: String) throws(Rejection) -> FruitAmounts {

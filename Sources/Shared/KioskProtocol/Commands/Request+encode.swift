@@ -18,6 +18,14 @@ extension Request {
         if !restock.add.isEmpty { json.member("add", restock.add) }
         if !restock.set.isEmpty { json.member("set", restock.set) }
         if !restock.expect.isEmpty { json.member("expect", restock.expect) }
+        if !restock.bestBefore.isEmpty {
+          json.member(
+            "best_before", restock.bestBefore.mapValues(Timestamp.init(milliseconds:)))
+        }
+      case .remove(let removal):
+        if !removal.stock.isEmpty { json.member("remove", removal.stock) }
+        if !removal.expired.isEmpty { json.member("remove_expired", removal.expired) }
+        json.member("reason", removal.reason.rawValue)
       case .service(let state):
         json.member("service", state.rawValue)
       case .settings(let command): json.members(command)
@@ -46,6 +54,14 @@ extension Request {
 extension JSONWriter {
   package mutating func member(_ key: StaticString, _ amounts: FruitAmounts) {
     member(key) { $0.members(amounts) }
+  }
+
+  package mutating func member(_ key: StaticString, _ times: [Fruit.ID: Timestamp]) {
+    member(key) { json in
+      for (fruit, time) in times.sorted(by: { $0.key < $1.key }) {
+        json.member(named: fruit.text, time.description)
+      }
+    }
   }
 
   package mutating func members(_ amounts: FruitAmounts) {

@@ -17,6 +17,12 @@ package struct KioskHealth: Hashable, Sendable {
   package var undecided: Int
   /// The number of machines' programs that need a person, or `nil` without programs.
   package var programsDue: Int?
+  /// The number of fruits of which something has expired and is not taken out, or `nil` without
+  /// dates.
+  package var expired: Int?
+  /// The seconds by which the clock shows an earlier time than it has shown before, so that the
+  /// dates of fruit are in doubt; or `nil` if they are not.
+  package var clockBehind: Int?
   /// The state of the payment, or `nil` if nothing is paid.
   package var payment: Payment?
   /// The state of the sensors, or `nil` without sensors.
@@ -37,7 +43,7 @@ package struct KioskHealth: Hashable, Sendable {
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
     low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, programsDue: Int? = nil,
-    payment: Payment? = nil, sensors: Sensors? = nil,
+    expired: Int? = nil, clockBehind: Int? = nil, payment: Payment? = nil, sensors: Sensors? = nil,
     ledger: Int?, diskFree: Int? = nil, uplinkDropped: Int? = nil,
     position: LedgerPosition? = nil, refused: [String: String] = [:]
   ) {
@@ -52,6 +58,8 @@ package struct KioskHealth: Hashable, Sendable {
     self.machinesDown = machinesDown
     self.undecided = undecided
     self.programsDue = programsDue
+    self.expired = expired
+    self.clockBehind = clockBehind
     self.payment = payment
     self.sensors = sensors
     self.ledger = ledger
@@ -156,6 +164,8 @@ extension KioskHealth: FormattedMessage {
     machinesDown = try members.required("machines_down", \.machinesDown, or: 0)
     undecided = try members.required("undecided", \.undecided, or: 0)
     programsDue = members.optional("programs_due", \.programsDue)
+    expired = members.optional("expired", \.expired)
+    clockBehind = members.optional("clock_behind", \.clockBehind)
     payment = try members.members(\.payment, ifPresent: "payment_devices_down")
     sensors = try members.members(\.sensors, ifPresent: "sensors_alarm")
     ledger = members.optional("ledger", \.ledger)

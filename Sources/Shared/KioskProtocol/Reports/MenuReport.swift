@@ -43,6 +43,8 @@ extension JSONWriter {
       if let capacity = report.capacities[fruit.id] { json.member("capacity", capacity) }
       if let low = report.lowThresholds[fruit.id] { json.member("low", low) }
       if let crate = fruit.crate { json.member("crate", crate) }
+      if let hours = fruit.keepsHours { json.member("keeps_hours", hours) }
+      if let cost = fruit.cost { json.member("cost", cost) }
     }
     member("juices", report.menu.juices) { json, juice in
       json.member("id", juice.id.text)
@@ -66,7 +68,10 @@ extension Fruit {
       throw JSONError(offset: 0, problem: "a fruit has no id")
     }
     let crate = json.integer("crate").flatMap { Self.crates.contains($0) ? $0 : nil }
-    self.init(id: id, name: LocalizedName(json["name"], fallback: id.text), crate: crate)
+    let hours = json.integer("keeps_hours").flatMap { Self.keeps.contains($0) ? $0 : nil }
+    self.init(
+      id: id, name: LocalizedName(json["name"], fallback: id.text), crate: crate,
+      keepsHours: hours, cost: json.money("cost"))
   }
 }
 

@@ -33,6 +33,7 @@ extension SalesReport.Tally: FormattedMessage {
     rejected = try members.required("rejected", \.rejected, or: [:])
     unnamed = try members.required("unnamed", \.unnamed, or: 0, where: Int.counts.contains)
     takings = try members.required("takings", \.takings, or: Takings())
+    waste = try members.required("waste", \.waste, or: Waste())
   }
 }
 

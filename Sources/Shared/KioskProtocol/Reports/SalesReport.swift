@@ -65,6 +65,8 @@ package struct SalesReport: Hashable, Sendable {
     package var unnamed = 0
     /// The takings for `made`.
     package var takings = Takings()
+    /// The fruit that people have taken out of the machine.
+    package var waste = Waste()
 
     package init() {}
 
@@ -84,6 +86,7 @@ package struct SalesReport: Hashable, Sendable {
       left.rejected.merge(right.rejected, uniquingKeysWith: +)
       left.unnamed += right.unnamed
       left.takings += right.takings
+      left.waste += right.waste
     }
   }
 }

@@ -6,11 +6,20 @@ package struct StockReport: Hashable, Sendable {
   package let seq: Int
   package let at: Timestamp
   package let fruits: FruitAmounts
+  /// The times at which the next batch of each fruit expires; none for a fruit without dates.
+  package let expires: [Fruit.ID: Timestamp]
+  /// Expired fruit that nobody has taken out yet. It is no part of `fruits`.
+  package let expired: FruitAmounts
 
-  package init(seq: Int, at: Timestamp, fruits: FruitAmounts) {
+  package init(
+    seq: Int, at: Timestamp, fruits: FruitAmounts, expires: [Fruit.ID: Timestamp] = [:],
+    expired: FruitAmounts = [:]
+  ) {
     self.seq = seq
     self.at = at
     self.fruits = fruits
+    self.expires = expires
+    self.expired = expired
   }
 }
 
@@ -22,6 +31,8 @@ extension StockReport: FormattedMessage {
       json.member("seq", seq)
       json.member("at", at.description)
       json.member("fruits", fruits)
+      if !expires.isEmpty { json.member("expires", expires) }
+      if !expired.isEmpty { json.member("expired", expired) }
     }
   }
 
@@ -29,5 +40,10 @@ extension StockReport: FormattedMessage {
     seq = try members.required("seq", \.seq)
     at = try members.required("at", \.at)
     fruits = try members.required("fruits", \.fruits)
+    let times = members.texts("expires") { _ in [:] }
+    expires = times.reduce(into: [:]) { expires, time in
+      if let fruit = Fruit.ID(time.key) { expires[fruit] = Timestamp(time.value) }
+    }
+    expired = try members.required("expired", \.expired, or: [:])
   }
 }

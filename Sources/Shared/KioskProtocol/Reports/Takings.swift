@@ -39,7 +39,7 @@ extension Takings: CustomStringConvertible {
 
 extension Int {
   /// Returns the sum, limited to `Int.max`: reports of kiosks are untrusted.
-  fileprivate func plus(_ other: Int) -> Int {
+  func plus(_ other: Int) -> Int {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? .max : sum
   }

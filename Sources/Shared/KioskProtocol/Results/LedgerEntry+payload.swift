@@ -19,6 +19,7 @@ extension LedgerEntry {
       source: json.text("source").flatMap { Source($0) },
       id: json.text("id").flatMap { Request.ID($0) }, outcome: outcome,
       amount: json.money("amount"))
+    batches = json.batches
   }
 }
 
@@ -29,6 +30,13 @@ extension LedgerEntry.Outcome {
     switch status {
     case .opened: self = .opened(changes)
     case .restocked: self = .restocked(changes: changes)
+    case .expired: self = .expired(changes: changes)
+    case .removed:
+      guard let reason = json.text("reason").flatMap(Removal.Reason.init(rawValue:)) else {
+        return nil
+      }
+      self = .removed(
+        Removal(stock: used, expired: json.amounts("expired") ?? [:], reason: reason))
     case .open: self = .service(.open)
     case .closed: self = .service(.closed)
     case .ready:
@@ -96,6 +104,13 @@ extension LedgerEntry.Outcome {
       }
       self = .rejected(reason, order: Order(json))
     }
+  }
+}
+
+extension JSON {
+  /// The changes of batches; those that cannot be read are omitted.
+  package var batches: [BatchChange] {
+    (elements("batches") ?? []).compactMap { try? BatchChange($0) }
   }
 }
 

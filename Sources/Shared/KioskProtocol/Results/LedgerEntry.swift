@@ -13,8 +13,11 @@ package struct LedgerEntry: Hashable, Sendable {
   package let source: Source?
   package let id: Request.ID?
   package let outcome: Outcome
-  /// The price of the glasses at the time of the order, if the order was made or accepted.
+  /// The price of the glasses at the time of the order, if the order was made or accepted; the cost
+  /// of removed fruit.
   package let amount: Money?
+  /// The parts of the changes that belong to batches, the first to expire first.
+  package var batches: [BatchChange] = []
 
   package init(
     seq: Int, epoch: Int, at: Timestamp, source: Source?, id: Request.ID?, outcome: Outcome,
@@ -53,6 +56,10 @@ package struct LedgerEntry: Hashable, Sendable {
     indirect case program(ProgramStep)
     /// A change of a sensor's state, or a decision about it.
     indirect case sensor(SensorStep)
+    /// The fruit of batches has expired: it is not sold, and waits for a person to take it out.
+    case expired(changes: FruitAmounts)
+    /// A person has taken fruit out.
+    indirect case removed(Removal)
     /// The machine could not make the order.
     ///
     /// - Parameter changes: The returned fruit.
@@ -74,7 +81,8 @@ package struct LedgerEntry: Hashable, Sendable {
       case .payment(let step): step.order
       case .made(let end), .failed(let end, _, _), .returned(let end, _, _): end.order
       case .rejected(_, let order): order
-      case .opened, .restocked, .service, .decided, .total, .program, .sensor: nil
+      case .opened, .restocked, .service, .decided, .total, .program, .sensor, .expired, .removed:
+        nil
       }
     }
 
@@ -102,10 +110,22 @@ package struct LedgerEntry: Hashable, Sendable {
 }
 
 extension LedgerEntry.Outcome {
+  /// The fruit that a person has taken out, or `nil` if none. What a sensor has blocked and a person
+  /// discards is spoiled.
+  package var removal: Removal? {
+    switch self {
+    case .removed(let removal): removal
+    case .sensor(let step) where !step.changes.isEmpty:
+      Removal(stock: step.changes.times(-1), reason: .spoiled)
+    default: nil
+    }
+  }
+
   /// The changes of the stock.
   package var changes: FruitAmounts {
     switch self {
-    case .opened(let amounts), .restocked(let amounts): amounts
+    case .opened(let amounts), .restocked(let amounts), .expired(let amounts): amounts
+    case .removed(let removal): removal.stock.times(-1)
     case .ready(_, let used, _), .accepted(_, let used, _, _, _), .decided(_, _, let used),
       .awaitingPayment(_, let used, _, _, _):
       used.times(-1)
@@ -169,6 +189,7 @@ extension LedgerEntry {
     case sensorDiscard = "sensor_discard"
     case sensorRelease = "sensor_release"
     case outOfStock = "out_of_stock"
+    case expired, removed
   }
 
   package var status: Status {
@@ -177,6 +198,8 @@ extension LedgerEntry {
     case .ready: .ready
     case .outOfStock: .outOfStock
     case .restocked: .restocked
+    case .expired: .expired
+    case .removed: .removed
     case .service(.open): .open
     case .service(.closed): .closed
     case .accepted: .accepted
@@ -249,12 +272,16 @@ extension JSONWriter {
       member(step)
     case .sensor(let step):
       members(step)
-    case .opened, .restocked, .service:
+    case .removed(let removal):
+      member("reason", removal.reason.rawValue)
+      if !removal.expired.isEmpty { member("expired", removal.expired) }
+    case .opened, .restocked, .service, .expired:
       break
     }
     if let amount = entry.amount { member("amount", amount) }
     let changes = entry.changes
     if !changes.isEmpty { member("changes", changes) }
+    if !entry.batches.isEmpty { member("batches", entry.batches) { $0.members($1) } }
   }
 
   private mutating func member(_ end: JobEnd) {

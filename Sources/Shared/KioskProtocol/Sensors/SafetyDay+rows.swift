@@ -32,7 +32,7 @@ extension SafetyDay {
   /// The fruit that was thrown away.
   package var waste: FruitAmounts {
     entries.reduce(into: FruitAmounts()) { waste, entry in
-      if entry.status == .sensorDiscard { waste += entry.changes.times(-1) }
+      if let removal = entry.outcome.removal { waste += removal.amounts }
     }
   }
 }
@@ -58,9 +58,15 @@ extension LedgerEntry {
     case .decided(_, let job, _): parts.append("job \(job)")
     case .program(let step):
       parts += ["\(step.id.machine) \(step.id.program.rawValue)", step.reason].compactMap(\.self)
+    case .removed(let removal):
+      parts.append(removal.reason.rawValue)
+      if !removal.expired.isEmpty { parts.append("expired: \(removal.expired)") }
     default: break
     }
-    if !changes.isEmpty { parts.append("\(changes)") }
+    parts += changes.map { fruit, amount in
+      let expires = batches.first { $0.id.fruit == fruit }?.expires
+      return "\(fruit) \(amount)" + (expires.map { " best before \($0)" } ?? "")
+    }
     return parts.joined(separator: ", ")
   }
 }

@@ -63,6 +63,8 @@ package struct KioskTopics: Hashable, Sendable {
   package var stock: String { "\(base)/stock" }
   /// The number of glasses of a juice that the stock suffices for, as a plain number.
   package func servings(of juice: Juice.ID) -> String { "\(base)/juice/\(juice)" }
+  /// The time at which the next batch of a fruit expires, or `none`.
+  package func freshness(of fruit: Fruit.ID) -> String { "\(base)/freshness/\(fruit)" }
   /// A `MenuReport`.
   package var menu: String { "\(base)/menu" }
   /// A `StockAlert`.

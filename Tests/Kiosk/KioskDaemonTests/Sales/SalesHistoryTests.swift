@@ -175,7 +175,7 @@ struct Shop {
       let ticket = Ticket(day: 0, number: shop.entries.count + 1)
       let (order, seq) = (Order(juice: "kiwi", quantity: 2), shop.entries.count)
       let end = JobEnd(job: seq, machine: "bar", order: order, ticket: ticket)
-      switch time / 599_000 % 15 {
+      switch time / 599_000 % 19 {
       case 0: try shop.add(.outOfStock(Order(juice: "mango"), missing: ["mango": 1]), at: at)
       case 1: try shop.add(.rejected(.unknownJuice, order: Order(juice: "tea")), at: at)
       case 3: try shop.add(.restocked(changes: ["kiwi": 1]), at: at)
@@ -200,6 +200,17 @@ struct Shop {
         let step = PaymentStep(
           .refund, charge: seq, device: "till", job: nil, order: nil, ticket: nil)
         try shop.add(.payment(step), at: at, by: Source(kind: .job, name: "minji"))
+      case 15:
+        let removal = Removal(stock: ["kiwi": 2], reason: .damaged)
+        try shop.add(.removed(removal), at: at, for: prices[0])
+      case 16: try shop.add(.expired(changes: ["kiwi": -1]), at: at, by: nil)
+      case 17:
+        let step = SensorStep(
+          .discard, of: "fridge", value: 8000, unit: .celsius, word: "warm", changes: ["kiwi": -3])
+        try shop.add(.sensor(step), at: at, by: Source(kind: .job, name: "minji"), for: prices[1])
+      case 18:
+        try shop.add(
+          .sensor(SensorStep(.alarm, of: "fridge", value: 8000, unit: .celsius)), at: at, by: nil)
       default: try shop.sell(1, at: at)
       }
       time += 599_000
@@ -225,6 +236,31 @@ struct Shop {
     #expect(
       history.forecast(stock: stock, at: shop.now)
         == shop.history.forecast(stock: stock, at: shop.now))
+  }
+
+  @Test func whatIsTakenOutIsReportedByReasonAndCost() throws {
+    var shop = try Shop("2026-11-21T03:30:00Z")
+    try shop.open(at: "2026-11-20T03:00:00Z")
+    try shop.add(.expired(changes: ["kiwi": -7]), at: "2026-11-20T03:00:00Z", by: nil)
+    let cost = Money("2.80", .euro)
+    try shop.add(
+      .removed(Removal(expired: ["kiwi": 7], reason: .spoiled)), at: "2026-11-21T01:00:00Z",
+      for: cost)
+    try shop.add(
+      .removed(Removal(stock: ["kiwi": 1, "mango": 2], reason: .damaged)),
+      at: "2026-11-21T02:00:00Z", for: cost)
+    let report = shop.report
+    let waste = try #require(report.days.last?.tally.waste)
+    #expect(waste.fruits == [.spoiled: ["kiwi": 7], .damaged: ["kiwi": 1, "mango": 2]])
+    #expect(waste.cost.map(\.description) == ["5.60 EUR"])
+    #expect(waste.amounts == ["kiwi": 8, "mango": 2])
+    #expect(
+      String(decoding: report.payload, as: UTF8.self).contains(
+        #""waste":{"fruits":{"damaged":{"kiwi":1,"mango":2},"spoiled":{"kiwi":7}},"#
+          + #""cost":{"EUR":"5.60"}}"#))
+    #expect(try SalesReport(payload: report.payload) == report)
+    // What has expired is no demand.
+    #expect(try shop.outlook(stock: 5).perHour == 0)
   }
 
   @Test func whatIsUsualByNowIsTheMeanOfTheSameWeekdays() throws {

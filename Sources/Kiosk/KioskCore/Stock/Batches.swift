@@ -1,0 +1,382 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// The fruit with a date, and the expired fruit that nobody has taken out yet.
+///
+/// A restock brings a batch of each fruit that has a date: by `best_before`, or by `keepsHours` of
+/// the menu. The rest of the stock has no date; it counts as the oldest, and is used first. Then
+/// comes the batch that expires first. Fruit that is returned goes back to its batch.
+///
+/// Time is measured by the monotonic clock, because the wall clock may be set. After a start the
+/// wall clock decides. If it shows an earlier time than a batch was recorded at, the batch is as old
+/// as it was then, and `behind` says by how much the clock is in doubt. A step back makes no batch
+/// fresher. A step forward first ends the doubt; what remains of it within `settlingTime` of a start
+/// is time in which the computer was off, and later it is a change of the clock alone.
+package struct Batches: Sendable {
+  private let keeps: [Fruit.ID: Int]
+  private(set) var held: [BatchID: Batch]
+  /// The uptimes at which batches expire.
+  private var deadlines: [BatchID: Duration] = [:]
+  /// The batches that this process has not brought.
+  private var earlier: Set<BatchID>
+  package private(set) var expired: [BatchID: Int]
+  /// The fruit of open orders and programs, the oldest first, by their entries. Fruit without a date
+  /// has batch 0.
+  private var taken: [Int: [BatchChange]] = [:]
+  /// The wall clock minus the uptime, in milliseconds, and the uptime of the start.
+  private var clock: (offset: Int64, start: Duration)?
+  /// The uptime at which the ledger has last recorded a time with a batch.
+  private var savedAt = Duration.zero
+  /// Whether any fruit has a date. Otherwise there is nothing to do for an entry.
+  package private(set) var isActive: Bool
+  /// Changes that the ledger does not have.
+  private var changed: Set<BatchID> = []
+  private var changedExpired: Set<BatchID> = []
+
+  /// The smallest step of the clock that counts, and the smallest doubt that is reported, in
+  /// milliseconds. A time server adjusts smaller errors.
+  private static let leastStep: Int64 = 1_000
+  private static let leastDoubt: Int64 = 60_000
+  /// The time after a start within which a step forward is one of a time server.
+  static let settlingTime = Duration.seconds(3_600)
+  /// The time after which the ledger records the time again. After a power cut with a clock that is
+  /// behind, fruit counts as this much fresher at most.
+  static let recordInterval = Duration.seconds(600)
+  /// The longest time that fruit may keep, in milliseconds.
+  static let longest: Int64 = 2 * 366 * 86_400_000
+
+  init(_ settings: KioskSettings, state: LedgerState) {
+    keeps = Self.keeps(of: settings.menu)
+    held = state.batches
+    earlier = Set(state.batches.keys)
+    expired = state.expired
+    isActive = !keeps.isEmpty || !held.isEmpty || !state.taken.isEmpty
+    for entry in state.taken { note(entry) }
+  }
+
+  static func keeps(of menu: Menu) -> [Fruit.ID: Int] {
+    menu.fruits.reduce(into: [:]) { keeps, fruit in keeps[fruit.id] = fruit.keepsHours }
+  }
+
+  /// Copies the state that the ledger does not store.
+  mutating func adopt(_ other: Batches) {
+    (clock, savedAt) = (other.clock, other.savedAt)
+    deadlines = other.deadlines.filter { held[$0.key] != nil }
+    earlier = other.earlier.intersection(held.keys)
+    for id in other.changed {
+      // The ledger may lack a step of the clock.
+      guard let known = held[id], let batch = other.held[id] else { continue }
+      held[id] = Batch(
+        quantity: known.quantity, expires: batch.expires, at: batch.at, behind: batch.behind)
+      changed.insert(id)
+    }
+  }
+
+  // MARK: Bringing
+
+  /// Returns the batches that an entry brings.
+  ///
+  /// - Parameter bestBefore: The times at which fruits expire, in milliseconds since 1970.
+  static func brought(
+    by changes: FruitAmounts, bestBefore: [Fruit.ID: Int64], keeps: [Fruit.ID: Int], seq: Int,
+    at now: Timestamp
+  ) -> [BatchChange] {
+    changes.compactMap { fruit, amount in
+      let kept = keeps[fruit].map { now.milliseconds + Int64($0) * 3_600_000 }
+      guard amount > 0, let expires = bestBefore[fruit] ?? kept else { return nil }
+      return BatchChange(
+        BatchID(fruit: fruit, number: seq), amount, expires: Timestamp(milliseconds: expires))
+    }
+  }
+
+  mutating func brought(
+    by restock: Restock, _ changes: FruitAmounts, seq: Int, at now: Timestamp
+  ) -> [BatchChange] {
+    guard isActive || !restock.bestBefore.isEmpty else { return [] }
+    isActive = true
+    return Self.brought(
+      by: changes, bestBefore: restock.bestBefore, keeps: keeps, seq: seq, at: now)
+  }
+
+  // MARK: Entries
+
+  /// Applies entries to the batches, in their order, and adds the changes of batches to them.
+  ///
+  /// - Parameters:
+  ///   - first: The index of the first entry.
+  ///   - stock: The stock after the entries.
+  mutating func apply(
+    _ records: inout [LedgerTransaction.Record], from first: Int, stock: FruitAmounts,
+    at now: Moment
+  ) {
+    var stock = stock
+    for record in records[first...] { stock += record.row.entry.changes.times(-1) }
+    for index in records.indices.dropFirst(first) {
+      let entry = records[index].row.entry
+      let changes = entry.changes
+      if !changes.isEmpty, entry.status != .expired {
+        var batches: [BatchChange] = []
+        for change in entry.batches {
+          bring(change, at: now)
+          batches.append(change)
+        }
+        for (fruit, amount) in changes where amount < 0 {
+          batches += take(-amount, of: fruit, from: stock[fruit] ?? 0, at: now.timestamp)
+        }
+        if let order = entry.outcome.returnedOrder {
+          batches += giveBack(changes, of: order, at: now)
+        }
+        records[index].row.entry.batches = batches
+      }
+      stock += changes
+      note(records[index].row.entry)
+    }
+  }
+
+  private mutating func bring(_ change: BatchChange, at now: Moment) {
+    guard let expires = change.expires else { return }
+    held[change.id] = Batch(quantity: change.amount, expires: expires, at: now.timestamp)
+    deadlines[change.id] = now.uptime + expires.since(now.timestamp)
+    changed.insert(change.id)
+  }
+
+  /// Takes fruit: first what has no date, then what expires first.
+  private mutating func take(
+    _ amount: Int, of fruit: Fruit.ID, from stock: Int, at now: Timestamp
+  ) -> [BatchChange] {
+    // guard: fruit is taken first expired, first out
+    let batches = ids(of: fruit)
+    let dated = batches.reduce(0) { $0 + (held[$1]?.quantity ?? 0) }
+    var (rest, changes): (Int, [BatchChange]) = (amount - max(0, stock - dated), [])
+    for id in batches where rest > 0 {
+      let part = min(rest, held[id]?.quantity ?? 0)
+      guard part > 0 else { continue }
+      add(-part, to: id, at: now)
+      changes.append(BatchChange(id, -part))
+      rest -= part
+    }
+    return changes
+  }
+
+  /// Returns the unused fruit of an order to the batches from which it was taken: the freshest
+  /// first, because the order has used the oldest.
+  private mutating func giveBack(
+    _ changes: FruitAmounts, of order: Int, at now: Moment
+  ) -> [BatchChange] {
+    var returned: [BatchChange] = []
+    for (fruit, amount) in changes {
+      var rest = amount
+      for part in (taken[order] ?? []).reversed() where part.id.fruit == fruit && rest > 0 {
+        let amount = min(rest, part.amount)
+        rest -= amount
+        // What has no date goes back to the rest of the stock.
+        guard part.id.number > 0, amount > 0 else { continue }
+        if held[part.id] == nil {
+          // guard: returned fruit whose batch has expired is expired
+          held[part.id] = Batch(quantity: 0, expires: now.timestamp, at: now.timestamp)
+          deadlines[part.id] = now.uptime
+        }
+        add(amount, to: part.id, at: now.timestamp)
+        returned.append(BatchChange(part.id, amount))
+      }
+    }
+    return returned
+  }
+
+  private mutating func add(_ amount: Int, to id: BatchID, at now: Timestamp) {
+    held[id]?.quantity += amount
+    held[id]?.at = now
+    changed.insert(id)
+  }
+
+  /// Stores the fruit of an open order, until it ends. A batch is kept while an order may return
+  /// fruit to it.
+  private mutating func note(_ entry: LedgerEntry) {
+    switch entry.outcome {
+    case .accepted, .awaitingPayment: taken[entry.seq] = entry.parts
+    case .program(let step) where step.kind == .requested: taken[entry.seq] = entry.parts
+    case .decided(.again, let job, let used):
+      taken[job] = (taken[job] ?? []).dropping(used) + entry.parts
+    default: end(entry.outcome.returnedOrder ?? entry.outcome.end?.job, entry)
+    }
+  }
+
+  private mutating func end(_ order: Int?, _ entry: LedgerEntry) {
+    let parts = order.flatMap { taken.removeValue(forKey: $0) } ?? entry.batches
+    for id in parts.map(\.id) where held[id]?.quantity == 0 {
+      if !taken.values.contains(where: { $0.contains { $0.id == id } }) { remove(id) }
+    }
+  }
+
+  private mutating func remove(_ id: BatchID) {
+    (held[id], deadlines[id]) = (nil, nil)
+    earlier.remove(id)
+    changed.insert(id)
+  }
+
+  private func ids(of fruit: Fruit.ID) -> [BatchID] {
+    held.keys.filter { $0.fruit == fruit }
+      .sorted { (deadlines[$0] ?? .zero, $0) < (deadlines[$1] ?? .zero, $1) }
+  }
+
+  // MARK: Time
+
+  /// Compares both clocks. Call it often, because a step of the wall clock counts differently soon
+  /// after a start.
+  package mutating func update(at now: Moment) {
+    guard isActive else { return }
+    let offset = now.timestamp.milliseconds - now.uptime.milliseconds
+    if clock == nil { start(at: now) }
+    let step = offset - (clock?.offset ?? offset)
+    if abs(step) >= Self.leastStep {
+      let isSettling = now.uptime - (clock?.start ?? .zero) < Self.settlingTime
+      for id in held.keys { shift(id, by: step, isSettling, at: now.timestamp) }
+      clock?.offset = offset
+    }
+    if now.uptime - savedAt >= Self.recordInterval, let id = held.keys.min() {
+      held[id]?.at = now.timestamp
+      changed.insert(id)
+    }
+    // A batch that a new menu has opened.
+    for (id, batch) in held where deadlines[id] == nil {
+      deadlines[id] = now.uptime + batch.expires.since(now.timestamp)
+    }
+  }
+
+  private mutating func start(at now: Moment) {
+    clock = (now.timestamp.milliseconds - now.uptime.milliseconds, now.uptime)
+    savedAt = now.uptime
+    guard let known = held.values.lazy.map(\.at).max(), known > now.timestamp else { return }
+    // guard: a clock that shows an earlier time makes no fruit fresher
+    let gap = known.milliseconds - now.timestamp.milliseconds
+    for id in held.keys { setBack(id, by: gap, at: now.timestamp) }
+  }
+
+  private mutating func setBack(_ id: BatchID, by gap: Int64, at now: Timestamp) {
+    guard let batch = held[id] else { return }
+    held[id]?.expires = Timestamp(milliseconds: batch.expires.milliseconds - gap)
+    held[id]?.behind = batch.behind + gap
+    held[id]?.at = now
+    changed.insert(id)
+  }
+
+  private mutating func shift(
+    _ id: BatchID, by step: Int64, _ isSettling: Bool, at now: Timestamp
+  ) {
+    let ended = step > 0 ? min(step, held[id]?.behind ?? 0) : step
+    setBack(id, by: -ended, at: now)
+    let rest = step - ended
+    guard rest > 0 else { return }
+    if isSettling, earlier.contains(id) {
+      // guard: the time that a computer was off makes fruit older
+      deadlines[id] = deadlines[id].map { $0 - .milliseconds(rest) }
+    } else if let expires = held[id]?.expires {
+      held[id]?.expires = Timestamp(milliseconds: expires.milliseconds + rest)
+    }
+  }
+
+  /// Removes the batches that have expired, and returns what of them is taken out of the stock.
+  mutating func expire(at now: Moment) -> [BatchChange] {
+    // guard: fruit expires in its time
+    let ids = deadlines.filter { $0.value <= now.uptime }.map(\.key).sorted()
+    return ids.compactMap { id in
+      let quantity = held[id]?.quantity ?? 0
+      remove(id)
+      guard quantity > 0 else { return nil }
+      expired[id, default: 0] += quantity
+      changedExpired.insert(id)
+      return BatchChange(id, -quantity)
+    }
+  }
+
+  /// Returns the fruit that an open order has taken, without what has expired since.
+  func fresh(_ used: FruitAmounts, of order: Int) -> FruitAmounts {
+    var fresh = used
+    for part in taken[order] ?? [] where part.id.number > 0 && held[part.id] == nil {
+      fresh[part.id.fruit] = (fresh[part.id.fruit] ?? 0) - part.amount
+    }
+    return fresh
+  }
+
+  /// Returns the time until a batch expires or a step of the clock is to be recorded, or `nil` if
+  /// there is no date.
+  package func wait(at now: Moment) -> Duration? {
+    guard !held.isEmpty else { return nil }
+    guard changed.isEmpty, deadlines.count == held.count else { return .zero }
+    let next = min(savedAt + Self.recordInterval, deadlines.values.min() ?? now.uptime)
+    return max(next - now.uptime, .zero)
+  }
+
+  // MARK: Removal
+
+  package var expiredAmounts: FruitAmounts {
+    expired.reduce(into: [:]) { $0 += [$1.key.fruit: $1.value] }
+  }
+
+  /// Removes all expired fruit of some kinds.
+  mutating func takeOut(_ fruits: FruitAmounts) {
+    for id in expired.keys where fruits[id.fruit] != nil {
+      expired[id] = nil
+      changedExpired.insert(id)
+    }
+  }
+
+  // MARK: Reports
+
+  /// The time at which the next batch of each fruit expires, by the present clock.
+  package var nextExpiries: [Fruit.ID: Timestamp] {
+    held.reduce(into: [:]) { next, batch in
+      guard batch.value.quantity > 0 else { return }
+      let fruit = batch.key.fruit
+      next[fruit] = min(next[fruit] ?? batch.value.expires, batch.value.expires)
+    }
+  }
+
+  /// Milliseconds by which the clock is in doubt; 0 if it is not.
+  package var clockBehind: Int64 {
+    let behind = held.values.lazy.map(\.behind).max() ?? 0
+    return behind < Self.leastDoubt ? 0 : behind
+  }
+
+  /// Adds the changes since the last call to a transaction.
+  mutating func save(in transaction: inout LedgerTransaction, at uptime: Duration) {
+    if !changed.isEmpty { savedAt = uptime }
+    for id in changed { transaction.batches[id] = .some(held[id]) }
+    for id in changedExpired { transaction.expired[id] = .some(expired[id]) }
+    (changed, changedExpired) = ([], [])
+  }
+}
+
+extension LedgerEntry {
+  /// The fruit that the entry takes, the oldest first. Fruit without a date has batch 0.
+  fileprivate var parts: [BatchChange] {
+    changes.flatMap { fruit, amount in
+      let dated = batches.filter { $0.id.fruit == fruit }.map { BatchChange($0.id, -$0.amount) }
+      let undated = -amount - dated.reduce(0) { $0 + $1.amount }
+      return (undated > 0 ? [BatchChange(BatchID(fruit: fruit, number: 0), undated)] : []) + dated
+    }
+  }
+}
+
+extension LedgerEntry.Outcome {
+  /// The entry of the order or program whose unused fruit is returned with this one.
+  fileprivate var returnedOrder: Int? {
+    switch self {
+    case .failed(let end, _, _), .returned(let end, _, _): end.job
+    case .program(let step) where step.kind != .requested: step.job
+    default: nil
+    }
+  }
+}
+
+extension [BatchChange] {
+  /// Returns the parts without the oldest of some amounts.
+  fileprivate func dropping(_ amounts: FruitAmounts) -> [BatchChange] {
+    var rest = amounts
+    return compactMap { part in
+      let used = Swift.min(part.amount, rest[part.id.fruit] ?? 0)
+      rest[part.id.fruit] = (rest[part.id.fruit] ?? 0) - used
+      return used < part.amount ? BatchChange(part.id, part.amount - used) : nil
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package import JuiceDomain
+import KioskProtocol
+
+// Fruit with a date.
+extension Kiosk {
+  /// Whether days of the record of food safety are read.
+  package var hasSafetyRecord: Bool { !settings.sensors.isEmpty || batches.isActive }
+
+  /// The fruits whose freshness is published: all, as soon as one has a date.
+  package var datedFruits: Set<Fruit.ID> {
+    batches.isActive
+      ? Set(stock.map(\.fruit)).union(batches.held.keys.map(\.fruit)) : []
+  }
+
+  /// Applies the new entries to the batches, and takes expired fruit out of the stock. Call it before
+  /// anything takes fruit.
+  mutating func updateBatches(at now: Moment, in decision: inout Decision) {
+    guard batches.isActive else { return }
+    batches.update(at: now)
+    applyToBatches(at: now, in: &decision)
+    let changes = batches.expire(at: now)
+    if !changes.isEmpty {
+      var amounts: FruitAmounts = [:]
+      for change in changes { amounts += [change.id.fruit: change.amount] }
+      for (fruit, amount) in amounts {
+        // A fruit that is no longer on the menu is only in the ledger.
+        // guard: expired fruit is not sold
+        _ = juiceMaker.take([fruit: -amount])
+      }
+      seq += 1
+      var entry = LedgerEntry(
+        seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil,
+        outcome: .expired(changes: amounts))
+      entry.batches = changes
+      decision.record(LedgerRow(entry), answering: nil, on: settings.topics)
+      applyToBatches(at: now, in: &decision)
+    }
+  }
+
+  private mutating func applyToBatches(at now: Moment, in decision: inout Decision) {
+    let (first, end) = (decision.recordsInBatches, decision.transaction.records.count)
+    guard first < end else { return }
+    batches.apply(
+      &decision.transaction.records, from: first, stock: juiceMaker.stock, at: now)
+    decision.recordsInBatches = end
+  }
+
+  mutating func apply(
+    _ restock: Restock, at now: Timestamp
+  ) throws(Rejection) -> LedgerEntry.Outcome {
+    for (fruit, time) in restock.bestBefore {
+      // guard: fruit that has expired is not brought
+      guard time > now.milliseconds else {
+        throw Rejection(.expired, "best_before of \(fruit) is in the past")
+      }
+      guard time <= now.milliseconds + Batches.longest else {
+        throw Rejection(
+          .malformed,
+          "best_before of \(fruit) is more than two years ahead: check it, and the kiosk's clock")
+      }
+    }
+    var maker = juiceMaker
+    switch maker.restock(restock) {
+    case .applied(let changes):
+      if let fruit = restock.bestBefore.keys.sorted().first(where: { changes[$0] ?? 0 <= 0 }) {
+        throw Rejection(.malformed, "best_before names \(fruit), of which the restock adds nothing")
+      }
+      juiceMaker = maker
+      return .restocked(changes: changes)
+    case .conflict(let actual):
+      throw Rejection(.conflict, "the stock has changed: \(actual)")
+    case .exceedsCapacity(let fruit, let capacity, let held):
+      throw Rejection(
+        .exceedsCapacity, "the capacity for \(fruit) is \(capacity), and its stock is \(held)")
+    case .belowZero(let fruit, let held):
+      throw Rejection(.belowZero, "there are only \(held) of \(fruit)")
+    case .unknownFruit(let fruit):
+      throw Rejection(.unknownFruit, "\(fruit) is not a fruit of this kiosk")
+    }
+  }
+
+  mutating func apply(_ removal: Removal) throws(Rejection) -> LedgerEntry.Outcome {
+    let expired = batches.expiredAmounts
+    if let fruit = removal.amounts.map(\.fruit).first(where: {
+      stock[$0] == nil && expired[$0] == nil
+    }) {
+      throw Rejection(.unknownFruit, "\(fruit) is not a fruit of this kiosk")
+    }
+    for (fruit, amount) in removal.expired {
+      // guard: expired fruit is taken out once
+      guard amount == expired[fruit] ?? 0 else {
+        throw Rejection(.conflict, "there are \(expired[fruit] ?? 0) expired of \(fruit)")
+      }
+    }
+    if let missing = juiceMaker.take(removal.stock).first {
+      throw Rejection(.belowZero, "there are only \(stock[missing.fruit] ?? 0) of \(missing.fruit)")
+    }
+    batches.takeOut(removal.expired)
+    return .removed(removal)
+  }
+
+  /// Returns the cost of removed fruit, or `nil` if it is not known of any.
+  func cost(of removal: Removal) -> Money? {
+    settings.menu.fruits.reduce(nil) { sum, fruit in
+      guard let amount = removal.amounts[fruit.id], let cost = fruit.cost?.times(amount) else {
+        return sum
+      }
+      let (units, overflows) = cost.units.addingReportingOverflow(sum?.units ?? 0)
+      return Money(units: overflows ? .max : units, cost.currency)
+    }
+  }
+}

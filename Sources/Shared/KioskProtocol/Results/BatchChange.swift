@@ -1,0 +1,44 @@
+package import JuiceDomain
+
+/// The fruit of one restock that expires at the same time.
+package struct BatchID: Hashable, Sendable, Comparable {
+  package let fruit: Fruit.ID
+  /// The number of the entry that brought it.
+  package let number: Int
+
+  package init(fruit: Fruit.ID, number: Int) {
+    self.fruit = fruit
+    self.number = number
+  }
+
+  package static func < (left: Self, right: Self) -> Bool {
+    (left.fruit, left.number) < (right.fruit, right.number)
+  }
+}
+
+/// A part of the changes of an entry: the amount that it brings to a batch or takes from it.
+///
+/// Fruit without a date belongs to no batch. So the batches of an entry add up to its changes, or to
+/// a part of them.
+package struct BatchChange: Hashable, Sendable {
+  package let id: BatchID
+  package let amount: Int
+  /// The time at which a batch expires that the entry brings, or `nil` for other entries.
+  package let expires: Timestamp?
+
+  package init(_ id: BatchID, _ amount: Int, expires: Timestamp? = nil) {
+    self.id = id
+    self.amount = amount
+    self.expires = expires
+  }
+}
+
+extension BatchChange: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = BatchID(
+      fruit: try members.required("fruit", \.id.fruit),
+      number: try members.required("batch", \.id.number))
+    amount = try members.required("amount", \.amount, where: { $0.magnitude <= JSON.maximumAmount })
+    expires = members.optional("expires", \.expires)
+  }
+}
