@@ -52,11 +52,11 @@ package struct ActivityLog: Sendable, Equatable {
       switch event {
       case .alert(.machine, _, _), .alert(.job, _, _), .alert(.sensor, _, _): .machines
       case .alert(.payment, _, _), .alert(.charge, _, _), .alert(.difference, _, _): .payments
-      case .alert(.out, _, _): .stockouts
+      case .alert(.out, _, _), .alert(.expires, _, _), .alert(.expired, _, _): .stockouts
       case .alert(.offline, _, _), .alert(.noBroker, _, _), .stopped: .outages
       case .entry(_, let entry):
         switch entry.outcome {
-        case .restocked: .restocks
+        case .restocked, .expired, .removed: .restocks
         case .failed, .returned, .decided, .program, .sensor: .machines
         case .payment, .total: .payments
         default: .service
@@ -187,7 +187,7 @@ package struct ActivityLog: Sendable, Equatable {
     }
     var active: Set<Alert> = []
     for kiosk in fleet.kiosks.values {
-      for alert in kiosk.activeAlerts {
+      for alert in kiosk.activeAlerts(at: now) {
         active.insert(alert)
         guard lasting[alert] == nil else { continue }
         let since = if case .offline = alert { kiosk.offlineSince } else { nil as Timestamp? }

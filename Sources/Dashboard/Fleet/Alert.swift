@@ -18,6 +18,9 @@ package enum Alert: Hashable, Sendable {
   case difference(KioskID, PaymentDeviceID)
   /// A sensor is outside its limits for too long, blocks something, or is silent.
   case sensor(KioskID, SensorID)
+  /// Some of a fruit expires soon, or has expired and must be taken out of the machine.
+  case expires(KioskID, Fruit.ID)
+  case expired(KioskID, Fruit.ID)
   /// The stock of a fruit is too small for one glass of a juice, which cannot be sold.
   case out(KioskID, Fruit.ID)
 
@@ -27,7 +30,7 @@ package enum Alert: Hashable, Sendable {
     case .noBroker: nil
     case .offline(let kiosk), .machine(let kiosk, _), .job(let kiosk, _, _), .out(let kiosk, _),
       .payment(let kiosk, _), .charge(let kiosk, _, _), .difference(let kiosk, _),
-      .sensor(let kiosk, _):
+      .sensor(let kiosk, _), .expires(let kiosk, _), .expired(let kiosk, _):
       kiosk
     }
   }
@@ -48,20 +51,24 @@ extension Alert: Comparable {
     case .charge(_, let charge, _): (5, kiosk, charge, "")
     case .difference(_, let device): (6, kiosk, 0, device.text)
     case .sensor(_, let sensor): (7, kiosk, 0, sensor.text)
-    case .out(_, let fruit): (8, kiosk, 0, fruit.text)
+    case .expired(_, let fruit): (8, kiosk, 0, fruit.text)
+    case .out(_, let fruit): (9, kiosk, 0, fruit.text)
+    case .expires(_, let fruit): (10, kiosk, 0, fruit.text)
     }
   }
 }
 
 extension KioskState {
-  /// All alerts of the kiosk now. While it is offline, that is the only one, because the rest of
+  /// Returns all alerts of the kiosk. While it is offline, that is the only one, because the rest of
   /// its state is unknown.
-  var activeAlerts: [Alert] {
+  func activeAlerts(at now: Timestamp) -> [Alert] {
     switch status {
-    case nil: []
-    case .offline: [.offline(id)]
+    case nil: return []
+    case .offline: return [.offline(id)]
     case .online:
-      machines.filter {
+      let expired = expired.map(\.fruit)
+      let expiring = expiring(at: now).map(\.fruit).filter { !expired.contains($0) }
+      return machines.filter {
         $0.value.state.isProblem || !$0.value.out.isEmpty || $0.value.neededProgram != nil
       }
       .map { .machine(id, $0.key) }
@@ -70,6 +77,7 @@ extension KioskState {
         + undecidedCharges.map { .charge(id, $0.charge.charge, ticket: $0.charge.ticket) }
         + dayDifferences.map { .difference(id, $0.device) } + shortFruits.map { .out(id, $0) }
         + sensors.filter(\.value.needsAttention).map { .sensor(id, $0.key) }
+        + expired.map { .expired(id, $0) } + expiring.map { .expires(id, $0) }
     }
   }
 }

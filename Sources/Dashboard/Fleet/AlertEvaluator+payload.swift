@@ -65,6 +65,12 @@ extension Alert {
     case .sensor(_, let sensor):
       kind = "sensor"
       json.member("sensor", sensor.text)
+    case .expires(_, let fruit):
+      kind = "expires"
+      json.member("fruit", fruit.text)
+    case .expired(_, let fruit):
+      kind = "expired"
+      json.member("fruit", fruit.text)
     case .out(_, let fruit):
       kind = "out"
       json.member("fruit", fruit.text)
@@ -93,9 +99,13 @@ extension Alert {
     case ("sensor", let kiosk?):
       guard let sensor = json.text("sensor").flatMap({ SensorID($0) }) else { return nil }
       self = .sensor(kiosk, sensor)
-    case ("out", let kiosk?):
+    case ("out", let kiosk?), ("expires", let kiosk?), ("expired", let kiosk?):
       guard let fruit = json.text("fruit").flatMap({ Fruit.ID($0) }) else { return nil }
-      self = .out(kiosk, fruit)
+      switch json.text("alert") {
+      case "expires": self = .expires(kiosk, fruit)
+      case "expired": self = .expired(kiosk, fruit)
+      default: self = .out(kiosk, fruit)
+      }
     default: return nil
     }
   }

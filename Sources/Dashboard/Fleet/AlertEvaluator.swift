@@ -13,7 +13,7 @@ package import KioskProtocol
 /// | alert | must be active for |
 /// |---|---|
 /// | broker, kiosk, machine or payment device offline | `offlineDelay` |
-/// | fault of a machine or payment device; machine out of a fruit; undecided job or charge; end of day with a difference; sensor with an alarm, a block or no readings; fruit too short for a juice | 0 s |
+/// | fault of a machine or payment device; machine out of a fruit; undecided job or charge; end of day with a difference; sensor with an alarm, a block or no readings; fruit too short for a juice; fruit that expires soon or has expired | 0 s |
 ///
 /// An alert is resolved when it has been absent for `quietPeriod`. A value without a clock: its
 /// results follow from the fleets and times passed to it.
@@ -138,7 +138,9 @@ package struct AlertEvaluator: Sendable {
       return if case .offline = alert { true } else { status == .online }
     }
     var active: Set<Alert> = isConnected ? [] : [.noBroker]
-    if isConnected { for kiosk in fleet.kiosks.values { active.formUnion(kiosk.activeAlerts) } }
+    if isConnected {
+      for kiosk in fleet.kiosks.values { active.formUnion(kiosk.activeAlerts(at: now)) }
+    }
     for alert in active where notified[alert] == nil { pending[alert] = pending[alert] ?? instant }
     for alert in pending.keys where !active.contains(alert) {
       // A lost connection to the broker does not end the pending alerts of kiosks.
@@ -177,7 +179,7 @@ package struct AlertEvaluator: Sendable {
     case .payment(let kiosk, let device):
       // A device without a reason is away, and may come back by itself.
       fleet[kiosk]?.payments[device]?.reason == nil ? rules.offlineDelay : .zero
-    case .job, .out, .charge, .difference, .sensor: .zero
+    case .job, .out, .charge, .difference, .sensor, .expires, .expired: .zero
     }
   }
 }

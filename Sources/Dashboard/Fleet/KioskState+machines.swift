@@ -22,11 +22,11 @@ extension KioskState {
     }
   }
 
-  /// Whether a machine or a payment device is not working, or a job or a charge needs a person's
-  /// decision.
+  /// Whether a machine or a payment device is not working, a job or a charge needs a person's
+  /// decision, or expired fruit must be taken out.
   package var needsAttention: Bool {
     machines.values.contains(where: \.needsAttention) || paymentNeedsAttention
-      || sensors.values.contains(where: \.needsAttention)
+      || sensors.values.contains(where: \.needsAttention) || !expired.isEmpty
   }
 
   /// Returns whether the kiosk can make the juice: a machine for it works, or it needs no machine.

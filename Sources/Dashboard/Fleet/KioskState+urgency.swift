@@ -6,7 +6,7 @@ package enum Urgency: Int, Comparable, Sendable {
   /// The kiosk is offline.
   case offline
   /// A machine, a payment device or a sensor is not working, a job or a charge needs a person's decision, the
-  /// disk is full, the clock is wrong, or the menu of the chain cannot be used.
+  /// disk is full, the clock is wrong, fruit has expired, or the menu of the chain cannot be used.
   case problem
   /// A juice cannot be sold, because a fruit is short.
   case out
@@ -128,6 +128,7 @@ extension KioskState {
     (["machine", "기계", "고장"], { $0.machines.values.contains(where: \.needsAttention) }),
     (["payment", "card", "결제", "카드"], \.paymentNeedsAttention),
     (["sensor", "센서", "온도"], { $0.sensors.values.contains(where: \.needsAttention) }),
+    (["expired", "만료", "유통기한"], { !$0.expired.isEmpty }),
     (["out", "품절", "판매 불가"], { !$0.shortFruits.isEmpty }),
     (["low", "부족"], { !$0.fruits(.low).isEmpty }),
   ]

@@ -401,7 +401,7 @@ import Testing
       #expect(
         csv.text.hasSuffix(
           "k1,'=cmd|' /C calc'!A0,\"<img src=x onerror=alert(1)>\"\"'\","
-            + "\"'  +kiwi, \"\"ripe\"\"\",10,10,20,,,,,,open\r\n"))
+            + "\"'  +kiwi, \"\"ripe\"\"\",10,10,20,,,,,,open,0\r\n"))
       #expect(csv.text.unicodeScalars.first == "\u{FEFF}")
       let load = try await scene.get("\(path)/load.csv").text
       #expect(load.hasSuffix("\"'  +kiwi, \"\"ripe\"\"\",20,,,20\r\n"))

@@ -304,7 +304,8 @@ import Testing
       .job("k1", 1007, ticket: 7): time(3), .out("k2", "kiwi"): time(4),
       .payment("k1", "till"): time(5), .difference("k1", "till"): time(6),
       .charge("k1", 1_795_251_600, ticket: 7): time(7), .charge("k1", 9, ticket: nil): time(8),
-      .sensor("k1", "fridge"): time(9),
+      .sensor("k1", "fridge"): time(9), .expires("k1", "kiwi"): time(10),
+      .expired("k1", "kiwi"): time(11),
     ]
     let evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: notified)
     let json = JSONWriter.object { evaluator.write(to: &$0) }
@@ -339,6 +340,8 @@ extension Alert {
     case .difference(let kiosk, let device): "difference \(kiosk) \(device)"
     case .sensor(let kiosk, let sensor): "sensor \(kiosk) \(sensor)"
     case .out(let kiosk, let fruit): "out \(kiosk) \(fruit)"
+    case .expires(let kiosk, let fruit): "expires \(kiosk) \(fruit)"
+    case .expired(let kiosk, let fruit): "expired \(kiosk) \(fruit)"
     }
   }
 }

@@ -23,7 +23,8 @@ import Testing
   /// - Parameter use: The expected use in each six hours.
   private static func kiosk(
     _ id: String = "k1", stock: Int, capacity: Int? = 100, use: Double?, crate: Int? = nil,
-    status: String = "online", alert: String = "ok", stockAt: Timestamp = now, recipe: Int = 1
+    status: String = "online", alert: String = "ok", stockAt: Timestamp = now, recipe: Int = 1,
+    keeps: Int? = nil, expired: FruitAmounts = [:]
   ) throws -> KioskState {
     var fleet = KioskFleet(root: "kiosk")
     func receive(_ topic: String, _ payload: [UInt8]) {
@@ -31,12 +32,14 @@ import Testing
     }
     let name = LocalizedName(english: "Kiwi", fallback: "kiwi")
     let menu = try Menu(
-      fruits: [Fruit(id: "kiwi", name: name, crate: crate)],
+      fruits: [Fruit(id: "kiwi", name: name, crate: crate, keepsHours: keeps)],
       juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": recipe]))])
     let capacities = capacity.map { ["kiwi": $0] as FruitAmounts } ?? [:]
     receive("status", Array(status.utf8))
     receive("menu", MenuReport(menu: menu, capacities: capacities, lowThresholds: [:]).payload)
-    receive("stock", StockReport(seq: 1, at: stockAt, fruits: ["kiwi": stock]).payload)
+    receive(
+      "stock",
+      StockReport(seq: 1, at: stockAt, fruits: ["kiwi": stock], expired: expired).payload)
     receive("alert/kiwi", Array(alert.utf8))
     if let use {
       let outlook = ForecastReport.Outlook(
@@ -56,6 +59,28 @@ import Testing
     var expected: Int
     var bring: Int
     var isShort: Bool
+  }
+
+  /// A route that arrives in 24 hours and has to last for another 72 hours; 2 are used in 6 hours.
+  @Test(
+    arguments: [
+      // Within 24 hours 8 are sold, of which 2 are there.
+      (10, 24, .need, 6), (10, 24, .capacity, 6), (18, 24, .need, 0),
+      // What keeps for longer than the time to the next route does not limit it.
+      (10, 96, .need, 22), (10, nil, .need, 22), (10, 100, .capacity, 31),
+    ] as [(Int, Int?, RoutePlan.Fill, Int)])
+  func nothingIsBroughtThatExpiresUnsold(
+    stock: Int, keeps: Int?, fill: RoutePlan.Fill, bring: Int
+  ) throws {
+    let kiosk = try Self.kiosk(stock: stock, use: 2, keeps: keeps, expired: ["kiwi": 3])
+    let line = try #require(Self.plan(fill).lines(for: kiosk, at: Self.now)?.first)
+    #expect(line.bring == bring && line.takeOut == 3)
+    let route = try Route(
+      id: "r1", createdAt: Self.now, createdBy: "minji", plan: Self.plan(fill), timeZone: nil,
+      stops: [
+        .init(kiosk: "k1", name: nil, place: nil, wasOnline: true, lines: [line], command: "c1")
+      ])
+    #expect(try Route(payload: route.payload).stops.first?.lines.first?.takeOut == 3)
   }
 
   /// A route that arrives in 24 hours and has to last for another 72 hours.

@@ -160,6 +160,24 @@ package struct NotificationFormatter: Sendable {
       return isResolved
         ? language("sensor \(sensor) is fine again", "센서 \(sensor) 정상")
         : language("sensor \(sensor): \(state)", "센서 \(sensor): \(state)")
+    case (.expires(_, let id), let isResolved):
+      let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
+      if isResolved {
+        return kiosk?.expired[id] == nil
+          ? language("\(fruit): nothing expires soon", "\(fruit): 곧 만료될 것 없음")
+          : language("\(fruit) has expired", "\(fruit) 만료됨")
+      }
+      let time =
+        kiosk?.stock?.expires[id].map {
+          LocalTime(kiosk?.timeZone, now: $0, language).text($0)
+        } ?? ""
+      return language("\(fruit) expires \(time)", "\(fruit) \(time) 만료 예정")
+    case (.expired(_, let id), let isResolved):
+      let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
+      let amount = kiosk?.expired[id] ?? 0
+      return isResolved
+        ? language("expired \(fruit) is taken out", "만료된 \(fruit) 꺼냄")
+        : language("\(amount) \(fruit) expired: take it out", "\(fruit) \(amount)개 만료: 꺼내야 함")
     case (.out(_, let id), let isResolved):
       let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
       if isResolved { return language("\(fruit) is back in stock", "\(fruit) 다시 채워짐") }

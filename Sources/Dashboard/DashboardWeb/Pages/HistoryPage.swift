@@ -250,6 +250,12 @@ struct HistoryPage {
       return "\(name) \(language("waited for a decision", "확인 대기")) (#\(charge))"
     case .difference(_, let device):
       return "\(language("End of day differed:", "마감 금액 차이:")) \(device)"
+    case .expires(let id, let fruit):
+      return
+        "\(language("Expired soon:", "곧 만료:")) \(state(of: id).name(of: fruit, language))"
+    case .expired(let id, let fruit):
+      return
+        "\(language("Expired and not taken out:", "만료 후 꺼내지 않음:")) \(state(of: id).name(of: fruit, language))"
     case .sensor(_, let sensor):
       return "\(language("Sensor outside its limits or silent:", "센서 이상:")) \(sensor)"
     case .out(let id, let fruit):

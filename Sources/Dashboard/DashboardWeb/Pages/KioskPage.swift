@@ -34,9 +34,10 @@ struct KioskPage {
         </div>
         \(cards.form)\(cards.decisions.html)\(payment.form)\(payment.decisions.html)
         \(sensors.form)\(sensors.decisions.html)
+        \(freshness.form)\(freshness.expired.html)
         <div class="columns">
         <div class="column">
-        \(stock.html)
+        \(stock.html)\(context.isOperator ? freshness.removal : .empty)
         <section class="card last">
         <details class="fold" open><summary><h2>\(language("History", "재고 이력"))</h2></summary>
         \(context.isOperator ? undoForm : .empty)\(history.html)</details>
@@ -76,7 +77,7 @@ struct KioskPage {
     [
       CommonNotices.broker(connectionError, language), state, cards.decisions, payment.decisions,
       cards.machines, payment.payments, orders, history, stock.age,
-      sales, service, sensors.decisions, sensors.sensors,
+      sales, service, sensors.decisions, sensors.sensors, freshness.expired,
     ]
       + stock.liveParts
   }
@@ -88,6 +89,8 @@ struct KioskPage {
   private var cards: MachineCards {
     MachineCards(kiosk: kiosk, localTime: localTime, context: context)
   }
+
+  private var freshness: FreshnessCards { FreshnessCards(kiosk: kiosk, context: context) }
 
   private var sensors: SensorCards {
     SensorCards(kiosk: kiosk, localTime: localTime, context: context)

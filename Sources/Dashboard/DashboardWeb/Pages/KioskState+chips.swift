@@ -93,6 +93,14 @@ extension KioskState {
     if service == .closed {
       chips.append("<span class=\"chip warn\">\(language("Closed", "영업 종료"))</span>")
     }
+    if isOnline {
+      chips += expiring(at: now).map { fruit, time in
+        let text = language("expires", "만료")
+        return """
+          <span class="chip warn">\(name(of: fruit, language)) \(text) \(LocalTime(nil, now: now, language).expectation(time))</span>
+          """
+      }
+    }
     return chips + hostChips(language)
   }
 
@@ -142,6 +150,10 @@ extension KioskState {
     chips += sensorReports.compactMap { sensor, report in
       guard report.needsAttention else { return nil }
       return "<span class=\"chip bad\">\(sensor): \(report.text(language))</span>"
+    }
+    chips += expired.map { fruit, amount in
+      let text = language("Take out: \(amount)", "꺼내기: \(amount)")
+      return "<span class=\"chip bad\">\(text) \(name(of: fruit, language))</span>"
     }
     let waiting = undecidedJobs.count + undecidedCharges.count
     if waiting > 0 {

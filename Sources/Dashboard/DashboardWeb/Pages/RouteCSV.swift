@@ -10,7 +10,7 @@ enum RouteCSV {
     var rows: [[CSVWriter.Cell]] = [
       [
         "kiosk", "name", "place", "fruit", "now", "expected", "bring", "brought", "counted",
-        "ledger", "missing", "user", "status",
+        "ledger", "missing", "user", "status", "take_out",
       ]
     ]
     for stop in route.stops {
@@ -24,6 +24,7 @@ enum RouteCSV {
           .number(line.bring), .number(done.map { $0.brought[fruit] ?? 0 }),
           .number(done?.counted[fruit]), .number(done?.ledger[fruit]),
           .number(done?.missing[fruit]), .text(report?.user ?? ""), .text(stop.status),
+          .number(line.takeOut),
         ])
       }
     }

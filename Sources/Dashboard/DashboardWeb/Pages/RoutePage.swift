@@ -119,6 +119,7 @@ struct RoutePage {
       \(state(stop).html)</div>
       <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
       \(stop.wasOnline ? nil : offline)
+      \(stop.takeOut(language))
       <div class="wide">\(HTML.table(heads, rows))</div>
       \(unknown)
       </section>
@@ -137,6 +138,15 @@ extension Route.Stop {
     case .applied: "applied"
     case .rejected: "rejected"
     }
+  }
+
+  /// The expired fruit to take out, or `nil` if there was none when the route was planned.
+  func takeOut(_ language: Language) -> HTML? {
+    let lines = lines.filter { $0.takeOut > 0 }
+    if lines.isEmpty { return nil }
+    let amounts = lines.map { "\($0.takeOut) \($0.fruit.name[language])" }.joined(separator: ", ")
+    return .notice(
+      .warn, language("Expired, take out: \(amounts).", "유통기한이 지나 꺼내야 해요: \(amounts)."))
   }
 
   func chip(_ language: Language) -> HTML {

@@ -37,9 +37,21 @@ struct SalesCharts {
     return """
       <h2>\(title)</h2>\(CommonNotices.age(kiosk, sales.at, localTime.now, language))
       <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("glasses today", "잔 판매 (오늘)"))\(usual)</p>
-      \(taken)
+      \(taken)\(waste(sales))
       \(hours(sales))
       \(days(sales))
+      """
+  }
+
+  /// Returns the fruit that was taken out in 30 days with its cost, or `nil` if there is none.
+  private func waste(_ sales: SalesReport) -> HTML? {
+    let waste = sales.days.reduce(into: Waste()) { $0 += $1.tally.waste }
+    if waste.isEmpty { return nil }
+    let fruits = waste.amounts.map { "\($1) \(kiosk.name(of: $0, language))" }
+    let cost = waste.cost.map { $0.text(language) }
+    return """
+      <p class="muted">\(language("Waste in 30 days:", "30일 동안 폐기:")) \
+      \((cost + fruits).joined(separator: ", "))</p>
       """
   }
 

@@ -80,7 +80,7 @@ struct StockForm {
       <span class="name">\(fruit.name[language])</span>
       <span class="number \(style)"><b data-stock="\(level.stock)">\(level.stock)</b>\(room)\(word)</span>
       \(level.bar(" \(style)"))
-      <span class="muted outlook">\(outlook(fruit.id))</span>
+      <span class="muted outlook">\(outlook(fruit.id))\(expiry(fruit.id))</span>
       \(context.isOperator ? seen(fruit.id, level.stock) : .empty)
       """
   }
@@ -100,6 +100,14 @@ struct StockForm {
       return language("too little history for a forecast", "예측하기에는 기록이 부족해요")
     }
     return language("lasts for more than a week", "일주일 넘게 충분해요")
+  }
+
+  /// Returns when the next of the fruit expires.
+  private func expiry(_ fruit: Fruit.ID) -> HTML? {
+    kiosk.stock?.expires[fruit].map { time in
+      let distance = LocalTime(nil, now: now, language).expectation(time)
+      return " · \(language("next expires \(distance)", "\(distance) 만료"))"
+    }
   }
 
   private func stepper(_ fruit: Fruit) -> HTML {

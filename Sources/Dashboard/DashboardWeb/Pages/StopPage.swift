@@ -44,11 +44,23 @@ struct StopPage {
         <h1>\(title)</h1>
         <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
         \(notice.map(words))\(state)\(isOffline ? CommonNotices.offline(language) : nil)
-        \(content(filled ?? stop.report))
+        \(takeOut)\(content(filled ?? stop.report))
         \(context.isOperator && stop.report == nil ? skipForm : .empty)
         </section>
         \(SavedReports(context: context).html)
         """, live: stop.report?.isDone == true ? nil : "\(path)/live", scripts: [.routesScript])
+  }
+
+  /// The expired fruit to take out, with the link to the form that records it.
+  private var takeOut: HTML? {
+    let expired = (kiosk?.expired ?? [:]).map { "\($1) \(name($0))" }.joined(separator: ", ")
+    if expired.isEmpty { return nil }
+    return .notice(
+      .warn,
+      html: """
+        \(language("Expired, take out: \(expired).", "유통기한이 지나 꺼내야 해요: \(expired)."))
+        <a href="/kiosks/\(stop.kiosk)#expired">\(language("Record it", "기록하기"))</a>
+        """)
   }
 
   var liveParts: [LivePart] {

@@ -65,6 +65,20 @@ extension DashboardServer {
       else { throw RequestError.badForm }
       return try await outcome(of: restock, form, context, id: id)
     }
+    router.post("remove") { request, context in
+      let form = try await request.form(from: context, sessions)
+      let removal = try Removal(form)
+      guard let id = form.commandID else { throw RequestError.badForm }
+      guard !removal.amounts.isEmpty else {
+        let notice = context.language.notice(
+          .warn, "Nothing was recorded: enter how much you have taken out.",
+          "꺼낸 수량을 적어 주세요. 아무것도 기록하지 않았어요.")
+        return try kioskPage(context).page(notice: notice).response(context)
+      }
+      let result = try await send(.remove(removal), .restock, form, context, id: id)
+      let notice = try context.notice(result, of: removal, at: kiosk(context))
+      return try kioskPage(context).page(notice: notice).response(context)
+    }
     router.post("undo") { request, context in
       let form = try await request.form(from: context, sessions)
       guard let seq = try form.number("undo") else { throw RequestError.badForm }

@@ -49,6 +49,7 @@ extension Route.Line: FormattedMessage {
     expected = try members.amount("expected", \.expected)
     bring = try members.amount("bring", \.bring)
     isForecast = members.flag("forecast", \.isForecast)
+    takeOut = members.optional("take_out") { $0.takeOut == 0 ? nil : $0.takeOut } ?? 0
   }
 }
 

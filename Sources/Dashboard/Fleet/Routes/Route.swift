@@ -64,6 +64,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let bring: Int
     /// Whether a forecast was available. If not, `expected` equals `now`.
     package let isForecast: Bool
+    /// Expired fruit to take out, as it was when the route was created.
+    package let takeOut: Int
   }
 
   /// One kiosk on the route: the planned amounts and the latest report.

@@ -52,6 +52,8 @@ package struct RoutePlan: Hashable, Sendable {
   ///   the end, with the margin, plus what the largest recipe needs in order to be sold until then,
   ///   minus `expected`.
   /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
+  /// - Of a fruit that keeps for some hours it brings at most what is expected to sell within these
+  ///   hours after the arrival, minus `expected`, so that nothing expires.
   /// - Without a forecast, `expected` is the current stock, and the plan brings the room. Without a
   ///   capacity, it brings the need.
   package func lines(for kiosk: KioskState, at now: Timestamp) -> [Route.Line]? {
@@ -71,8 +73,12 @@ package struct RoutePlan: Hashable, Sendable {
         case .capacity: room ?? need
         case .need: need.map { min($0, room ?? $0) } ?? room
         }
+      let fresh = fruit.keepsHours.map { arrival.adding(hours: $0) }
+        .flatMap { kiosk.use(of: fruit.id, from: arrival, until: $0) }
+        .map { max(0, Int($0) - expected) }
       return Route.Line(
-        fruit: fruit, now: held, expected: expected, bring: bring ?? 0, isForecast: before != nil)
+        fruit: fruit, now: held, expected: expected, bring: min(bring ?? 0, fresh ?? .max),
+        isForecast: before != nil, takeOut: kiosk.expired[fruit.id] ?? 0)
     }
   }
 
@@ -83,6 +89,12 @@ extension Menu {
   /// Returns the largest amount of the fruit with which a juice cannot be made any more.
   fileprivate func reserve(of fruit: Fruit.ID) -> Int {
     (recipeAmounts[fruit]?.upperBound ?? 1) - 1
+  }
+}
+
+extension Timestamp {
+  fileprivate func adding(hours: Int) -> Timestamp {
+    Timestamp(milliseconds: milliseconds + Int64(hours) * 3_600_000)
   }
 }
 

@@ -1,0 +1,17 @@
+package import JuiceDomain
+package import KioskProtocol
+
+// Fruit with a date.
+extension KioskState {
+  /// The time before which people are notified of fruit that will expire.
+  package static let expiryNotice = Duration.seconds(12 * 3600)
+
+  /// Expired fruit that is still in the machine.
+  package var expired: FruitAmounts { stock?.expired ?? [:] }
+
+  /// Returns the fruits of which something expires within `expiryNotice`, the earliest first.
+  package func expiring(at now: Timestamp) -> [(fruit: Fruit.ID, at: Timestamp)] {
+    (stock?.expires ?? [:]).filter { $0.value.since(now) <= Self.expiryNotice }
+      .map { (fruit: $0.key, at: $0.value) }.sorted { ($0.at, $0.fruit) < ($1.at, $1.fruit) }
+  }
+}

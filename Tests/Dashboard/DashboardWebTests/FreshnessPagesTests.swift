@@ -1,0 +1,111 @@
+import Fleet
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+@Suite struct FreshnessPagesTests {
+  private static func stock(
+    _ scene: Scene, expired: FruitAmounts = [:], expiresIn minutes: Int64? = nil
+  ) -> [UInt8] {
+    let times: [Fruit.ID: Timestamp] =
+      minutes.map { ["mango": Timestamp(milliseconds: scene.now.milliseconds + $0 * 60_000)] }
+      ?? [:]
+    return StockReport(
+      seq: 3, at: scene.now, fruits: ["kiwi": 3, "mango": 5], expires: times, expired: expired
+    ).payload
+  }
+
+  @Test func expiredFruitIsShownAndAskedAbout() async throws {
+    try await Scene.run { scene in
+      try await scene.kiosk("stock", Self.stock(scene, expired: ["kiwi": 7]))
+      try await scene.authenticate("vera")
+      let seen = try await scene.get("/kiosks/k1").text
+      #expect(seen.contains("Expired: take it out") && seen.contains("Take out: 7 Kiwi"))
+      #expect(!seen.contains("kiwi.spoiled") && !seen.contains("remove.kiwi"))
+      try await scene.authenticate("minji")
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("value=\"kiwi.spoiled\"") && page.contains("name=\"remove.kiwi\""))
+      let fleet = try await scene.get("/").text
+      #expect(fleet.contains("Take out: 7 Kiwi") && fleet.contains("Needs attention"))
+      #expect(try await scene.get("/?q=expired").text.contains("/kiosks/k1"))
+      try await scene.kiosk("stock", Self.stock(scene))
+      #expect(try await !scene.get("/kiosks/k1").text.contains("take it out"))
+      #expect(scene.dashboard.link.fleet["k1"]?.needsAttention == false)
+    }
+  }
+
+  @Test(arguments: [(720, true), (721, false)] as [(Int64, Bool)])
+  func fruitThatExpiresWithinTwelveHoursIsShown(minutes: Int64, isShown: Bool) async throws {
+    try await Scene.run { scene in
+      try await scene.kiosk("stock", Self.stock(scene, expiresIn: minutes))
+      try await scene.authenticate("vera")
+      #expect(try await scene.get("/").text.contains("Mango expires") == isShown)
+      #expect(try await scene.get("/kiosks/k1").text.contains("next expires in 12 h"))
+    }
+  }
+
+  @Test(arguments: [
+    (
+      "expired=kiwi.given_away&amount.kiwi=7&amount.mango=1",
+      Removal(expired: ["kiwi": 7], reason: .givenAway)
+    ),
+    (
+      "reason=damaged&remove.mango=2&remove.kiwi=",
+      Removal(stock: ["mango": 2], reason: .damaged)
+    ),
+  ])
+  func aRemovalGoesOutWithTheUsersName(fields: String, removal: Removal) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = "csrf_token=\(scene.csrfToken)&id=d1&\(fields)"
+      async let answer = scene.post("/kiosks/k1/remove", form)
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/restock/minji")
+      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      #expect(request.command == .remove(removal))
+      var result = CommandResult(status: .applied)
+      result.id = "d1"
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains("Recorded as taken out"))
+    }
+  }
+
+  @Test(arguments: [
+    "", "reason=thrown&remove.kiwi=1", "remove.kiwi=1", "expired=kiwi", "expired=kiwi.spoiled",
+    "expired=k/w.spoiled&amount.kiwi=7", "expired=kiwi.spoiled&amount.kiwi=0",
+    "expired=kiwi.spoiled&amount.kiwi=1000000001", "expired=kiwi.eaten&amount.kiwi=7",
+    "reason=spoiled&remove.kiwi=-1", "reason=spoiled&remove.kiwi=x",
+  ])
+  func aBadRemovalIsNotSent(fields: String) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = "csrf_token=\(scene.csrfToken)&id=d1&\(fields)"
+      #expect(try await scene.post("/kiosks/k1/remove", form).status == .badRequest)
+    }
+  }
+
+  @Test func nothingTakenOutIsNotSent() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = "csrf_token=\(scene.csrfToken)&id=d1&reason=spoiled&remove.kiwi="
+      #expect(try await scene.post("/kiosks/k1/remove", form).text.contains("Nothing was recorded"))
+    }
+  }
+
+  @Test func theSalesCardHasTheWaste() async throws {
+    try await Scene.run { scene in
+      var tally = SalesReport.Tally()
+      tally.waste.add(["kiwi": 7], .spoiled, cost: [Money("3.60", .euro)!])
+      var report = SalesReport(
+        at: scene.now, timeZone: "UTC", today: CivilDate(daysSinceEpoch: 20_778))
+      report.days = [SalesReport.Day(day: CivilDate(daysSinceEpoch: 20_777), tally: tally)]
+      try await scene.kiosk("sales", report.payload)
+      try await scene.authenticate("vera")
+      #expect(try await scene.get("/kiosks/k1").text.contains("Waste in 30 days: €3.60, 7 Kiwi"))
+    }
+  }
+}
