@@ -3,6 +3,7 @@ Korean. The screenshots in .build/screenshots are for people."""
 
 import json
 import re
+from datetime import datetime, timedelta, timezone
 from urllib.parse import urlsplit
 
 import pytest
@@ -64,6 +65,12 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
         client.publish("kiosk/k1/made/bar", json.dumps({"job": job, "status": status}))
     client.order("mango")
     client.restock({"id": "r1", "add": {"pineapple": 30}})
+    # Fruit that expires soon, and expired fruit.
+    now = datetime.now(timezone.utc)
+    times = {"strawberry": now + timedelta(seconds=10), "banana": now + timedelta(hours=3)}
+    client.restock({
+        "id": "r2", "add": {"strawberry": 7, "banana": 20},
+        "best_before": {fruit: f"{time:%Y-%m-%dT%H:%M:%SZ}" for fruit, time in times.items()}})
     # A charge for a person, and an end of day that differs.
     pay(client, "held", "unknown")
     client.publish("kiosk/k1/payment/till/total", json.dumps(
@@ -72,6 +79,8 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     client.messages.first(
         lambda message: message.topic == "kiosk/k1/sensor/fridge" and message.json["state"] == "blocked")
     twenty(client)
+    client.messages.first(
+        lambda message: message.topic == "kiosk/k1/stock" and "expired" in message.json)
 
 
 def pay(client: Client, *statuses: str) -> None:
@@ -124,6 +133,8 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.one("#charge-decisions button")
     browser.press("form.restock summary")
     browser.one("#sensor-decisions button")
+    browser.one("#expired button")
+    browser.press("form[action='/kiosks/k1/remove'] summary")
     look.at("kiosk")
     browser.open("/kiosks/k1/safety")
     browser.one("svg.plot")

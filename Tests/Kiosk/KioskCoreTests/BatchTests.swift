@@ -286,7 +286,7 @@ import Testing
     #expect(try kiosk.receive(.order("kiwi")).statuses == [.outOfStock])
   }
 
-  /// A time server corrects some seconds, and then somebody sets the clock back.
+  /// A time server corrects some seconds, and then a person sets the clock back.
   @Test func smallStepsOfTheClockCount() throws {
     let kiosk = try kiosk(keeps: nil, stock: ["kiwi": 0])
     try kiosk.receive(

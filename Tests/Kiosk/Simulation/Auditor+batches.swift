@@ -192,7 +192,7 @@ extension Auditor {
     }
   }
 
-  /// Checks what displays show while no message is in flight, and that what has expired is known.
+  /// Checks what displays show while no message is in flight, and that expired fruit is known.
   mutating func checkFreshness(_ report: StockReport?, at now: Duration) {
     for (id, batch) in batches.held where batch.quantity > 0 && batch.latest < now - Self.slack {
       fail(.decision, "\(id) has not expired: \(batch)")

@@ -259,7 +259,7 @@ struct Shop {
         #""waste":{"fruits":{"damaged":{"kiwi":1,"mango":2},"spoiled":{"kiwi":7}},"#
           + #""cost":{"EUR":"5.60"}}"#))
     #expect(try SalesReport(payload: report.payload) == report)
-    // What has expired is no demand.
+    // Expired fruit is no demand.
     #expect(try shop.outlook(stock: 5).perHour == 0)
   }
 
