@@ -10,7 +10,7 @@ extension KioskLedger {
     package var orders: [Orders] = []
     /// Fruit used by orders, by quarter of an hour.
     package var used: [Amount] = []
-    /// Fruit added by restocks and as initial stock, less what has expired or was taken out, by
+    /// Fruit added by restocks and as initial stock, less expired and removed fruit, by
     /// quarter of an hour.
     package var added: [Amount] = []
     /// The removals, each with the time at which it counts.

@@ -9,7 +9,7 @@ package import KioskProtocol
 ///                         # the values that it contains
 ///   fruits:
 ///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or only a name: `orange: Orange`
-///     kiwi: {keeps_hours: 72, cost: 0.40}         # sold for so long after a restock
+///     kiwi: {keeps_hours: 72, cost: 0.40}         # hours of sale after a restock
 ///   juices:
 ///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}, price: 3.50}
 ///   currency: EUR         # only with prices

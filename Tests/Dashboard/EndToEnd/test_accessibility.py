@@ -134,7 +134,7 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.press("form.restock summary")
     browser.one("#sensor-decisions button")
     browser.one("#expired button")
-    browser.press("form[action='/kiosks/k1/remove'] summary")
+    browser.press("details:has(form[action='/kiosks/k1/remove']) summary")
     look.at("kiosk")
     browser.open("/kiosks/k1/safety")
     browser.one("svg.plot")

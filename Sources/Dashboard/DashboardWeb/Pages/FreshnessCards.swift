@@ -2,8 +2,8 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The card with the expired fruit that somebody must take out of a kiosk, and the form for other
-/// fruit that somebody takes out.
+/// The card with the expired fruit that must be taken out of a kiosk, and the form for other
+/// fruit that a person takes out.
 struct FreshnessCards {
   let kiosk: KioskState
   let context: PageContext
@@ -66,11 +66,13 @@ struct FreshnessCards {
       "<option value=\"\(reason.rawValue)\">\(reason.text(language))</option>"
     }
     return """
+      <section class="card">
+      <details class="fold"><summary><h2>\(language("Take fruit out", "과일 꺼내기"))</h2></summary>
       <form method="post" action="\(path)">\(context.fields(id: .random))
-      <details class="fold"><summary>\(language("Take fruit out", "과일 꺼내기"))</summary>
       <div class="counts">\(fields)</div>
       <div class="actions"><label>\(language("Reason", "사유")) <select name="reason">\(reasons)</select></label>
-      <button>\(language("Take out", "꺼내기"))</button></div></details></form>
+      <button>\(language("Take out", "꺼내기"))</button></div></form></details>
+      </section>
       """
   }
 }
@@ -112,7 +114,7 @@ extension PageContext {
         .good, "Recorded as taken out: \(amounts).", "꺼낸 것으로 기록했어요: \(amounts).")
     case (_, .conflict):
       return language.notice(
-        .warn, "Nothing was recorded: somebody has taken it out, or more has expired meanwhile.",
+        .warn, "Nothing was recorded: it was taken out already, or more has expired meanwhile.",
         "그사이 다른 사람이 꺼냈거나 더 만료돼서 기록하지 않았어요.")
     case (_, let reason?): return .notice(.bad, reason.text(language))
     default:

@@ -47,7 +47,7 @@ struct SensorCards {
   }
 
   /// The blocks that wait for a decision, or an empty part. It does not show the current value, so
-  /// that a reading does not delete what somebody types.
+  /// that a reading does not delete what a person types.
   var decisions: LivePart {
     let blocking = kiosk.sensorReports.filter { $0.report.state == .blocked }
     if blocking.isEmpty { return LivePart("sensor-decisions", .empty) }

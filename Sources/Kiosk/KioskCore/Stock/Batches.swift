@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The fruit with a date, and the expired fruit that nobody has taken out yet.
+/// The fruit with a date, and the expired fruit that is still in the machine.
 ///
 /// A restock brings a batch of each fruit that has a date: by `best_before`, or by `keepsHours` of
 /// the menu. The rest of the stock has no date; it counts as the oldest, and is used first. Then
@@ -140,7 +140,7 @@ package struct Batches: Sendable {
     changed.insert(change.id)
   }
 
-  /// Takes fruit: first what has no date, then what expires first.
+  /// Takes fruit: first the part without a date, then the batch that expires first.
   private mutating func take(
     _ amount: Int, of fruit: Fruit.ID, from stock: Int, at now: Timestamp
   ) -> [BatchChange] {
@@ -169,7 +169,7 @@ package struct Batches: Sendable {
       for part in (taken[order] ?? []).reversed() where part.id.fruit == fruit && rest > 0 {
         let amount = min(rest, part.amount)
         rest -= amount
-        // What has no date goes back to the rest of the stock.
+        // Fruit without a date goes back to the rest of the stock.
         guard part.id.number > 0, amount > 0 else { continue }
         if held[part.id] == nil {
           // guard: returned fruit whose batch has expired is expired
@@ -289,7 +289,7 @@ package struct Batches: Sendable {
     }
   }
 
-  /// Returns the fruit that an open order has taken, without what has expired since.
+  /// Returns the fruit that an open order has taken, without the part that has expired since.
   func fresh(_ used: FruitAmounts, of order: Int) -> FruitAmounts {
     var fresh = used
     for part in taken[order] ?? [] where part.id.number > 0 && held[part.id] == nil {

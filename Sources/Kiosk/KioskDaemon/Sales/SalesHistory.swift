@@ -30,7 +30,7 @@ package struct SalesHistory: Sendable {
   struct Hour: Sendable {
     var sales = SalesReport.Tally()
     var used: FruitAmounts = [:]
-    /// Fruit added by restocks, and as initial stock, less what has expired or was taken out.
+    /// Fruit added by restocks, and as initial stock, less expired and removed fruit.
     var added: FruitAmounts = [:]
     /// The fraction of the hour in which the kiosk took no orders, from 0 to 1.
     var closed = 0.0
