@@ -863,6 +863,43 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
 
 
+def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
+    fridge = {"name": "fridge", "topic": "t/fridge", "value": "/t", "unit": "°C", "max": 7,
+              "alarm_after_seconds": 0, "fruits": ["kiwi"]}
+    level = {"name": "tank", "topic": "t/tank", "unit": "ml", "min": 500}
+    kiosk = make_kiosk(sensors=[fridge, level]).start()
+    panel.publish("t/tank", "900")
+    panel.publish("t/fridge", "warm")
+
+    def state(word: str) -> None:
+        eventually(lambda: word in retained(broker.port).get(f"{BASE}/sensor/fridge", ""))
+
+    fault(kiosk, 1, "sensors", "warning", "never sent a reading", "a number at /t to t/fridge", "topic read")
+    panel.publish("t/fridge", '{"t":4}')
+    state('"ok"')
+    is_fine(kiosk)
+    panel.publish("t/fridge", '{"t":9.5}')
+    state('"alarm"')
+    fault(kiosk, 1, "sensors", "warning", "outside its limits: 9.5 °C")
+    kiosk.stop()
+    kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 1, "max": 45}, level | {"min": 0}]})
+    fault(kiosk, 1, "sensors", "warning", "45 °C: is that in °F?")
+    fault(kiosk, 1, "sensors", "warning", "cannot have less than 0 ml")
+    kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 1}]})
+    kiosk.start()
+    state('"blocked"')
+    fault(kiosk, 1, "sensors", "warning", "has blocked kiwi", "juice-kiosk sensor fridge: discard or release")
+    kiosk.stop()
+    kiosk.configure(broker, {"sensors": []})
+    kiosk.start()
+    fault(kiosk, 1, "sensors", "warning", "has blocked kiwi")
+    kiosk.stop()
+    silent = {"state": "ok", "value": 4, "unit": "°C", "silent": True, "ignored": 3}
+    kiosk.configure(broker, {"sensors": [fridge]})
+    panel.publish(f"{BASE}/sensor/fridge", json.dumps(silent), retain=True)
+    fault(kiosk, 1, "sensors", "warning", "no reading for 3600 s, 3 messages have no usable value")
+
+
 # MARK: Uplink
 
 

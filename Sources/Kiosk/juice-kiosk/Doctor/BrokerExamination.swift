@@ -22,6 +22,7 @@ import YAMLConfiguration
 /// | `session` | Do the broker's limits suffice, and is the client identifier unique? |
 /// | `retained` | Does the broker retain messages that it should not? |
 /// | `machines` | Are the configured machines online? |
+/// | `sensors` | Do the configured sensors send readings, and block nothing? |
 /// | `payment` | Are the configured payment devices online, and is a person needed? |
 ///
 /// While a kiosk runs, no check uses the kiosk's client identifier, because a second connection
@@ -180,6 +181,7 @@ struct BrokerExamination {
     findings += UnexpectedRetained(settings: settings, ledger: ledger).findings(
       retained.payloads, at: now, isComplete: isComplete)
     return findings + MachinesCheck(settings: settings, retained: retained).findings()
+      + SensorsCheck(settings: settings, retained: retained).findings()
       + PaymentCheck(settings: settings, retained: retained).findings()
   }
 

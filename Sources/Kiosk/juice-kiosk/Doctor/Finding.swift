@@ -14,7 +14,7 @@ struct Finding {
   /// The area of a check, in the order in which the checks run.
   enum Check: String {
     case configuration, permissions, disk, clock, ledger
-    case broker, rights, session, retained, machines, payment, uplink
+    case broker, rights, session, retained, machines, sensors, payment, uplink
   }
 
   enum Severity: Int, Comparable {
@@ -78,7 +78,8 @@ struct Finding {
   ) -> Finding {
     let usual: ExitCode =
       switch check {
-      case .broker, .session, .rights, .retained, .machines, .payment, .uplink: ExitCode(69)
+      case .broker, .session, .rights, .retained, .machines, .sensors, .payment, .uplink:
+        ExitCode(69)
       case .disk: ExitCode(74)
       case .ledger: ExitCode(65)
       case .configuration, .permissions, .clock: ExitCode(78)

@@ -9,7 +9,8 @@ import YAMLConfiguration
 /// The decoders of input from the network or a file, each with the invariants that it must keep.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
-  case configuration, panel, learn, template, replay, desired, archived, zvt, charge, journal
+  case configuration, panel, learn, template, replay, desired, archived, zvt, charge, journal,
+    sensor
 
   /// The folder of the target's inputs in the corpus.
   package var corpus: String {
@@ -44,6 +45,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .zvt: PaymentFuzz.zvt
     case .charge: PaymentFuzz.charge
     case .journal: PaymentFuzz.journal
+    case .sensor: PanelFuzz.sensor
     }
   }
 
@@ -136,6 +138,14 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
   }
 
   private static func report(_ payload: [UInt8]) {
+    if let report = try? SensorReport(payload: payload) {
+      let again = try? SensorReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+    if let day = try? SafetyDay(payload: payload) {
+      let again = try? SafetyDay(payload: day.payload)
+      expect(again == day, "\(day) is read back as \(String(describing: again))")
+    }
     if let report = try? StockReport(payload: payload) {
       let again = try? StockReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")

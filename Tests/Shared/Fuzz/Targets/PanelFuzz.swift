@@ -48,6 +48,16 @@ enum PanelFuzz {
     expect(discovery.due == nil, "something is kept for ever")
   }
 
+  /// A value is a number of thousandths, written as people read it and as a number.
+  static func sensor(_ payload: [UInt8]) {
+    for pointer in [nil, JSONPointer("/temperature")] {
+      guard let value = SensorBinding(topic: "t", value: pointer).read(payload) else { continue }
+      for text in [value.decimalText, "\(Double(value) / 1000)"] {
+        expect(JSON.string(text).thousandths == value, "\(value) is read back from \(text)")
+      }
+    }
+  }
+
   /// The YAML that `learn` prints binds the press that was made, or is refused with a message.
   static func learn(_ bytes: [UInt8]) {
     guard let (topic, payload) = message(bytes), let recognition = Recognition(payload, on: topic),
