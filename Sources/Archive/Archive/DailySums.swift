@@ -206,7 +206,8 @@ extension DailySums {
       GROUP BY 1, 2, 3
       """)
 
-  /// Most rows contain the change of a recipe, so equal changes are counted before they are
+  /// Removed fruit was not used by a juice: it counts as a negative restock, as on the kiosk. Most
+  /// rows contain the change of a recipe, so equal changes are counted before they are
   /// expanded.
   private static let fruits = replace(
     "fruit_day", keys: ["fruit"], values: ["used", "restocked"],
@@ -215,9 +216,10 @@ extension DailySums {
         coalesce(-sum(change.value::bigint * times) FILTER (WHERE NOT is_restock), 0),
         coalesce(sum(change.value::bigint * times) FILTER (WHERE is_restock), 0)
       FROM (
-        SELECT kiosk, day, changes, status = 'restocked' AS is_restock, count(*) AS times
+        SELECT kiosk, day, changes, count(*) AS times,
+          status IN ('restocked', 'expired', 'removed', 'sensor_discard') AS is_restock
         FROM fresh WHERE changes IS NOT NULL AND status <> 'opened'
-        GROUP BY 1, 2, 3, 4
+        GROUP BY 1, 2, 3, 5
       ) counted, jsonb_each(changes) change
       GROUP BY 1, 2, 3
       """)

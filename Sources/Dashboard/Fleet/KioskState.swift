@@ -161,7 +161,8 @@ package struct KioskState: Sendable, Identifiable {
     switch entry.outcome {
     case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
       return orders.add(entry)
-    case .restocked, .expired, .removed, .service, .decided, .sensor: return services.add(entry)
+    case .restocked, .expired, .removed, .service, .decided: return services.add(entry)
+    case .sensor(let step): return step.kind != .hour && services.add(entry)
     // The reports of machines say what is due.
     case .program(let step): return step.kind != .due && services.add(entry)
     case .payment(let step):

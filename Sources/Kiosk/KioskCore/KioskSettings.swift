@@ -31,8 +31,6 @@ package struct KioskSettings: Sendable {
   package var sensors: [Sensor] = []
   /// Whether a sensor that is no longer configured blocks something, about which a person decides.
   package private(set) var hasRemovedSensors = false
-  /// Minimum number of rows of readings that the ledger keeps.
-  package var keptReadings = 0
   /// The way in which customers pay, or `nil` if juices cost nothing or are paid elsewhere.
   package var payment: Payment?
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant

@@ -23,9 +23,6 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
   /// Changed records of sensors.
   package var sensors: [SensorID: SensorRecord] = [:]
-  package var readings: [SensorReading] = []
-  /// The number of rows of readings to keep.
-  package var keptReadings = 0
   /// Changed batches; `nil` for one that is used up or has expired.
   package var batches: [BatchID: Batch?] = [:]
   /// Changed amounts of expired fruit; `nil` for what is taken out.
@@ -44,7 +41,7 @@ package struct LedgerTransaction: Hashable, Sendable {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
       && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil && sensors.isEmpty
-      && readings.isEmpty && batches.isEmpty && expired.isEmpty
+      && batches.isEmpty && expired.isEmpty
   }
 
   /// A row with the key of its repeats and the destination of its answer.

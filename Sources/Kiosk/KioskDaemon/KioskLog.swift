@@ -60,7 +60,8 @@ struct KioskLog: Sendable {
         "#\(entry.seq) \(device): end of day \(total.total), \(sums), difference \(difference)")
     case .sensor(let step):
       let line = "#\(entry.seq) \(who): \(entry.status.rawValue), \(step.summary)"
-      entry.source == nil && step.kind != .ok ? logger.warning("\(line)") : logger.info("\(line)")
+      let isNormal = entry.source != nil || step.kind == .ok || step.kind == .hour
+      isNormal ? logger.info("\(line)") : logger.warning("\(line)")
     case .made(let end):
       let maker = end.machine?.text ?? who
       logger.info("#\(entry.seq) \(maker): job \(end.job) done, ticket \(end.ticket.number)")

@@ -1,7 +1,7 @@
 import GRDB
 import JuiceDomain
-package import KioskCore
-package import KioskProtocol
+import KioskCore
+import KioskProtocol
 
 extension KioskLedger {
   static func sensors(in database: Database) throws -> [SensorID: SensorRecord] {
@@ -14,48 +14,24 @@ extension KioskLedger {
     }
     return sensors
   }
-
-  /// Returns the readings of a time, in the order in which they were recorded.
-  ///
-  /// - Parameter limit: Maximum number of readings; the first ones are returned.
-  package func readings(
-    from start: Timestamp, to end: Timestamp, limit: Int = 2_000_000
-  ) throws(LedgerError) -> [SensorReading] {
-    try reading { database in
-      let sql = "SELECT * FROM reading WHERE at >= ? AND at < ? ORDER BY number LIMIT ?"
-      return try database.rows(sql, [start.milliseconds, end.milliseconds, limit])
-        .compactMap(SensorReading.init)
-    }
-  }
 }
 
 extension LedgerWriter {
-  /// Writes the states and the readings of sensors, and deletes the oldest readings.
+  /// Writes the states of sensors.
   func addSensors(of transaction: LedgerTransaction, on database: Database) throws {
     for (name, record) in transaction.sensors {
       try database.cachedStatement(
-        sql: "INSERT OR REPLACE INTO sensor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        sql: "INSERT OR REPLACE INTO sensor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
       ).execute(arguments: [
         name.text, record.state.rawValue, record.unit.rawValue, record.isSilent,
         record.since.milliseconds, record.at.milliseconds, record.value,
         record.outside.map { Int($0 / .milliseconds(1)) },
         record.fruits.map(\.text).joined(separator: " "),
         record.machines.map(\.text).joined(separator: " "), record.isDiscarded,
+        record.hour?.at.milliseconds, record.hour?.low, record.hour?.high,
+        record.hour?.secondsOutside, record.hour?.secondsMeasured,
       ])
     }
-    for reading in transaction.readings {
-      try database.cachedStatement(
-        sql: "INSERT INTO reading VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
-      ).execute(arguments: [
-        reading.at.milliseconds, reading.sensor.text,
-        reading.state == .ok ? nil : reading.state.rawValue, reading.isSilent ? 1 : nil,
-        reading.values?.last, reading.values?.low, reading.values?.high,
-      ])
-    }
-    // By number and not by time, because a clock that jumps ahead must not delete the record.
-    try database.cachedStatement(
-      sql: "DELETE FROM reading WHERE number <= (SELECT MAX(number) FROM reading) - ?"
-    ).execute(arguments: [transaction.keptReadings])
   }
 }
 
@@ -72,21 +48,10 @@ extension SensorRecord {
     fruits = (row["fruits"] as String).split(separator: " ").compactMap { .init(String($0)) }
     machines = (row["machines"] as String).split(separator: " ").compactMap { .init(String($0)) }
     isDiscarded = row["discarded"]
-  }
-}
-
-extension SensorReading {
-  fileprivate init?(_ row: Row) {
-    guard let sensor = SensorID(row["sensor"] as String),
-      let state = (row["state"] as String?).map(SensorReport.State.init(rawValue:)) ?? .ok
-    else { return nil }
-    var values: Values?
-    if let last = row["value"] as Int?, let low = row["low"] as Int?, let high = row["high"] as Int?
-    {
-      values = Values(last: last, low: low, high: high)
+    if let start = row["hour"] as Int64? {
+      hour = SafetyDay.Hour(
+        at: Timestamp(milliseconds: start), low: row["low"], high: row["high"],
+        secondsOutside: row["outside_s"], secondsMeasured: row["measured_s"])
     }
-    self.init(
-      sensor: sensor, at: Timestamp(milliseconds: row["at"]), state: state,
-      isSilent: row["silent"] as Int? == 1, values: values)
   }
 }

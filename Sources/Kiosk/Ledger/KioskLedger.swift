@@ -19,7 +19,7 @@ package import KioskProtocol
 /// | `program` | the schedule of each machine's programs | when it changes, and with each of its juices |
 /// | `charge` | the charges whose money may still move | with the entries of their steps |
 /// | `payment_device` | last status, sums since the last total | when they change |
-/// | `sensor`, `reading` | state of each sensor; its readings | with each minute and change of state |
+/// | `sensor` | state of each sensor, and its hour | with each minute and change of state |
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
 /// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
@@ -156,6 +156,7 @@ extension KioskLedger {
     }
     if ofSafety {
       indexes.append("other_entry ON entry (at) WHERE juice IS NULL")
+      indexes.append("sensor_hour ON entry (extra ->> 'hour') WHERE status = 'sensor_hour'")
     }
     guard !indexes.isEmpty else { return }
     try writing { database in

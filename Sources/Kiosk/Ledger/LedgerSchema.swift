@@ -81,7 +81,7 @@ enum LedgerSchema {
         ELSE (extra IS NOT NULL OR job IS NOT NULL OR changes IS NOT NULL) AND instr(
           ' opened restocked poured again give_back held captured refunded released capture release \
            refund kept total program_due program_requested program_done program_failed sensor_alarm \
-           sensor_blocked sensor_silent sensor_ok sensor_discard sensor_release \
+           sensor_blocked sensor_silent sensor_ok sensor_discard sensor_release sensor_hour \
            expired removed ',
           ' ' || status || ' ') END),
       -- Only entries that change the stock have `used` or `changes`.
@@ -208,33 +208,23 @@ enum LedgerSchema {
       difference INTEGER NOT NULL                 -- by which its totals exceed the ledger's
     ) STRICT, WITHOUT ROWID;
 
-    -- The state of each sensor. Values are thousandths of the unit.
+    -- The state of each sensor, and its hour that has no entry yet. Values are thousandths of the unit.
     CREATE TABLE sensor (
       name TEXT PRIMARY KEY,
       state TEXT NOT NULL,
       unit TEXT NOT NULL,
       silent INTEGER NOT NULL CHECK (silent IN (0, 1)),
       since INTEGER NOT NULL,                     -- of the state, milliseconds since 1970
-      at INTEGER NOT NULL,                        -- of the last row of `reading`
+      at INTEGER NOT NULL,                        -- of the last change of the row
       value INTEGER,
       outside_ms INTEGER,                         -- time outside the limits; null: within them
       fruits TEXT NOT NULL,                       -- blocked ones, separated by spaces
       machines TEXT NOT NULL,
-      discarded INTEGER NOT NULL CHECK (discarded IN (0, 1))
+      discarded INTEGER NOT NULL CHECK (discarded IN (0, 1)),
+      hour INTEGER,                               -- its start; null: no reading
+      low INTEGER, high INTEGER,
+      outside_s INTEGER, measured_s INTEGER
     ) STRICT, WITHOUT ROWID;
-
-    -- The readings of sensors: a row for each minute and for each change of state. The oldest ones
-    -- are deleted.
-    CREATE TABLE reading (
-      number INTEGER PRIMARY KEY,
-      at INTEGER NOT NULL,                        -- milliseconds since 1970
-      sensor TEXT NOT NULL,
-      state TEXT,                                 -- null: ok
-      silent INTEGER,                             -- 1, or null
-      value INTEGER, low INTEGER, high INTEGER    -- since the last row; null: no reading
-    ) STRICT;
-
-    CREATE INDEX reading_time ON reading (at);
 
     -- The last status of each machine, and its number of consecutive failed jobs.
     CREATE TABLE machine (

@@ -116,7 +116,7 @@ final class LedgerWriter {
         try setPaymentDevice.bind(8, device.difference)
         try setPaymentDevice.run(on: database)
       }
-      if !transaction.readings.isEmpty { try addSensors(of: transaction, on: database) }
+      if !transaction.sensors.isEmpty { try addSensors(of: transaction, on: database) }
       if let makers = transaction.makers {
         try database.execute(sql: "DELETE FROM maker")
         for maker in makers {

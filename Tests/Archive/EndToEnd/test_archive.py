@@ -263,6 +263,20 @@ def test_the_views_add_up(make_archive: MakeArchive, database: Postgres, client:
         "kiwi|1.00000000000000000000|f"]
     tell(client, "k2", event(1, "program_due", machine="bar", program="clean", reason="hours"))
     eventually(lambda: view("machine, program, status, reason", "program") == ["bar|clean|program_due|hours"])
+    hour = {"sensor": "fridge", "unit": "°C", "max": 7.0, "hour": "2026-11-01T10:00:00Z", "low": 3.5, "high": 8.25,
+            "outside": 600, "measured": 3600}
+    discard = {"source": "job/anna", "sensor": "fridge", "value": 9.5, "unit": "°C", "fruits": ["kiwi"],
+               "word": "warm", "changes": {"kiwi": -4}}
+    # Something that is no hour, longer than an entry of an index may be, stops nothing.
+    tell(client, "k2", event(2, "sensor_hour", 660, **hour), event(3, "sensor_hour", hour="9 " * 5000, low=[1]),
+         event(4, "sensor_discard", **discard))
+    columns = "hour, sensor, unit, min, max, low, high, outside_seconds, measured_seconds"
+    eventually(lambda: view(columns, "sensor_hour WHERE sensor IS NOT NULL") == [
+        "2026-11-01T10:00:00Z|fridge|°C||7.0|3.5|8.25|600|3600"])
+    eventually(lambda: view("sensor, status, source, value, unit, fruits, machines, word, changes", "sensor") == [
+        'fridge|sensor_discard|job/anna|9.5|°C|["kiwi"]||warm|{"kiwi": -4}'])
+    # As on the kiosk, what is discarded is no use.
+    eventually(lambda: view("fruit, used, restocked", "fruit_used WHERE kiosk = 'k2'") == ["kiwi|0|-4"])
     assert view("fruit, taken", "time_to_restock") == ["kiwi|01:00:00"]
     assert view("fruit, until IS NULL", "sold_out WHERE fruit = 'mango'") == ["mango|t"]
     lasting = "kiosk, fruit, since FROM juice.sold_out"

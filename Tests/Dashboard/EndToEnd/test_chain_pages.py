@@ -86,6 +86,37 @@ def text(web_client: WebClient, path: str) -> str:
     return " ".join(Elements(re.sub("(</t[hd]>|<dd>)", r"\1 ", answer.text)).text.split())
 
 
+def test_the_record_of_food_safety_of_any_kiosk(
+    viewer: WebClient, north: WebClient, archive: Postgres
+) -> None:
+    archive.query("""
+        INSERT INTO juice.event (kiosk, epoch, seq, at, status, source, changes, more) VALUES
+          ('k7', 9, 1, '2026-11-10T11:00:05Z', 'sensor_hour', NULL, NULL, '{"sensor": "fridge", "unit": "°C",
+            "max": 7.0, "hour": "2026-11-10T10:00:00Z", "low": 3.5, "high": 8.25, "outside": 600, "measured": 3600}'),
+          -- The kiosk was off for a night.
+          ('k7', 9, 2, '2026-11-11T07:00:00Z', 'sensor_hour', NULL, NULL, '{"sensor": "fridge", "unit": "°C",
+            "max": 7.0, "hour": "2026-11-10T23:00:00Z", "low": 2.5, "high": 4, "outside": 0, "measured": 1800}'),
+          ('k7', 9, 3, '2026-11-10T11:30:00Z', 'sensor_discard', 'job/anna', '{"kiwi": -4}', '{"sensor": "fridge",
+            "value": 9.5, "unit": "°C", "fruits": ["kiwi"], "word": "<warm>"}'),
+          ('k7', 9, 4, '2026-11-10T12:30:00Z', 'program_done', NULL, NULL, '{"program": "clean"}'),
+          ('k7', 9, 5, '2026-11-10T13:30:00Z', 'sensor_hour', NULL, NULL, '{"hour": 7}'),
+          ('k7', 9, 6, '2026-11-10T14:30:00Z', 'captured', NULL, NULL, '{}');
+        UPDATE juice.event SET machine = 'bar', job = 7, source = 'machine/bar' WHERE kiosk = 'k7' AND seq = 4
+        """)
+    assert "/chain/kiosks/k7/safety" in viewer.get("/chain/kiosks/k7").text
+    page = text(north, "/chain/kiosks/k7/safety?from=2026-11-09")
+    assert "Food safety of Kiosk 7, 2026-11-09 – 2026-11-15" in page
+    assert "limits to 7" in page and "2.5 8.25 10 1350" in page
+    assert "anna fridge: discarded · 9.5 °C · kiwi · <warm>" in page and "bar: Clean" in page
+    assert "Discarded: kiwi 4" in page and "has not sent" not in page
+    lines = viewer.get("/chain/kiosks/k7/safety.csv?from=2026-11-09").text.split("\r\n")
+    assert lines[1] == "2026-11-10,,readings,fridge,°C,2.5,8.25,10,90,,,,"
+    assert [line.split(",")[10] for line in lines[2:-1]] == ["sensor_discard", "program_done"]
+    assert "fridge" not in text(viewer, "/chain/kiosks/k7/safety?from=2026-11-16")
+    assert north.get("/chain/kiosks/s7/safety").status == 404
+    assert north.get("/chain/kiosks/s7/safety.csv").status == 404
+
+
 def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     page = text(viewer, "/chain")
     # 7 days, 7 juices: two glasses this week and one the week before.

@@ -9,7 +9,9 @@ import ssl
 import subprocess
 import threading
 import time
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -47,21 +49,24 @@ def test_a_week_of_food_safety_prints_on_one_page(
     ]
     kiosk = make_kiosk(sensors=sensors).start()
     kiosk.stop()
-    # A week of readings every five minutes, with a warm afternoon.
-    now = int(time.time() * 1000)
+    # A week of hours, with a warm afternoon.
+    now = int(time.time()) // 3600 * 3600
     with sqlite3.connect(kiosk.folder / "ledger.sqlite") as ledger:
-        for index in range(7 * 288 - 1):
-            at = now - (7 * 288 - index) * 300_000
-            warm = 4500 if 1000 < index < 1020 else 0
-            fridge = 4000 + (index * 37) % 900 + warm
-            state = "outside" if fridge > 7000 else None
+        def add(sensor: str, at: int, low: float, high: float, **more: Any) -> None:
+            hour = datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            extra = {"sensor": sensor, "hour": hour, "low": low, "high": high, "measured": 3600} | more
             ledger.execute(
-                "INSERT INTO reading VALUES (NULL, ?, 'fridge', ?, NULL, ?, ?, ?)",
-                (at, state, fridge, fridge - 300, fridge + 200))
-            tank = 4_000_000 - index * 1500
-            ledger.execute(
-                "INSERT INTO reading VALUES (NULL, ?, 'tank', NULL, NULL, ?, ?, ?)",
-                (at, tank, tank, tank))
+                "INSERT INTO entry (seq, at, status, epoch, extra)"
+                " SELECT MAX(seq) + 1, ?, 'sensor_hour', MAX(epoch), ? FROM entry",
+                ((at + 3600) * 1000, json.dumps(extra)))
+
+        for index in range(7 * 24 - 1):
+            at = now - (7 * 24 - index) * 3600
+            warm = 4.5 if 83 < index < 86 else 0
+            fridge = 4 + index * 37 % 9 / 10 + warm
+            add("fridge", at, fridge - 0.3, fridge + 0.2, unit="°C", min=0, max=7, outside=3600 if warm else 0)
+            tank = 4000 - index * 18
+            add("tank", at, tank - 18, tank, unit="ml", min=500, outside=0)
     kiosk.start()
     client = Client(broker.port, "kiosk/#")
     client.publish("t/fridge", "9.5")

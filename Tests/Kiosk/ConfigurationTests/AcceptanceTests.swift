@@ -60,7 +60,6 @@ import Testing
     expected.homeAssistant.prefix = "ha/discovery"
     expected.homeAssistant.form = .device
     expected.homeAssistant.account = "ha"
-    expected.keepDays = 90
     expected.machines = [KioskSettings.Machine(name: "bar")]
     expected.sensors = [
       KioskSettings.Sensor(
@@ -84,7 +83,6 @@ import Testing
       stock: {initial: {strawberry: 20, default: 7}, capacity: {kiwi: 50}, low: 0}
       orders: {max_age_seconds: 60, max_quantity: 3, debounce_milliseconds: 250, max_per_second: 0}
       home_assistant: {enabled: true, prefix: ha/discovery, form: device, account: ha}
-      records: {keep_days: 90}
       machines: [{name: bar}]
       sensors:
         - {name: fridge, topic: z/f, value: /t, unit: °C, min: -0.5, max: 7, alarm_after_seconds: 60,

@@ -23,7 +23,7 @@ import Testing
       "recipes: []",
       "k.yaml:1:1: recipes: there is no such key; known here: "
         + "kiosk, broker, uplink, ledger, orders, home_assistant, menu, stock, hours, panels, "
-        + "machines, sensors, records, payment, displays"
+        + "machines, sensors, payment, displays"
     ),
     (
       "broker: {\"a\\e[2J\": 1}",
@@ -479,7 +479,6 @@ import Testing
       errors("sensors: [\(sensor), \(sensor)]").map { $0.hasSuffix("of this name already") } == [
         true
       ])
-    #expect(errors("records: {keep_days: 0}").count == 1)
   }
 
   @Test(arguments: [

@@ -49,7 +49,6 @@ import Testing
         displays: [{topic: d, text: "{stock.kiwi}"}]
         machines: [{name: bar}]
         sensors: [{name: a, topic: t, unit: g, min: 1}]
-        records: {keep_days: 1}
         payment: {pay_seconds: 5, free_panels: [a], devices: [{name: terminal}]}
         """, file: "k.yaml")
     #expect(new.changesForRestart(from: KioskConfiguration()) == [])
@@ -59,7 +58,7 @@ import Testing
   @Test func noKeyIsForgotten() {
     let others = [
       "kiosk.language", "kiosk.name", "kiosk.place", "stock", "orders", "home_assistant", "menu",
-      "payment", "hours", "records",
+      "payment", "hours",
     ]
     for path in KioskConfiguration.settings.map({ $0.joined(separator: ".") }) {
       let isFixed = Self.fixed[path] != nil

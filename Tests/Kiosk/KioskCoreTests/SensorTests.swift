@@ -24,7 +24,6 @@ import Testing
         unit: .celsius, minimum: 0, maximum: 7000, blockAfter: blockAfter, fruits: ["kiwi"],
         machines: machines)
     ]
-    settings.keptReadings = 100
     return settings
   }
 
@@ -41,11 +40,11 @@ import Testing
   }
 
   private var report: SensorReport { kiosk.core.sensors.reports[0].report }
-  private var rows: [SensorReading] {
-    get throws {
-      try kiosk.ledger.readings(
-        from: Timestamp(milliseconds: 0), to: Timestamp(milliseconds: .max))
-    }
+  private var record: SensorRecord? {
+    get throws { try kiosk.ledger.state().sensors["fridge"] }
+  }
+  private func safety(on day: Int64 = 20_778) throws -> SafetyDay {
+    try kiosk.ledger.safety(on: CivilDate(daysSinceEpoch: day), id: "r", kiosk.settings)
   }
 
   // MARK: Alarm and block
@@ -317,35 +316,110 @@ import Testing
     #expect(!report.isSilent && report.state == .ok)
   }
 
-  @Test func tenReadingsASecondAreOneRowAMinute() throws {
+  @Test func tenReadingsASecondAreOneTransactionAMinute() throws {
     try read(5)
-    for tenth in 0..<1200 { try read(tenth == 100 ? 6.5 : 5, after: .milliseconds(100)) }
+    var transactions = 0
+    for tenth in 0..<1200 {
+      let decision = try read(tenth == 100 ? 6.5 : 5, after: .milliseconds(100))
+      transactions += decision.transaction.isEmpty ? 0 : 1
+    }
+    #expect(transactions == 1)
     #expect(
-      try rows.map(\.values) == [
-        .init(last: 5000, low: 5000, high: 5000), .init(last: 5000, low: 5000, high: 6500),
-      ])
+      try record?.hour
+        == .init(
+          at: kiosk.now.timestamp.hour, low: 5000, high: 6500, secondsOutside: 0,
+          secondsMeasured: 70))
   }
 
   @Test func readingsGoWithAnOrderAndNeedNoTransactionOfTheirOwn() throws {
     try read(5)
     #expect(try read(5, after: .seconds(60)).transaction.isEmpty)
     let order = try kiosk.receive(.order("banana"))
-    #expect(order.transaction.readings.count == 1 && order.transaction.records.count == 1)
+    #expect(order.transaction.sensors.count == 1 && order.transaction.records.count == 1)
     #expect(try read(5, after: .seconds(69)).transaction.isEmpty)
-    #expect(try read(5, after: .seconds(1)).transaction.readings.count == 1)
+    #expect(try read(5, after: .seconds(1)).transaction.sensors.count == 1)
   }
 
-  @Test func aValueThatFlickersAtTheLimitIsOneRowAMinute() throws {
-    for second in 0..<300 { try read(second % 2 == 0 ? 7 : 7.001, after: .seconds(1)) }
-    #expect(try rows.count <= 6)
-    #expect(try rows.dropFirst().allSatisfy { $0.values?.high == 7001 })
+  @Test func aValueThatFlickersAtTheLimitIsOneTransactionAMinute() throws {
+    var transactions = 0
+    for second in 0..<300 {
+      let decision = try read(second % 2 == 0 ? 7 : 7.001, after: .seconds(1))
+      transactions += decision.transaction.isEmpty ? 0 : 1
+    }
+    #expect(transactions <= 6)
+    #expect(try record?.hour?.high == 7001)
   }
 
-  @Test func theOldestReadingsAreDeletedByNumber() throws {
-    _ = try read(5, minutes: 500)
-    kiosk.setClock(ahead: 86_400 * 5000)
-    _ = try read(5, minutes: 10)
-    #expect(try rows.count == 100)
+  // MARK: Hours
+
+  @Test func anHourIsOneEntryAlsoOverARestart() throws {
+    #expect(try read(5, minutes: 30).isEmpty)
+    try kiosk.restart()
+    #expect(try read(8, minutes: 10).isEmpty)
+    #expect(try read(5, minutes: 19).isEmpty)
+    #expect(try read(5, after: .seconds(60)).allSteps == [.hour])
+    try kiosk.restart()
+    #expect(try read(5, minutes: 59).isEmpty)
+    #expect(try read(5, after: .seconds(60)).allSteps == [.hour])
+    let hours = try #require(safety().sensors.first).hours
+    #expect(
+      hours.map(\.at.description) == [
+        "2026-11-21T09:00:00Z", "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z",
+      ])
+    #expect(hours.map(\.high) == [8000, 5000, 5000])
+    #expect(hours.map { $0.secondsOutside / 60 } == [12, 0, 0])
+    #expect(hours.map { $0.secondsMeasured / 60 } == [58, 60, 1])
+  }
+
+  @Test func anHourHasOneEntryAlsoAfterACrash() throws {
+    _ = try read(5, minutes: 59)
+    try read(5, after: .seconds(55))
+    #expect(try read(5, after: .seconds(10)).allSteps == [.hour])
+    try kiosk.restart()
+    #expect(try read(5, after: .seconds(1)).allSteps.isEmpty)
+  }
+
+  /// The entry of the last hour before a night is written in the morning.
+  @Test func anHourBelongsToItsDay() throws {
+    try read(5)
+    _ = try read(6, minutes: 30)
+    kiosk.pass(.seconds(86_400))
+    try kiosk.restart()
+    #expect(try kiosk.receive().allSteps == [.hour])
+    #expect(try safety().sensors[0].high == 6000)
+    #expect(try safety(on: 20_779).sensors[0].hours.isEmpty)
+  }
+
+  @Test func timeWithoutReadingsIsNotMeasured() throws {
+    try read(8)
+    try read(8, after: .seconds(1200))
+    try read(8, after: .seconds(3601))
+    let sensor = try safety().sensors[0]
+    #expect(sensor.secondsMeasured == 1200 && sensor.secondsOutside == 1200)
+  }
+
+  @Test func anHourHasTheLimitsOfItsTime() throws {
+    _ = try read(5, minutes: 60)
+    var settings = Self.settings()
+    settings.sensors[0].maximum = 4000
+    try kiosk.reload(settings)
+    let sensor = try safety().sensors[0]
+    #expect(sensor.hours.count == 2 && sensor.secondsOutside == 0)
+    let archived = SafetyDay(
+      id: "a", day: CivilDate(daysSinceEpoch: 20_778),
+      entries: try kiosk.ledger.rows(after: 0, limit: 100).map(\.row.entry))
+    #expect(archived.sensors[0].maximum == 7000 && archived.sensors[0].hours == [sensor.hours[0]])
+  }
+
+  @Test(arguments: [-86_400 * 2, -3600, 3600, 86_400 * 400])
+  func aClockThatIsSetEndsTheHour(step: Int64) throws {
+    _ = try read(5, minutes: 20)
+    kiosk.setClock(ahead: step)
+    #expect(try read(5, after: .seconds(1)).allSteps == [.hour])
+    kiosk.setClock(ahead: -step)
+    _ = try read(6, minutes: 5)
+    let sensor = try safety().sensors[0]
+    #expect(sensor.high == 6000 && sensor.hours.allSatisfy { $0.secondsMeasured <= 3600 })
   }
 
   // MARK: The record
@@ -356,10 +430,9 @@ import Testing
     _ = try read(8, minutes: 62)
     try kiosk.receive(.order("banana"), .restock(#"{"add":{"kiwi":1}}"#))
     try kiosk.receive(.decision("discard"))
-    let day = CivilDate(daysSinceEpoch: 20_778)
     try kiosk.ledger.createIndexes(ofCharges: false, ofSafety: true)
     try kiosk.ledger.createIndexes(ofCharges: false, ofSafety: true)
-    let record = try kiosk.ledger.safety(on: day, id: "r", kiosk.settings)
+    let record = try safety()
     let fridge = try #require(record.sensors.first)
     #expect(record.sensors.count == 1 && fridge.low == 5000 && fridge.high == 8000)
     #expect((60...64).contains(fridge.secondsOutside / 60))
@@ -369,8 +442,7 @@ import Testing
         .opened, .sensorAlarm, .sensorBlocked, .restocked, .sensorDiscard,
       ])
     #expect(try SafetyDay(payload: record.payload) == record)
-    let next = CivilDate(daysSinceEpoch: 20_779)
-    #expect(try kiosk.ledger.safety(on: next, id: "r", kiosk.settings).entries.isEmpty)
+    #expect(try safety(on: 20_779).entries.isEmpty)
   }
 
   @Test func aRemovedSensorStaysInTheRecord() throws {
@@ -391,7 +463,7 @@ import Testing
     }
   }
 
-  @Test func aStateIsPublishedWithEachRow() throws {
+  @Test func aStateIsPublishedWhenItIsStored() throws {
     try read(5)
     #expect(
       kiosk.reports == [
@@ -406,8 +478,10 @@ import Testing
 }
 
 extension Decision {
-  /// The kinds of the entries about sensors.
-  fileprivate var steps: [SensorStep.Kind] {
+  /// The kinds of the entries about sensors, without hours.
+  fileprivate var steps: [SensorStep.Kind] { allSteps.filter { $0 != .hour } }
+
+  fileprivate var allSteps: [SensorStep.Kind] {
     transaction.records.compactMap {
       if case .sensor(let step) = $0.row.entry.outcome { step.kind } else { nil }
     }

@@ -106,6 +106,12 @@ import Testing
           .discard, of: "fridge", value: -1500, unit: .celsius, fruits: ["banana"],
           machines: ["bar"], word: "warm", changes: ["banana": -3])),
       .sensor(SensorStep(.alarm, of: "scale", value: nil, unit: .grams)),
+      .sensor(
+        SensorStep(
+          .hour, of: "fridge", value: nil, unit: .celsius, minimum: 0, maximum: 7500,
+          hour: SafetyDay.Hour(
+            at: Timestamp(milliseconds: 7_200_000), low: -500, high: 7501, secondsOutside: 60,
+            secondsMeasured: 3600))),
     ] as [LedgerEntry.Outcome])
   func everyOutcomeIsReadAsItWasWritten(outcome: LedgerEntry.Outcome) throws {
     let ledger = try place.open()
@@ -295,8 +301,8 @@ import Testing
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
       "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
-      "machine", "maker", "clock", "charge", "payment_device", "program", "sensor", "reading",
-      "batch", "expired",
+      "machine", "maker", "clock", "charge", "payment_device", "program", "sensor", "batch",
+      "expired",
     ]
     let ledger = try place.open()
     let before = try tables.map { try place.count($0) }
@@ -318,35 +324,21 @@ import Testing
   }
 
   /// A column that is added to the one must be added to the other.
-  @Test func sensorsAndReadingsAreReadAsTheyWereWritten() throws {
+  @Test func sensorsAreReadAsTheyWereWritten() throws {
     var record = SensorRecord(state: .blocked, unit: .celsius, since: Timestamp(milliseconds: 5))
     (record.value, record.outside, record.isDiscarded) = (-1500, .milliseconds(1234), true)
     (record.fruits, record.machines) = (["banana", "kiwi"], ["bar"])
-    let readings = [
-      SensorReading(
-        sensor: "fridge", at: Timestamp(milliseconds: 5), state: .blocked, isSilent: true,
-        values: .init(last: 1, low: -1, high: 3)),
-      SensorReading(
-        sensor: "scale", at: Timestamp(milliseconds: 7), state: .ok, isSilent: false, values: nil),
-    ]
+    record.hour = SafetyDay.Hour(
+      at: Timestamp(milliseconds: -3_600_000), low: -1, high: 3, secondsOutside: 5,
+      secondsMeasured: 7)
     var transaction = LedgerTransaction()
     transaction.sensors = [
       "fridge": record,
       "scale": SensorRecord(state: .ok, unit: .grams, since: Timestamp(milliseconds: -1)),
     ]
-    (transaction.readings, transaction.keptReadings) = (readings, 2)
     let ledger = try place.open()
     try ledger.commit(transaction)
     #expect(try ledger.state().sensors == transaction.sensors)
-    func read(_ start: Int64, _ end: Int64) throws -> [SensorReading] {
-      try ledger.readings(
-        from: Timestamp(milliseconds: start), to: Timestamp(milliseconds: end))
-    }
-    #expect(try read(5, 8) == readings)
-    #expect(try read(6, 7).isEmpty)
-    (transaction.readings, transaction.sensors) = ([readings[1]], [:])
-    try ledger.commit(transaction)
-    #expect(try read(0, 8) == [readings[1], readings[1]])
   }
 
   @Test func theLogShowsEveryColumnOfAnEntry() throws {

@@ -92,6 +92,11 @@ extension ChainQuery {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
+  /// Returns the name of a kiosk, or `nil` if it has none.
+  func name(of kiosk: KioskID) throws(DatabaseError) -> String? {
+    try rows("SELECT name FROM own WHERE kiosk = $2", [kiosk.text]).first?.text(0)
+  }
+
   /// Returns the region of each of the kiosks that has one.
   func regions(of kiosks: [KioskID]) throws(DatabaseError) -> [KioskID: String] {
     let rows = try rows(
@@ -211,7 +216,7 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// Returns the latest entries as rows of time, status, source, juice, quantity, reason, amount
+  /// Returns the latest entries without the hours of sensors as rows of time, status, source, juice, quantity, reason, amount
   /// and currency.
   func entries(of kiosk: KioskID) throws(DatabaseError) -> [Row] {
     try rows(
@@ -220,7 +225,7 @@ extension ChainQuery {
       FROM (
         SELECT kiosk, epoch FROM own JOIN juice.ledger USING (kiosk) WHERE kiosk = $2
         ORDER BY last_received DESC, epoch DESC LIMIT 1
-      ) newest JOIN juice.event USING (kiosk, epoch) ORDER BY seq DESC LIMIT 20
+      ) newest JOIN juice.event USING (kiosk, epoch) WHERE status <> 'sensor_hour' ORDER BY seq DESC LIMIT 20
       """, [kiosk.text])
   }
 

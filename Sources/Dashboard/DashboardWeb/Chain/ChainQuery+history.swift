@@ -17,10 +17,7 @@ extension ChainQuery {
     let rows = try rows(
       """
       , past (kiosk, kind, at, until, what) AS (
-        SELECT kiosk, 'entry', at, at, jsonb_strip_nulls(jsonb_build_object(
-          'seq', seq, 'epoch', epoch, 'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-          'source', source, 'id', id, 'status', status, 'juice', juice, 'quantity', quantity,
-          'reason', reason, 'machine', machine, 'job', job, 'ticket', ticket, 'changes', changes))::text
+        SELECT kiosk, 'entry', at, at, \(Self.entry)
         FROM juice.event WHERE at >= $4::timestamptz AND status = ANY ($3::text[])
         UNION ALL
         SELECT kiosk, 'out', since, until, fruit FROM juice.sold_out
@@ -52,6 +49,40 @@ extension ChainQuery {
       }
     }
     return (records, names)
+  }
+
+  /// The JSON text of an entry, without its payment.
+  private static let entry = """
+    (jsonb_strip_nulls(jsonb_build_object(
+      'seq', seq, 'epoch', epoch, 'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      'source', source, 'id', id, 'status', status, 'juice', juice, 'quantity', quantity,
+      'reason', reason, 'machine', machine, 'job', job, 'ticket', ticket, 'changes', changes))
+      || coalesce(more, '{}'))::text
+    """
+
+  /// Returns one day of a kiosk's record of food safety.
+  func safety(
+    of kiosk: KioskID, on day: CivilDate, _ localTime: LocalTime
+  ) throws(DatabaseError) -> SafetyDay {
+    let next = CivilDate(daysSinceEpoch: day.daysSinceEpoch + 1)
+    let times = [day, next].map { localTime.time(field: "\($0)T00:00")?.description }
+    let rows = try rows(
+      """
+      , entry AS (
+        (SELECT kiosk, at, epoch, seq, \(Self.entry) AS entry FROM juice.event
+          WHERE kiosk = $2 AND status = 'sensor_hour' AND left(more->>'hour', 20) >= $3
+            AND left(more->>'hour', 20) < $4 LIMIT 5000)
+        UNION ALL
+        (SELECT kiosk, at, epoch, seq, \(Self.entry) FROM juice.event
+          WHERE kiosk = $2 AND at >= $3::timestamptz AND at < $4::timestamptz AND juice IS NULL
+            AND status NOT IN (\(SafetyDay.omittedStatuses))
+          ORDER BY at, epoch, seq LIMIT \(SafetyDay.maximumEntries + 1))
+      )
+      SELECT entry FROM own JOIN entry USING (kiosk) ORDER BY at, epoch, seq
+      """, [kiosk.text] + times)
+    return SafetyDay(
+      id: "archive", day: day,
+      entries: rows.compactMap { try? LedgerEntry(payload: Array($0[0].utf8)) })
   }
 
   /// Returns the kiosks that the user may see.

@@ -40,6 +40,7 @@ struct ChainKioskPage {
       <p>\(language("From the archive, as of", "체인 기록, 기준 시각")) \(lastReceived)</p>
       \(live)
       <a class="button" href="/chain/kiosks/\(id)/history">\(language("History", "이력"))</a>
+      <a class="button" href="/chain/kiosks/\(id)/safety">\(language("Record of food safety", "식품 안전 기록"))</a>
       <a class="button" href="/chain/sales?kiosk=\(id)">\(language("Sales", "판매"))</a>
       \(issueSections)
       <h2>\(language("Sold", "판매"))</h2>

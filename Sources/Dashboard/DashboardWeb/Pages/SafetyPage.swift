@@ -11,16 +11,22 @@ struct SafetyPage {
   let days: [SafetyDay]
   let localTime: LocalTime
   let context: PageContext
+  /// Whether the days are of the archive of the chain, with the name there.
+  var isOfChain = false
+  var name: String?
 
   private var language: Language { localTime.language }
 
   static let dayCount: Int64 = 7
 
+  var kioskTitle: String { name ?? kiosk.title(language) }
+  var kioskAddress: String { "\(isOfChain ? "/chain" : "")/kiosks/\(kiosk.id)" }
+
   var title: String {
     let last = CivilDate(daysSinceEpoch: first.daysSinceEpoch + Self.dayCount - 1)
     return language(
-      "Food safety of \(kiosk.title(language)), \(first) – \(last)",
-      "\(kiosk.title(language)) 식품 안전, \(first) – \(last)")
+      "Food safety of \(kioskTitle), \(first) – \(last)",
+      "\(kioskTitle) 식품 안전, \(first) – \(last)")
   }
 
   private var sensors: [SensorID] {
@@ -28,12 +34,12 @@ struct SafetyPage {
   }
 
   var body: HTML {
-    let address = "/kiosks/\(kiosk.id)/safety"
+    let address = "\(kioskAddress)/safety"
     func week(_ offset: Int64) -> String {
       "\(address)?from=\(CivilDate(daysSinceEpoch: first.daysSinceEpoch + offset))"
     }
     let missing: HTML? =
-      days.count < Int(Self.dayCount)
+      days.count < Int(Self.dayCount) && !isOfChain
       ? language.notice(
         .warn, "The kiosk has not sent all days of this week: load the page again.",
         "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.") : nil

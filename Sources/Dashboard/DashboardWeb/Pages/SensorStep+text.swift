@@ -21,6 +21,7 @@ extension SensorStep.Kind {
     case .ok: language("within its limits again", "정상으로 돌아옴")
     case .discard: language("discarded", "폐기함")
     case .release: language("released", "차단 해제")
+    case .hour: language("readings of an hour", "한 시간 측정값")
     }
   }
 }

@@ -4,26 +4,30 @@ import Foundation
 import Hummingbird
 import JuiceDomain
 import KioskProtocol
+import Postgres
 
 extension DashboardServer {
-  /// Adds the record of food safety of one kiosk, from its ledger.
+  /// Adds the record of food safety of one kiosk, from its ledger or from the archive of the chain.
   ///
   /// - Parameter router: The group of a kiosk's path.
-  func addSafety(to router: RouterGroup<PageContext>) {
+  func addSafety(_ archive: ChainArchive? = nil, to router: RouterGroup<PageContext>) {
+    @Sendable func load(_ request: Request, _ context: PageContext) async throws -> SafetyPage {
+      if let archive { return try await safetyPage(request, context, archive) }
+      return try await safetyPage(request, context)
+    }
     router.get("safety") { request, context in
-      let page = try await safetyPage(request, context)
-      let kiosk = page.kiosk
+      let page = try await load(request, context)
       return Page(
         title: page.title,
         body: """
-          <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(context.language))</a></p>
+          <p class="path"><a href="\(page.kioskAddress)">← \(page.kioskTitle)</a></p>
           <h1>\(page.title)</h1>
           <div class="safety">\(page.body)</div>
           """, timeZone: page.localTime.zone.identifier
       ).response(context)
     }
     router.get("safety.csv") { request, context in
-      let page = try await safetyPage(request, context)
+      let page = try await load(request, context)
       let lines = ([SafetyDay.header] + page.days.flatMap(\.rows)).map {
         CSVWriter().line($0, numbers: SafetyDay.numberColumns) + "\r\n"
       }
@@ -31,12 +35,41 @@ extension DashboardServer {
     }
   }
 
+  private func safetyPage(
+    _ request: Request, _ context: PageContext, _ archive: ChainArchive
+  ) async throws -> SafetyPage {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let id = try context.kioskID()
+    let kiosk = link.fleet[id] ?? KioskState(id: id)
+    let localTime = LocalTime(
+      kiosk.timeZone ?? archive.settings.timeZone, now: link.time, context.language)
+    let (first, today) = days(of: request, localTime)
+    let page = try await archive.query(user) { query throws(DatabaseError) -> SafetyPage? in
+      guard try query.contains(id) else { return nil }
+      var days: [SafetyDay] = []
+      for day in first..<first + SafetyPage.dayCount where day <= today {
+        days.append(
+          try query.safety(of: id, on: CivilDate(daysSinceEpoch: day), localTime))
+      }
+      return SafetyPage(
+        kiosk: kiosk, first: CivilDate(daysSinceEpoch: first), days: days, localTime: localTime,
+        context: context, isOfChain: true, name: try query.name(of: id))
+    }
+    guard let page else { throw RequestError.notFound }
+    return page
+  }
+
+  /// Returns the first day of the requested week, and today, in days since 1970.
+  private func days(of request: Request, _ localTime: LocalTime) -> (first: Int64, today: Int64) {
+    let today = localTime.today.daysSinceEpoch
+    let from = Form(request.uri.query ?? "")["from"].flatMap { CivilDate($0) }
+    return (from?.daysSinceEpoch ?? today - SafetyPage.dayCount + 1, today)
+  }
+
   private func safetyPage(_ request: Request, _ context: PageContext) async throws -> SafetyPage {
     let kiosk = try kiosk(context)
     let localTime = LocalTime(kiosk.timeZone, now: link.time, context.language)
-    let today = localTime.today.daysSinceEpoch
-    let from = Form(request.uri.query ?? "")["from"].flatMap { CivilDate($0) }
-    let first = from?.daysSinceEpoch ?? today - SafetyPage.dayCount + 1
+    let (first, today) = days(of: request, localTime)
     var days: [SafetyDay] = []
     for day in first..<first + SafetyPage.dayCount where day <= today && kiosk.isOnline {
       let request = SafetyRequest(id: .random, day: CivilDate(daysSinceEpoch: day))

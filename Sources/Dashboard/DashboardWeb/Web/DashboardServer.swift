@@ -140,6 +140,7 @@ package struct DashboardServer: Sendable {
       addChain(archive, to: authenticated.group("chain"))
       addHistory(archive, to: authenticated.group("chain"))
       addSales(archive, to: authenticated.group("chain"))
+      addSafety(archive, to: authenticated.group("chain/kiosks/:kiosk"))
     }
     return router
   }

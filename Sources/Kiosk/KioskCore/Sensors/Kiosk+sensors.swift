@@ -53,8 +53,6 @@ extension Kiosk {
       decision.transaction.records.append(.init(LedgerRow(entry)))
     }
     decision.transaction.sensors = changes.records
-    decision.transaction.readings = changes.readings
-    decision.transaction.keptReadings = settings.keptReadings
     decision.sensorsIgnored = changes.ignored
     decision.sensorsChanged = !changes.records.isEmpty
     jobs.blocked = sensors.blocked

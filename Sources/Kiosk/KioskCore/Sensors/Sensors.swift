@@ -21,11 +21,11 @@ package struct Sensors: Sendable {
   private let settings: [KioskSettings.Sensor]
   package private(set) var records: [SensorID: SensorRecord]
   private var live: [SensorID: Live] = [:]
-  /// The uptime of the last rows that were due by time.
+  /// The uptime at which readings were last stored because they were due.
   private var recordedAt: Duration?
 
-  /// Minimum time between two rows of a sensor in the same state, and the maximum time that a
-  /// reading waits for a transaction with entries, so that it needs no transaction of its own.
+  /// Minimum time between two transactions that store readings in the same state, and the maximum
+  /// time that a reading waits for a transaction with entries, so that it needs none of its own.
   private static let interval = Duration.seconds(60)
   private static let longestWait = Duration.seconds(70)
 
@@ -33,13 +33,15 @@ package struct Sensors: Sendable {
   private struct Live: Sendable {
     /// The uptime of the last reading that counted, or of the first look at the sensor.
     var readAt: Duration
+    /// The uptime up to which the time belongs to an hour of the record.
+    var countedAt: Duration
     var outsideSince: Duration?
     /// The last reading that counted since the start.
     var value: Int?
     /// A jump that the next reading may confirm.
     var jump: Int?
-    /// The readings since the last row.
-    var values: SensorReading.Values?
+    /// Whether the ledger lacks a reading.
+    var isUnwritten = false
     var ignored = 0
   }
 
@@ -127,8 +129,10 @@ package struct Sensors: Sendable {
       return
     }
     (live.jump, live.value, live.readAt, live.ignored) = (nil, value, now.uptime, 0)
-    if live.values?.add(value) == nil { live.values = .init(last: value, low: value, high: value) }
+    live.isUnwritten = true
     var record = records[name] ?? SensorRecord(state: .ok, unit: sensor.unit, since: now.timestamp)
+    endHour(of: &record, sensor, at: now, into: &changes)
+    count(value, in: &record, sensor, &live, at: now)
     if record.isSilent { changes.add(.ok, name, value, sensor) }
     record.isSilent = false
     if sensor.isWithinLimits(value) {
@@ -148,15 +152,47 @@ package struct Sensors: Sendable {
 
   /// Begins to watch a sensor after a start: its time outside the limits continues.
   private func look(at name: SensorID, at now: Moment) -> Live {
-    var live = Live(readAt: now.uptime)
-    if let record = records[name], let outside = record.outside {
+    let since = records[name].map { max(.zero, now.timestamp.since($0.at)) } ?? .zero
+    var live = Live(readAt: now.uptime, countedAt: now.uptime - since)
+    if let outside = records[name]?.outside {
       // guard: the time outside the limits outlives a restart
-      live.outsideSince = now.uptime - outside - max(.zero, now.timestamp.since(record.at))
+      live.outsideSince = now.uptime - outside - since
     }
     return live
   }
 
-  /// Records changes of state that are due by time, and the readings of the last minute.
+  /// Adds a reading to its hour. It stands for the time since the one before, unless that is longer
+  /// than an hour or than the time after which the sensor counts as silent.
+  private func count(
+    _ value: Int, in record: inout SensorRecord, _ sensor: KioskSettings.Sensor,
+    _ live: inout Live, at now: Moment
+  ) {
+    let gap = now.uptime - live.countedAt
+    let isMeasured = gap <= min(.seconds(3600), sensor.silentAfter)
+    let seconds = isMeasured ? Int(gap / .seconds(1)) : 0
+    live.countedAt = isMeasured ? live.countedAt + .seconds(seconds) : now.uptime
+    let isOutside = live.outsideSince != nil || !sensor.isWithinLimits(value)
+    let reading = SafetyDay.Hour(
+      at: now.timestamp.hour, low: value, high: value, secondsOutside: isOutside ? seconds : 0,
+      secondsMeasured: seconds)
+    if record.hour?.add(reading) == nil { record.hour = reading }
+  }
+
+  /// Adds the entry of an hour that is over.
+  private func endHour(
+    of record: inout SensorRecord, _ sensor: KioskSettings.Sensor, at now: Moment,
+    into changes: inout Changes
+  ) {
+    guard let hour = record.hour, hour.at != now.timestamp.hour else { return }
+    changes.steps.append(
+      SensorStep(
+        .hour, of: sensor.name, value: nil, unit: sensor.unit, minimum: sensor.minimum,
+        maximum: sensor.maximum, hour: hour))
+    record.hour = nil
+  }
+
+  /// Records changes of state that are due by time, hours that are over, and the readings of the last
+  /// minute.
   ///
   /// - Parameter hasEntries: Whether the transaction is written anyway.
   mutating func fire(at now: Moment, hasEntries: Bool, into changes: inout Changes) {
@@ -165,6 +201,7 @@ package struct Sensors: Sendable {
       var live = self.live[name] ?? look(at: name, at: now)
       let before = records[name]
       var record = before ?? SensorRecord(state: .unknown, unit: sensor.unit, since: now.timestamp)
+      endHour(of: &record, sensor, at: now, into: &changes)
       if now.uptime - live.readAt >= sensor.silentAfter, !record.isSilent {
         record.isSilent = true
         changes.add(.silent, name, record.value, sensor)
@@ -192,7 +229,7 @@ package struct Sensors: Sendable {
     let last = recordedAt ?? now.uptime
     recordedAt = last
     guard now.uptime - last >= (hasEntries ? Self.interval : Self.longestWait) else { return }
-    for (name, var live) in live where live.values != nil {
+    for (name, var live) in live where live.isUnwritten {
       guard let record = records[name] else { continue }
       recordedAt = now.uptime
       write(record, name, &live, at: now, into: &changes)
@@ -200,16 +237,18 @@ package struct Sensors: Sendable {
     }
   }
 
-  /// Stores a record, with a row if the state has changed by more than `outside`, of which a value
-  /// near the limit can cause any number.
+  /// Stores a record, in the ledger if an hour has ended or the state has changed by more than
+  /// `outside`, of which a value near the limit can cause any number.
   private mutating func store(
     _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment,
     into changes: inout Changes
   ) {
     let before = records[name]
     records[name] = record
+    // guard: an hour that is over is stored with its entry
     let isSteady = before.map { old in
       old.isSilent == record.isSilent && old.isDiscarded == record.isDiscarded
+        && old.hour?.at == record.hour?.at
         && (old.state == record.state
           || [old.state, record.state].allSatisfy { $0 == .ok || $0 == .outside })
     }
@@ -225,11 +264,7 @@ package struct Sensors: Sendable {
     record.outside = live.outsideSince.map { now.uptime - $0 }
     records[name] = record
     changes.records[name] = record
-    changes.readings.append(
-      SensorReading(
-        sensor: name, at: now.timestamp, state: record.state, isSilent: record.isSilent,
-        values: live.values))
-    live.values = nil
+    live.isUnwritten = false
   }
 
   /// The time until a state may change, or `nil` if only a reading can change one.
@@ -274,7 +309,6 @@ package struct Sensors: Sendable {
   /// The changes of one batch.
   struct Changes {
     var steps: [SensorStep] = []
-    var readings: [SensorReading] = []
     var records: [SensorID: SensorRecord] = [:]
     /// Sensors whose first message without a usable value since the last reading has arrived.
     var ignored: [SensorID] = []

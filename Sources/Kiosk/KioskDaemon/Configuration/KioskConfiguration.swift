@@ -49,8 +49,6 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
   package var sensors: [KioskSettings.Sensor] = []
-  /// The number of days for which the readings of sensors are kept.
-  package var keepDays = 730
   /// The devices at which customers pay, or `nil` if nothing is paid.
   package var payment: KioskSettings.Payment?
   /// The screens, and the lamps of the panels.
@@ -98,7 +96,6 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
         &root, fruits: menuReader.fruits.map(\.id), machines: machines.map(\.name),
         base: "\(kiosk.root)/\(kiosk.id)"
       ).sensors
-    root.section("records") { $0.read("keep_days", .integer(1...3_650), into: &keepDays) }
     if let desired {
       checkMachines(make: file ?? "menu \(desired.version)", beyond: menuReader.menu, root)
     }

@@ -124,7 +124,7 @@ package struct SalesHistory: Sendable {
       // Removed fruit was not used by a juice: it counts as a negative restock.
       count(entry.changes, as: \.added, in: hour)
       if let removal = entry.outcome.removal { count(removal, entry.amount, in: hour) }
-      serve(entry)
+      if entry.status != .sensorHour { serve(entry) }
     case .opened(let amounts):
       count(amounts, as: \.added, in: hour)
     case .service(let state):

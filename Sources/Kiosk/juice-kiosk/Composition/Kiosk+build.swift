@@ -76,7 +76,6 @@ extension KioskSettings {
     machines = configuration.machines
     payment = configuration.payment
     sensors = configuration.sensors
-    keptReadings = configuration.keepDays * 1440 * max(1, sensors.count)
     displays = configuration.displays
     if let discovery = Discovery(
       configuration, retainedTopics: retainedTopics, stock: held)

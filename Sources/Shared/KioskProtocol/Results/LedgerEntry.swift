@@ -188,6 +188,7 @@ extension LedgerEntry {
     case sensorOk = "sensor_ok"
     case sensorDiscard = "sensor_discard"
     case sensorRelease = "sensor_release"
+    case sensorHour = "sensor_hour"
     case outOfStock = "out_of_stock"
     case expired, removed
   }

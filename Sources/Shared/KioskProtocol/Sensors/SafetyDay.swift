@@ -29,12 +29,19 @@ package struct SafetyRequest: Hashable, Sendable {
   }
 }
 
+extension Timestamp {
+  /// The start of the hour.
+  package var hour: Timestamp {
+    Timestamp(milliseconds: milliseconds - (milliseconds % 3_600_000 + 3_600_000) % 3_600_000)
+  }
+}
+
 /// One day of the record of food safety: what the sensors measured, and what was done.
 package struct SafetyDay: Hashable, Sendable {
   /// Maximum number of entries of a day. Further ones are omitted.
   package static let maximumEntries = 500
   private static let maximumSensors = 100
-  private static let maximumHours = 26
+  fileprivate static let maximumHours = 26
 
   package let id: Request.ID
   package let day: CivilDate
@@ -77,6 +84,27 @@ package struct SafetyDay: Hashable, Sendable {
       (self.at, self.low, self.high) = (at, low, high)
       (self.secondsOutside, self.secondsMeasured) = (secondsOutside, secondsMeasured)
     }
+
+    /// No hour has more, and sums of such numbers do not overflow.
+    private static let maximumSeconds = 7200
+
+    /// Adds readings of the same hour.
+    package mutating func add(_ other: Hour) {
+      (low, high) = (min(low, other.low), max(high, other.high))
+      secondsOutside = min(Self.maximumSeconds, secondsOutside + other.secondsOutside)
+      secondsMeasured = min(Self.maximumSeconds, secondsMeasured + other.secondsMeasured)
+    }
+
+    /// Parses the members that `JSONWriter.members(_:at:)` writes, or returns `nil`.
+    init?(_ json: JSON, at key: String) {
+      let seconds = 0...Self.maximumSeconds
+      guard let at = json.text(key).flatMap(Timestamp.init), let low = json["low"]?.thousandths,
+        let high = json["high"]?.thousandths, let outside = json.integer("outside"),
+        let measured = json.integer("measured"), seconds.contains(outside),
+        seconds.contains(measured)
+      else { return nil }
+      self.init(at: at, low: low, high: high, secondsOutside: outside, secondsMeasured: measured)
+    }
   }
 
   package init(
@@ -84,6 +112,53 @@ package struct SafetyDay: Hashable, Sendable {
   ) {
     (self.id, self.day, self.sensors) = (id, day, sensors)
     (self.entries, self.isShortened) = (entries, isShortened)
+  }
+
+  /// The statuses of the entries without a juice that a day does not show, as literals of SQL:
+  /// payments, and the hours of sensors.
+  package static let omittedStatuses = """
+    'rejected', 'held', 'captured', 'released', 'refunded', 'capture', 'release', 'refund', 'kept', \
+    'total', 'open', 'closed', 'sensor_hour'
+    """
+
+  /// Sums the entries of a day.
+  ///
+  /// - Parameters:
+  ///   - sensors: The configured sensors, without hours. Sensors of entries are added.
+  ///   - entries: The hours of the day, with their limits then, and what the day shows: at most
+  ///     `maximumEntries`, and one more if there are more.
+  ///   - open: Hours that are not over.
+  package init(
+    id: Request.ID, day: CivilDate, sensors: [Sensor] = [], entries: [LedgerEntry],
+    open: [SensorStep] = []
+  ) {
+    var (sensors, others): ([Sensor], [LedgerEntry]) = (sensors, [])
+    func add(_ step: SensorStep, _ hour: Hour) {
+      let index = sensors.firstIndex { $0.name == step.sensor } ?? sensors.count
+      if index == sensors.count {
+        guard index < Self.maximumSensors else { return }
+        sensors.append(
+          Sensor(name: step.sensor, unit: step.unit, minimum: nil, maximum: nil, hours: []))
+      }
+      (sensors[index].minimum, sensors[index].maximum) = (step.minimum, step.maximum)
+      // After a change of the clock an hour may have two entries.
+      if let same = sensors[index].hours.firstIndex(where: { $0.at == hour.at }) {
+        sensors[index].hours[same].add(hour)
+      } else if sensors[index].hours.count < Self.maximumHours {
+        sensors[index].hours.append(hour)
+      }
+    }
+    for entry in entries {
+      if case .sensor(let step) = entry.outcome, let hour = step.hour {
+        add(step, hour)
+      } else {
+        others.append(entry)
+      }
+    }
+    for step in open { if let hour = step.hour { add(step, hour) } }
+    self.init(
+      id: id, day: day, sensors: sensors, entries: Array(others.prefix(Self.maximumEntries)),
+      isShortened: others.count > Self.maximumEntries)
   }
 
   package var payload: [UInt8] {
@@ -96,11 +171,7 @@ package struct SafetyDay: Hashable, Sendable {
         if let minimum = sensor.minimum { json.member("min", Double(minimum) / 1000) }
         if let maximum = sensor.maximum { json.member("max", Double(maximum) / 1000) }
         json.member("hours", sensor.hours) { json, hour in
-          json.member("at", hour.at.description)
-          json.member("low", Double(hour.low) / 1000)
-          json.member("high", Double(hour.high) / 1000)
-          json.member("outside", hour.secondsOutside)
-          json.member("measured", hour.secondsMeasured)
+          json.members(hour, at: "at")
         }
       }
       json.member("entries", entries) { $0.members($1) }
@@ -121,19 +192,15 @@ package struct SafetyDay: Hashable, Sendable {
       entries: entries.compactMap { try? LedgerEntry($0) },
       isShortened: json["shortened"] == .bool(true))
   }
+}
 
-  fileprivate static func hours(_ json: JSON) -> [Hour] {
-    (json.elements("hours") ?? []).prefix(maximumHours).compactMap { json in
-      // No hour has more, and sums of such numbers do not overflow.
-      let seconds = 0...7200
-      guard let at = json.text("at").flatMap(Timestamp.init), let low = json["low"]?.thousandths,
-        let high = json["high"]?.thousandths, let outside = json.integer("outside"),
-        let measured = json.integer("measured"), seconds.contains(outside),
-        seconds.contains(measured)
-      else { return nil }
-      return Hour(
-        at: at, low: low, high: high, secondsOutside: outside, secondsMeasured: measured)
-    }
+extension JSONWriter {
+  mutating func members(_ hour: SafetyDay.Hour, at key: String) {
+    member(named: key, hour.at.description)
+    member("low", Double(hour.low) / 1000)
+    member("high", Double(hour.high) / 1000)
+    member("outside", hour.secondsOutside)
+    member("measured", hour.secondsMeasured)
   }
 }
 
@@ -144,6 +211,8 @@ extension SafetyDay.Sensor {
     else { return nil }
     self.init(
       name: name, unit: unit, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
-      hours: SafetyDay.hours(json))
+      hours: (json.elements("hours") ?? []).prefix(SafetyDay.maximumHours).compactMap {
+        SafetyDay.Hour($0, at: "at")
+      })
   }
 }

@@ -37,6 +37,8 @@ package struct SensorStep: Hashable, Sendable {
     case ok = "sensor_ok"
     case discard = "sensor_discard"
     case release = "sensor_release"
+    /// The readings of an hour that is over.
+    case hour = "sensor_hour"
 
     var status: LedgerEntry.Status {
       switch self {
@@ -46,6 +48,7 @@ package struct SensorStep: Hashable, Sendable {
       case .ok: .sensorOk
       case .discard: .sensorDiscard
       case .release: .sensorRelease
+      case .hour: .sensorHour
       }
     }
   }
@@ -62,10 +65,15 @@ package struct SensorStep: Hashable, Sendable {
   package let word: String?
   /// The discarded fruit, as changes of the stock.
   package let changes: FruitAmounts
+  /// The limits at the time of the hour, in thousandths of the unit.
+  package let minimum, maximum: Int?
+  /// The readings of an hour, with `hour`.
+  package let hour: SafetyDay.Hour?
 
   package init(
     _ kind: Kind, of sensor: SensorID, value: Int?, unit: SensorUnit, fruits: [Fruit.ID] = [],
-    machines: [MachineID] = [], word: String? = nil, changes: FruitAmounts = [:]
+    machines: [MachineID] = [], word: String? = nil, changes: FruitAmounts = [:],
+    minimum: Int? = nil, maximum: Int? = nil, hour: SafetyDay.Hour? = nil
   ) {
     self.kind = kind
     self.sensor = sensor
@@ -74,6 +82,7 @@ package struct SensorStep: Hashable, Sendable {
     (self.fruits, self.machines) = (fruits, machines)
     self.word = word
     self.changes = changes
+    (self.minimum, self.maximum, self.hour) = (minimum, maximum, hour)
   }
 
   /// Parses the members that `JSONWriter.members(_:)` writes, or returns `nil` if one is invalid.
@@ -81,6 +90,8 @@ package struct SensorStep: Hashable, Sendable {
     guard let sensor = json.text("sensor").flatMap({ SensorID($0) }),
       let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
     else { return nil }
+    let hour = kind == .hour ? SafetyDay.Hour(json, at: "hour") : nil
+    guard (hour != nil) == (kind == .hour) else { return nil }
     func texts(_ key: String) -> [String] {
       (json.elements(key) ?? []).compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
@@ -89,7 +100,8 @@ package struct SensorStep: Hashable, Sendable {
       unit: unit,
       fruits: texts("fruits").compactMap { Fruit.ID($0) },
       machines: texts("machines").compactMap { MachineID($0) }, word: json.text("word"),
-      changes: changes)
+      changes: changes, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
+      hour: hour)
   }
 }
 
@@ -99,6 +111,10 @@ extension SensorStep {
     let blocked = (fruits.map(\.text) + machines.map(\.text)).joined(separator: " ")
     return [
       "sensor \(sensor)", value.map { "\($0.decimalText) \(unit.rawValue)" },
+      hour.map {
+        "\($0.at): \($0.low.decimalText) to \($0.high.decimalText) \(unit.rawValue), "
+          + "\($0.secondsOutside / 60) min outside"
+      },
       blocked.isEmpty ? nil : blocked, word,
     ].compactMap(\.self).joined(separator: ", ")
   }
@@ -112,6 +128,9 @@ extension JSONWriter {
     if !step.fruits.isEmpty { member("fruits", step.fruits.map(\.text)) }
     if !step.machines.isEmpty { member("machines", step.machines.map(\.text)) }
     if let word = step.word { member("word", word) }
+    if let minimum = step.minimum { member("min", Double(minimum) / 1000) }
+    if let maximum = step.maximum { member("max", Double(maximum) / 1000) }
+    if let hour = step.hour { members(hour, at: "hour") }
   }
 }
 
