@@ -88,6 +88,32 @@ import Testing
     }
   }
 
+  @Test func aDateOnThePackageGoesOutInTheKiosksTimeZone() async throws {
+    try await Scene.run { scene in
+      let sales = SalesReport(
+        at: scene.now, timeZone: "Asia/Seoul", today: CivilDate(daysSinceEpoch: 20_778))
+      try await scene.kiosk("sales", sales.payload)
+      try await scene.authenticate("minji")
+      let review = try await scene.post(
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.kiwi=5&add.mango=-1")
+      #expect(review.text.contains("name=\"best.kiwi\"") && !review.text.contains("best.mango"))
+      let form = "csrf_token=\(scene.csrfToken)&id=d1&add.kiwi=5&best.kiwi="
+      #expect(try await scene.post("/kiosks/k1/restock", form + "soon").status == .badRequest)
+      async let answer = scene.post("/kiosks/k1/restock", form + "2026-12-01T09:00")
+      let command = try await scene.nextCommand()
+      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      let time = try #require(Timestamp("2026-12-01T00:00:00Z"))
+      #expect(
+        request.command
+          == .restock(Restock(add: ["kiwi": 5], bestBefore: ["kiwi": time.milliseconds])))
+      var result = CommandResult(status: .rejected)
+      (result.id, result.reason) = ("d1", .expired)
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      // The form is shown again with its date.
+      #expect(try await answer.text.contains("value=\"2026-12-01T09:00\""))
+    }
+  }
+
   @Test func nothingTakenOutIsNotSent() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

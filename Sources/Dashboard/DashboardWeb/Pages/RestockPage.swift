@@ -23,6 +23,7 @@ struct RestockPage {
       <form method="post" action="/kiosks/\(kiosk.id)/restock">
       \(context.fields(id: id))
       \(restock.add.fields("add"))\(restock.set.fields("set"))\(restock.expect.fields("expect"))
+      \(dates(of: restock))
       <button class="primary" autofocus>\(language("Restock", "재고 채우기"))</button>
       </form>
       """
@@ -37,6 +38,27 @@ struct RestockPage {
       \(nothing)\(changes.isEmpty ? .empty : table(changes))
       <div class="actions">\(confirm)\(back(language("Back", "뒤로")))</div>
       """)
+  }
+
+  /// Returns the fields for the dates on the packages of the added fruits, or `nil` if it adds none.
+  private func dates(of restock: Restock) -> HTML? {
+    let fields: [HTML] = restock.add.filter { $0.amount > 0 }.map { fruit, _ in
+      let time = restock.bestBefore[fruit].map {
+        LocalTime(kiosk.timeZone, now: Timestamp(milliseconds: $0), language)
+          .field(Timestamp(milliseconds: $0))
+      }
+      return """
+        <label>\(name(fruit)) <input type="datetime-local" name="best.\(fruit)" value="\(time ?? "")"></label>
+
+        """
+    }
+    if fields.isEmpty { return nil }
+    return """
+      <details\(restock.bestBefore.isEmpty ? .empty : " open" as HTML)><summary>\(language("Best before", "유통기한"))</summary>
+      <p class="muted">\(language(
+        "Only if the package has a date: the menu decides otherwise.", "포장에 날짜가 있을 때만 적으세요. 없으면 메뉴의 설정을 따라요."))</p>
+      <div class="counts">\(fields)</div></details>
+      """
   }
 
   /// Returns whether a restock needs a review before it is sent.
@@ -92,7 +114,9 @@ struct RestockPage {
         (fruit, result.stock?[fruit] ?? kiosk.stock?.fruits[fruit] ?? expected)
       })
     return review(
-      Restock(add: restock.add, set: restock.set, expect: stock), id: .random,
+      Restock(
+        add: restock.add, set: restock.set, expect: stock, bestBefore: restock.bestBefore),
+      id: .random,
       notice: CommonNotices.conflict(
         expected: restock.expect, stock: stock,
         advice: language("Set your numbers anyway?", "그래도 이 수량으로 맞출까요?"), language,

@@ -59,7 +59,7 @@ extension DashboardServer {
       let form = try await request.form(from: context, sessions)
       let restock = Restock(
         add: try form.amounts("add."), set: try form.amounts("set."),
-        expect: try form.amounts("expect."))
+        expect: try form.amounts("expect."), bestBefore: try kiosk(context).bestBefore(form))
       guard let id = form.commandID,
         !restock.add.isEmpty || !restock.set.isEmpty
       else { throw RequestError.badForm }
@@ -226,6 +226,21 @@ extension KioskState {
       stock?.fruits[fruit].map { (fruit, $0) }
     }
     return Restock(add: add, set: set, expect: FruitAmounts(expect))
+  }
+}
+
+extension KioskState {
+  /// Reads the dates of added fruits, in the time zone of the kiosk.
+  fileprivate func bestBefore(_ form: Form) throws(RequestError) -> [Fruit.ID: Int64] {
+    var times: [Fruit.ID: Int64] = [:]
+    for fruit in menu?.menu.fruits ?? [] {
+      guard let text = form["best.\(fruit.id)"], !text.isEmpty else { continue }
+      // Of the time only the zone is used.
+      let localTime = LocalTime(timeZone, now: Timestamp(milliseconds: 0), .english)
+      guard let time = localTime.time(field: text) else { throw .badForm }
+      times[fruit.id] = time.milliseconds
+    }
+    return times
   }
 }
 
