@@ -220,9 +220,14 @@ extension Auditor {
     }
   }
 
-  /// Checks that the entry after a replaced order is the order that replaces it.
+  /// Checks that the entry after a replaced order is the order that replaces it. In between the
+  /// returned fruit may expire.
   mutating func checkReplacement(_ entry: LedgerEntry) {
     guard let (source, seq) = payments.replaced else { return }
+    if case .expired = entry.outcome, entry.seq == seq + 1 {
+      payments.replaced = (source, entry.seq)
+      return
+    }
     payments.replaced = nil
     if case .awaitingPayment = entry.outcome, entry.seq == seq + 1,
       entry.source?.description == source
