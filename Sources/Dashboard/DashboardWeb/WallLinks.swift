@@ -22,7 +22,7 @@ actor WallLinks {
 
   /// Returns the kiosk that the token shows, or `nil` if it is not valid.
   func kiosk(for token: String) throws(StateError) -> KioskID? {
-    try loaded().first { $0.value == token }?.key
+    try loaded().first { HMACSigner.areEqual($0.value, token) }?.key
   }
 
   /// Stores a new token, or none, for a kiosk. The earlier one is not valid any more.

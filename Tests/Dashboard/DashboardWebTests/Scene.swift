@@ -40,11 +40,13 @@ final class Scene: Sendable {
     self.clock = clock
   }
 
-  /// - Parameter answerTimeout: Maximum time that a command waits for its result; long, so that a
-  ///   slow test still receives it.
+  /// - Parameters:
+  ///   - answerTimeout: Maximum time that a command waits for its result; long, so that a slow test
+  ///     still receives it.
+  ///   - archive: The archive of the chain, or `nil` if there is none.
   static func run(
     _ settings: DashboardSettings = DashboardSettings(port: 0),
-    answerTimeout: Duration = .seconds(600),
+    answerTimeout: Duration = .seconds(600), archive: ChainArchive? = nil,
     _ body: @Sendable @escaping (Scene) async throws -> Void
   ) async throws {
     try await withUserFile { users in
@@ -58,7 +60,7 @@ final class Scene: Sendable {
       var settings = settings
       settings.stateFolder = "\(users.path).state"
       let dashboard = DashboardServer(
-        settings: settings, users: users, link: link, cost: .small,
+        settings: settings, users: users, link: link, archive: archive, cost: .small,
         now: { clock.now.withLock { $0 } })
       let running = Task { await link.run() }
       defer { running.cancel() }

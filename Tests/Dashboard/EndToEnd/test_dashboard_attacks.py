@@ -87,6 +87,9 @@ FORMS = {
     "/kiosks/k1/service": {"id": "attack-2", "service": "closed"},
     "/kiosks/k1/panel": {"id": "attack-3", "juice": "kiwi"},
     "/kiosks/k1/job": {"id": "attack-4", "decision": "give_back.1"},
+    "/kiosks/k1/charge": {"id": "attack-9", "decision": "refund.1795251600"},
+    "/kiosks/k1/sensor": {"id": "attack-10", "decision": "release.fridge", "word.fridge": "x"},
+    "/kiosks/k1/program": {"id": "attack-11", "program": "clean.bar"},
     "/kiosks/k1/remove": {"id": "attack-8", "reason": "spoiled", "remove.kiwi": "1"},
     "/routes": {
         "arrival": "2030-01-01T08:00", "until": "2030-01-02T08:00", "margin": "0", "kiosk.k1": "1"

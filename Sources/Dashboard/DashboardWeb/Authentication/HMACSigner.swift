@@ -22,9 +22,12 @@ struct HMACSigner: Sendable {
 
   /// Checks a signature in constant time.
   func isValid(_ signature: String, for text: String) -> Bool {
-    let right = self.signature(for: text)
-    return signature.utf8.count == right.utf8.count
-      && CRYPTO_memcmp(signature, right, right.utf8.count) == 0
+    Self.areEqual(signature, self.signature(for: text))
+  }
+
+  /// Compares two secrets of the same length in constant time.
+  static func areEqual(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count && CRYPTO_memcmp(left, right, right.utf8.count) == 0
   }
 
   /// Returns a random token of 256 bits.

@@ -113,7 +113,7 @@ package struct DashboardServer: Sendable {
     BasePathResponder(settings: settings, inner: router().buildResponder())
   }
 
-  private func router() -> Router<PageContext> {
+  func router() -> Router<PageContext> {
     let router = Router(context: PageContext.self)
     router.add(middleware: sessionMiddleware)
     for asset in Asset.all + [.worker] {

@@ -1,0 +1,189 @@
+import HTTPTypes
+import Hummingbird
+import JuiceDomain
+import Testing
+
+@testable import DashboardWeb
+
+/// Attacks on each path that the dashboard has, so also on a path that is new.
+@Suite struct RouteAttackTests {
+  /// Paths that need no user. A token is the user of the others.
+  private static let open = Set(
+    [
+      "/login", "/logout", "/language/{language}", "/password/{token}", "/wall/{token}",
+      "/wall/{token}/live",
+    ] + (Asset.all + [.worker]).map(\.path))
+  /// Forms of a user about the user.
+  private static let own: Set<String> = ["/account/password", "/account/sessions"]
+
+  private static let values = [
+    "kiosk": "k1", "route": "r1", "language": "ko", "token": String(repeating: "A", count: 43),
+  ]
+
+  /// Values that end a field, leave a folder, are markup, or are longer than anything.
+  private static let evil = [
+    "..%2F..%2Fetc%2Fpasswd", "%2e%2e", "%00", "k1%0D%0AX-Evil:%201", "%E2%80%A8X-Evil:1",
+    "%22%3E%3Cx-evil%3E", "%ff%fe", "//evil.example", "https:%2F%2Fevil.example",
+    String(repeating: "A", count: 9000), String(repeating: "%ED%95%9C", count: 3000),
+  ]
+
+  private struct Path {
+    let method: HTTPRequest.Method
+    let pattern: String
+
+    /// The path with a value for each parameter, and the names of the parameters.
+    func filled(_ values: [String: String]) -> String {
+      values.reduce(pattern) { $0.replacing("{\($1.key)}", with: $1.value) }
+    }
+
+    var isLive: Bool { pattern.hasSuffix("live") }
+  }
+
+  /// Runs an attack on each path, with a chain whose database is away.
+  private func attack(
+    _ user: String? = nil, region: String? = nil,
+    _ body: @Sendable @escaping (Scene, Path) async throws -> Void
+  ) async throws {
+    let archive = ChainArchive(ChainSettings(database: "host=/nowhere dbname=juice"))
+    // No kiosk answers, so the pages that ask one do not wait.
+    try await Scene.run(
+      answerTimeout: .zero, archive: region == nil ? archive : nil
+    ) { scene in
+      let admin = try User.test("ada", .admin)
+      let regional = User(name: "rita", role: .admin, password: admin.password, region: region)
+      try scene.dashboard.users.update { users in
+        for user in [admin, regional] { users[user.name] = user }
+      }
+      scene.session = try await scene.get("/login").session ?? ""
+      if let user { try await scene.authenticate(user) }
+      let paths = scene.dashboard.router().routes.map {
+        Path(method: $0.method, pattern: $0.path.description)
+      }
+      #expect(paths.count { $0.method == .post } > 20 && paths.count > 50)
+      for path in paths { try await body(scene, path) }
+    }
+  }
+
+  @Test func withoutALoginNothingIsShownOrChanged() async throws {
+    try await attack { scene, path in
+      guard !Self.open.contains(path.pattern) else { return }
+      let target = path.filled(Self.values)
+      let answer =
+        path.method == .get
+        ? try await scene.get(target)
+        : try await scene.post(target, "csrf_token=\(scene.csrfToken)")
+      let isLogin = answer.text.contains("action=\"/login\"") && path.pattern == "/"
+      let isSentThere = answer.headers[.location]?.hasPrefix("/login") == true
+      #expect(isLogin || answer.status == .seeOther && isSentThere, "\(path)")
+    }
+  }
+
+  @Test func aFormWithoutTheTokenOfItsSessionIsForged() async throws {
+    try await attack("ada") { scene, path in
+      guard path.method == .post else { return }
+      let target = path.filled(Self.values)
+      let token = scene.csrfToken
+      let other = scene.dashboard.sessions.csrfToken(for: "another")
+      for forged in ["", other, token + "A", String(token.dropLast()), scene.session, "%00"] {
+        let answer = try await scene.post(target, "do=add&user=eve&csrf_token=\(forged)")
+        #expect(answer.status == .forbidden, "\(path) \(forged)")
+      }
+      for (query, body) in [
+        ("", "do=add"), ("?csrf_token=\(token)", "do=add"),
+        // A field that occurs twice does not count.
+        ("", "csrf_token=\(other)&csrf_token=\(token)"), ("", "csrf_token=\(token)&a=1&a=2"),
+      ] {
+        let answer = try await scene.post(target + query, body)
+        #expect(answer.status == .forbidden, "\(path) \(query) \(body)")
+      }
+    }
+  }
+
+  @Test(arguments: ["vera", "minji"])
+  func aRoleThatIsTooLowChangesNothing(user: String) async throws {
+    try await attack(user) { scene, path in
+      let isDenied =
+        path.pattern.hasPrefix("/users")
+        || path.method == .post && user == "vera" && !Self.own.contains(path.pattern)
+      guard isDenied, !Self.open.contains(path.pattern) else { return }
+      let target = path.filled(Self.values)
+      let answer =
+        path.method == .get
+        ? try await scene.get(target)
+        : try await scene.post(target, "csrf_token=\(scene.csrfToken)")
+      #expect(answer.status == .forbidden, "\(path)")
+    }
+  }
+
+  /// Without a chain there is nothing that such a user may see.
+  @Test func aUserOfARegionSeesNothingElse() async throws {
+    try await attack("rita", region: "South") { scene, path in
+      guard !Self.open.contains(path.pattern), !path.pattern.hasPrefix("/account") else { return }
+      let target = path.filled(Self.values)
+      let answer =
+        path.method == .get
+        ? try await scene.get(target)
+        : try await scene.post(target, "csrf_token=\(scene.csrfToken)")
+      #expect(answer.status == .notFound, "\(path)")
+    }
+  }
+
+  @Test func aFormThatIsTooLargeIsRefused() async throws {
+    try await attack("ada") { scene, path in
+      guard path.method == .post else { return }
+      let body =
+        "csrf_token=\(scene.csrfToken)&name=\(String(repeating: "x", count: Form.maximumSize))"
+      let answer = try await scene.post(path.filled(Self.values), body)
+      #expect(answer.status == .contentTooLarge, "\(path)")
+    }
+  }
+
+  /// A token that nobody has, a kiosk, a route: the same answer, whatever was guessed.
+  @Test func aValueInAPathThatIsNoneIsNotFound() async throws {
+    try await attack("ada") { scene, path in
+      // The live updates of a kiosk begin before the kiosk is known.
+      for name in Self.values.keys
+      where path.pattern.contains("{\(name)}") && (!path.isLive || name == "token") {
+        for evil in Self.evil {
+          var values = Self.values
+          values[name] = evil.replacing("//", with: "%2F%2F")
+          let target = path.filled(values)
+          let answer =
+            path.method == .get
+            ? try await scene.get(target)
+            : try await scene.post(target, "csrf_token=\(scene.csrfToken)")
+          #expect(answer.status.kind == .clientError, "\(path) \(evil.prefix(40))")
+          check(answer, path, evil)
+        }
+      }
+    }
+  }
+
+  @Test func whatAQuerySaysIsText() async throws {
+    let names = [
+      "to", "q", "page", "from", "days", "kind", "juice", "panel", "fruit", "language", "user",
+      "role", "region", "message", "done", "kiosk", "low.kiwi", "<x-evil>",
+    ]
+    try await attack("ada") { scene, path in
+      guard path.method == .get, !path.isLive else { return }
+      for evil in Self.evil.prefix(9) {
+        let query = names.map { "\($0)=\(evil)" }.joined(separator: "&")
+        let answer = try await scene.get(path.filled(Self.values) + "?" + query)
+        check(answer, path, evil)
+      }
+    }
+  }
+
+  private func check(_ answer: Answer, _ path: Path, _ evil: String) {
+    #expect(answer.status != .internalServerError, "\(path) \(evil.prefix(40))")
+    #expect(!answer.text.contains("<x-evil"), "\(path) \(evil)")
+    #expect(!answer.text.contains("root:"), "\(path) \(evil)")
+    for field in answer.headers {
+      #expect(field.name.rawName.lowercased() != "x-evil", "\(path) \(evil)")
+      #expect(!field.value.contains { $0.isNewline }, "\(path) \(evil)")
+      if field.name == .location {
+        #expect(field.value.hasPrefix("/") && !field.value.hasPrefix("//"), "\(path) \(evil)")
+      }
+    }
+  }
+}
