@@ -37,7 +37,7 @@ extension Kiosk {
     case .alert(let fruit): alerts[fruit]?.rawValue
     // A juice that is not sold has none.
     case .servings(let juice): String(servings(of: juice) ?? 0)
-    case .price(let juice): settings.menu.juice(juice)?.price?.symbolText
+    case .price(let juice): settings.menu.juice(juice)?.price?.text(settings.language)
     case .payment(let device):
       charges.reports.first { $0.device == device }?.report.message(in: settings.language)
     case .kioskStatus: status.rawValue

@@ -1,4 +1,5 @@
 import JuiceDomain
+import KioskProtocol
 import Testing
 
 @testable import DashboardWeb

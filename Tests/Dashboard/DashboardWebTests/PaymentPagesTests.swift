@@ -181,7 +181,7 @@ import Testing
         scene, PaymentReport(state: .waiting, ticket: 42, amount: Self.amount))
       let asked = try await scene.get("/kiosks/k1/display").text
       #expect(
-        asked.contains("<b class=\"ticket\">42</b><span>3.50 € at the terminal, please.</span>"))
+        asked.contains("<b class=\"ticket\">42</b><span>€3.50 at the terminal, please.</span>"))
       try await Self.publish(
         scene, PaymentReport(state: .idle, ticket: 42, declined: "card expired"))
       #expect(try await scene.get("/kiosks/k1/display").text.contains("declined: card expired"))
@@ -202,7 +202,7 @@ import Testing
       result.amount = Self.amount
       try await scene.kiosk("order/virtual/result", result.payload, retain: false)
       let page = try await answer.text
-      #expect(page.contains("id=\"order-142\"") && page.contains("3.50 € at the terminal, please."))
+      #expect(page.contains("id=\"order-142\"") && page.contains("€3.50 at the terminal, please."))
       let end = JobEnd(
         job: 142, machine: nil, order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
       let entry = LedgerEntry(

@@ -68,7 +68,7 @@ import Testing
         #"{"id":"a1","status":"awaiting_payment","ticket":1,"juice":"kiwi","quantity":1,"#
           + #""amount":"3.50","currency":"EUR","device":"terminal","used":{"kiwi":3},"#
           + #""stock":{"banana":10,"kiwi":7,"mango":10,"pineapple":10,"strawberry":10},"#
-          + #""message":"3.50 € at the terminal, please.","seq":2}"#
+          + #""message":"€3.50 at the terminal, please.","seq":2}"#
       ])
     #expect(
       kiosk.charges == [
@@ -140,7 +140,7 @@ import Testing
     let kiosk = try begun(quantity: 3)
     let failed = try kiosk.receive(
       .made("failed", job: 3, #","reason":"jam","used":{"kiwi":7},"made":2"#))
-    let message = "Sorry, only 2 of 3 Kiwi juice were made. You pay 7.00 €."
+    let message = "Sorry, only 2 of 3 Kiwi juice were made. You pay €7.00."
     #expect(try failed.results.map(\.message) == [message])
     #expect(try failed.results.map { $0.amount?.units } == [700])
     #expect(
@@ -249,7 +249,7 @@ import Testing
     let kiosk = try TestKiosk(settings: settings)
     try kiosk.receive(.device("online"), .message("online", on: "machine/bar/status"))
     let awaiting = try kiosk.receive(.order("kiwi"))
-    #expect(try awaiting.results.map(\.message) == ["단말기에서 3.50 € 결제해 주세요."])
+    #expect(try awaiting.results.map(\.message) == ["단말기에서 €3.50 결제해 주세요."])
   }
 
   // MARK: The second press

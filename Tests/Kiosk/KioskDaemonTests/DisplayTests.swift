@@ -112,16 +112,16 @@ import Testing
     let screen = try fixture.testClient("screen", subscribedTo: ["screen", "led"])
     let terminal = try fixture.testClient("terminal", subscribedTo: ["kiosk/k1/charge/terminal"])
     try fixture.startKiosk()
-    let away = "3.50 €|The card terminal is out of order."
+    let away = "€3.50|The card terminal is out of order."
     #expect(texts(screen) == [away])
     fixture.publish("online", to: "kiosk/k1/payment/terminal/status", by: terminal)
     fixture.advance(by: .seconds(1))
-    #expect(texts(screen) == ["3.50 €|"])
+    #expect(texts(screen) == ["€3.50|"])
     fixture.publish(#"{"Button1":{"Action":"SINGLE"}}"#, to: "stat/hall/RESULT", by: screen)
     fixture.advance(by: .seconds(1))
     #expect(
       texts(screen) == [
-        "1 3.50 € at the terminal, please.", "3.50 €|3.50 € at the terminal, please.",
+        "1 €3.50 at the terminal, please.", "€3.50|€3.50 at the terminal, please.",
       ])
     let charge = try #require(
       texts(terminal).first.map { try ChargeRequest(payload: Array($0.utf8)) })
@@ -130,9 +130,9 @@ import Testing
       String(decoding: answer.payload, as: UTF8.self), to: "kiosk/k1/paid/terminal", by: terminal)
     fixture.advance(by: .seconds(1))
     let why = "The payment was declined: card expired. Nothing was charged."
-    #expect(texts(screen) == [why, "3.50 €|\(why)"])
+    #expect(texts(screen) == [why, "€3.50|\(why)"])
     fixture.advance(by: .seconds(60))
-    #expect(texts(screen) == ["3.50 €|"])
+    #expect(texts(screen) == ["€3.50|"])
   }
 
   @Test func aLampShowsWhetherThereIsAGlassLeft() throws {

@@ -99,7 +99,7 @@ import Testing
     let amount = Money(units: 350, try #require(Currency("EUR")))
     #expect(
       PaymentReport(state: .waiting, amount: amount).message(in: .english)
-        == "3.50 € at the terminal, please.")
+        == "€3.50 at the terminal, please.")
     #expect(
       PaymentReport(state: .off, amount: amount).message(in: .english)
         == "The card terminal is out of order.")

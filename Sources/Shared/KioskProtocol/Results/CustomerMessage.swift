@@ -64,8 +64,8 @@ package enum CustomerMessage {
 
   package static func pay(_ amount: Money, in language: Language) -> String {
     switch language {
-    case .english: "\(amount.symbolText) at the terminal, please."
-    case .korean: "단말기에서 \(amount.symbolText) 결제해 주세요."
+    case .english: "\(amount.text(language)) at the terminal, please."
+    case .korean: "단말기에서 \(amount.text(language)) 결제해 주세요."
     }
   }
 
@@ -118,9 +118,9 @@ package enum CustomerMessage {
   ) -> String {
     switch language {
     case .english:
-      "Sorry, only \(made) of \(quantity) \(juice) were made. You pay \(amount.symbolText)."
+      "Sorry, only \(made) of \(quantity) \(juice) were made. You pay \(amount.text(language))."
     case .korean:
-      "죄송합니다. \(juice) \(quantity)잔 중 \(made)잔만 만들었습니다. \(amount.symbolText)만 결제됩니다."
+      "죄송합니다. \(juice) \(quantity)잔 중 \(made)잔만 만들었습니다. \(amount.text(language))만 결제됩니다."
     }
   }
 
@@ -153,20 +153,4 @@ package enum PaymentEnd: String, CaseIterable, Hashable, Sendable {
   case unknown = "payment_unknown"
   /// The device holds another amount.
   case wrongAmount = "wrong_amount"
-}
-
-extension Money {
-  /// The amount with the symbol of its currency, as in `3.50 €`.
-  package var symbolText: String {
-    let symbol =
-      switch currency.code {
-      case "EUR": "€"
-      case "USD": "$"
-      case "GBP": "£"
-      case "KRW": "원"
-      case "JPY": "¥"
-      default: currency.code
-      }
-    return "\(text) \(symbol)"
-  }
 }
