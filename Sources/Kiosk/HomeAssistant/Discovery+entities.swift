@@ -9,6 +9,7 @@ extension Discovery {
     all += programs.flatMap { self.entities(of: $0) }
     all += paymentDevices.flatMap { self.entities(of: $0) }
     all += sensors.sorted { $0.key < $1.key }.flatMap { self.entities(of: $0.key, $0.value) }
+    if hasDates { all += menu.fruits.map { expiry(of: $0.id, $0.name) } + [expired] }
     return all + [service, orders] + [refill].compactMap(\.self) + diagnostics
   }
 
@@ -26,6 +27,10 @@ extension Discovery {
     former.capacities = FruitAmounts(fruits.map { (fruit: $0, amount: 1) })
     var all = fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
     all += juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
+    let dated: [Fruit.ID] = departed(topics.freshness)
+    all += dated.filter { !hasDates || !menu.contains($0) }
+      .map { expiry(of: $0, LocalizedName(fallback: $0.text)) }
+    if !hasDates, !dated.isEmpty { all.append(expired) }
     let known: [MachineID] = departed(topics.report)
     for machine in known {
       if !machines.contains(machine) { all += self.entities(of: machine) }
@@ -57,6 +62,28 @@ extension Discovery {
       json.member("device_class", "problem")
     }
     return [stock, alert] + [setting(of: fruit, name, topic: topic)].compactMap(\.self)
+  }
+
+  private func expiry(of fruit: Fruit.ID, _ localizedName: LocalizedName) -> Entity {
+    let name = localizedName[language]
+    return Entity(.sensor, "expires_\(fruit)", text("\(name) expires", "\(name) 유통기한")) { json in
+      json.member("state_topic", topics.freshness(of: fruit))
+      json.member("value_template", "{{ none if value == 'none' else value }}")
+      json.member("device_class", "timestamp")
+    }
+  }
+
+  /// A problem while expired fruit has not been taken out.
+  private var expired: Entity {
+    Entity(.binarySensor, "expired", text("Expired fruit", "유통기한 지난 과일")) { json in
+      json.member("state_topic", topics.stock)
+      json.member("value_template", "{{ 'ON' if value_json.expired | default({}) else 'OFF' }}")
+      json.member("json_attributes_topic", topics.stock)
+      json.member(
+        "json_attributes_template",
+        "{{ {'fruits': value_json.expired | default({})} | to_json }}")
+      json.member("device_class", "problem")
+    }
   }
 
   /// Returns the number with which the stock of a fruit is set, or `nil` without a capacity: Home

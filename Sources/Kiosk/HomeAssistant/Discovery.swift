@@ -32,6 +32,8 @@ package struct Discovery: Sendable {
   package var programs: [ProgramID]
   package var paymentDevices: [PaymentDeviceID]
   package var sensors: [SensorID: SensorUnit]
+  /// Whether fruit of the kiosk has dates.
+  package var hasDates: Bool
   /// The retained topics of the kiosk, including those of entities that have left the
   /// configuration.
   package var retainedTopics: Set<String> = []
@@ -43,7 +45,8 @@ package struct Discovery: Sendable {
     topics: KioskTopics, name: LocalizedName? = nil, language: Language, menu: Menu,
     capacities: FruitAmounts, stock: FruitAmounts = [:], machines: [MachineID] = [],
     programs: [ProgramID] = [], paymentDevices: [PaymentDeviceID] = [],
-    sensors: [SensorID: SensorUnit] = [:], retainedTopics: Set<String> = [], version: String
+    sensors: [SensorID: SensorUnit] = [:], hasDates: Bool = false,
+    retainedTopics: Set<String> = [], version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -58,6 +61,7 @@ package struct Discovery: Sendable {
     self.programs = programs
     self.paymentDevices = paymentDevices
     self.sensors = sensors
+    self.hasDates = hasDates
     self.retainedTopics = retainedTopics
     self.version = version
   }

@@ -36,6 +36,8 @@ package struct KioskSettings: Sendable {
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
   /// discovery.
   package var announcements: [Message] = []
+  /// The same of a kiosk whose fruit has dates.
+  package var announcementsWithDates: [Message] = []
   /// Birth messages of other systems, after which the kiosk publishes all retained messages again.
   package var births: [Birth] = []
   /// The version of the program.

@@ -121,7 +121,7 @@ extension Controller {
         + core.charges.open.count { $0.state == .undecided },
       programsDue: programsDue,
       expired: core.batches.isActive ? core.batches.expiredAmounts.count : nil,
-      clockBehind: core.batches.clockBehind > 0 ? Int(core.batches.clockBehind / 1000) : nil,
+      clockBehind: core.batches.isActive ? Int(core.batches.clockBehind / 1000) : nil,
       payment: core.settings.payment.map { _ in
         let reports = core.charges.reports.map(\.report)
         return KioskHealth.Payment(

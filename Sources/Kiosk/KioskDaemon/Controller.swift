@@ -237,7 +237,7 @@ package actor Controller {
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
     // guard: a machine gets a request only after the commit
-    let serviceBefore = core.service
+    let (serviceBefore, hadDates) = (core.service, core.batches.isActive)
     let decision = try commit(parsedDeliveries, counting: new, at: now)
     if !decision.transaction.records.isEmpty || !decision.transaction.batches.isEmpty
       || decision.machinesChanged || decision.paymentChanged || decision.sensorsChanged
@@ -245,9 +245,6 @@ package actor Controller {
     {
       state.changed(at: now.uptime)
       displays.stateChanged()
-    }
-    if !decision.transaction.batches.isEmpty {
-      try store(Set(core.datedFruits.map(settings.topics.freshness)))
     }
     ledgerRecovered()
 
@@ -280,6 +277,8 @@ package actor Controller {
       log.warn("sensor \(sensor): its message has no value that it can measure; ignored")
     }
     if decision.machinesChanged { log.machines(core.machineReports, at: now.timestamp) }
+    // The first date of a kiosk adds topics.
+    if core.batches.isActive, !hadDates, isOnline { try await publishState() }
     for parsed in decision.settings {
       guard case .enqueued = settingsChange.yield(parsed) else {
         await answer(parsed, CommandResult(parsed.rejection(.rateLimited, "too many changes wait")))
@@ -372,7 +371,7 @@ package actor Controller {
     // before lets the next process resume the session, so the command survives a crash.
     // guard: the first sign of life is written before online is published
     ledger.recordHeartbeat(at: now)
-    var messages = settings.topics.state(of: core, at: now) + settings.announcements
+    var messages = settings.topics.state(of: core, at: now) + core.announcements
     messages.append(
       settings.topics.retained(
         settings.topics.info, settings.info(startedAt: startedAt).payload))

@@ -4,8 +4,10 @@ them."""
 import json
 import sqlite3
 
+import pytest
+
 from arrivals import eventually
-from client import retained
+from client import Client, retained, soon
 from conftest import MakeClient, MakeKiosk
 from kiosk import FRUITS, RECIPES, Kiosk
 from mosquitto import Mosquitto
@@ -79,6 +81,25 @@ def test_a_message_for_the_device(broker: Mosquitto, make_kiosk: MakeKiosk) -> N
     ledger.close()
     kiosk.start()
     eventually(lambda: "set_mango" not in components())
+
+
+@pytest.mark.parametrize("form", ["components", "device"])
+def test_the_first_date_adds_its_entities(
+    broker: Mosquitto, make_kiosk: MakeKiosk, panel: Client, form: str
+) -> None:
+    def has_dates() -> bool:
+        texts = retained(broker.port, "homeassistant").values()
+        return any('"kiosk_k1_expired"' in text for text in texts)
+
+    kiosk = make_kiosk(**settings(broker, form)).start()
+    eventually(lambda: discovery(broker))
+    assert not has_dates()
+    panel.restock({"id": "r", "add": {"kiwi": 1}, "best_before": {"kiwi": soon(3600)}})
+    eventually(has_dates)
+    panel.restock({"id": "s", "set": {"kiwi": 0}})
+    kiosk.stop()
+    kiosk.start()
+    eventually(lambda: not has_dates())
 
 
 def test_a_birth_is_answered_with_everything(

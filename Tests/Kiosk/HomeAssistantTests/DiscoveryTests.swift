@@ -195,6 +195,32 @@ import Testing
     #expect(try components(discovery).map(\.key).contains("sensor_problem_fridge"))
   }
 
+  @Test mutating func aFruitWithADateIsWatched() throws {
+    let without = try messages(discovery)
+    discovery.hasDates = true
+    #expect(
+      Set(try messages(discovery).keys).subtracting(without.keys)
+        == Set(
+          ["banana", "kiwi", "mango", "pineapple", "strawberry"]
+            .map { "sensor/kiosk_k1/expires_\($0)/config" }
+            + ["binary_sensor/kiosk_k1/expired/config"]))
+    let expiry = try config("sensor/expires_kiwi")
+    #expect(expiry["state_topic"] == .string("kiosk/k1/freshness/kiwi"))
+    #expect(expiry["device_class"] == .string("timestamp"))
+    #expect(expiry["value_template"] == .string("{{ none if value == 'none' else value }}"))
+    let problem = try config("binary_sensor/expired")
+    #expect(problem["state_topic"] == .string("kiosk/k1/stock"))
+    #expect(problem["device_class"] == .string("problem"))
+    discovery.form = .device
+    discovery.retainedTopics = ["kiosk/k1/freshness/kiwi", "kiosk/k1/freshness/lime"]
+    func former() throws -> [String] {
+      try components(discovery).filter { $0.value["name"] == nil }.map(\.key)
+    }
+    #expect(try former() == ["expires_lime"])
+    discovery.hasDates = false
+    #expect(try former() == ["expires_kiwi", "expires_lime", "expired"])
+  }
+
   // MARK: Commands
 
   /// Returns the command that Home Assistant would publish: the template with values for its

@@ -158,6 +158,19 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  @Test func aKioskWhoseLastDatedFruitHasExpiredHasDatesUntilItIsTakenOut() throws {
+    let kiosk = try kiosk(keeps: nil)
+    try kiosk.receive(
+      .restock(#"{"add":{"mango":1},"best_before":{"mango":"2026-11-22T09:00:00Z"}}"#))
+    kiosk.pass(hour * 24)
+    try kiosk.receive()
+    try kiosk.restart()
+    #expect(kiosk.core.batches.isActive && kiosk.core.datedFruits.contains("mango"))
+    try kiosk.receive(.restock(#"{"remove_expired":{"mango":1},"reason":"spoiled"}"#))
+    try kiosk.restart()
+    #expect(!kiosk.core.batches.isActive)
+  }
+
   @Test func displaysShowWhenFruitExpires() throws {
     let kiosk = try kiosk()
     let before = kiosk.core.settings.topics.state(of: kiosk.core, at: kiosk.now.timestamp)

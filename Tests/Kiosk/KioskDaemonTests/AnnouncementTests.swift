@@ -63,6 +63,23 @@ import Testing
     #expect(fixture.retained("health")?.contains(#""dropped":0,"#) == true)
   }
 
+  /// The ledger lists the new topics, so that a kiosk without dates clears them.
+  @Test func theFirstDateIsAnnounced() throws {
+    let dated = "homeassistant/sensor/kiosk_k1/expires_kiwi/config"
+    fixture.settings.announcementsWithDates = [Message(topic: dated, text: "{}", retain: true)]
+    try fixture.startKiosk()
+    #expect(announced() != nil && fixture.broker.retained(dated) == nil)
+    #expect(fixture.retained("freshness/kiwi") == nil)
+    fixture.publish(
+      #"{"add":{"kiwi":1},"best_before":{"kiwi":"2026-11-22T09:00:00Z"}}"#,
+      to: "kiosk/k1/restock/desk", by: home)
+    #expect(announced() == nil && fixture.broker.retained(dated) != nil)
+    #expect(fixture.retained("freshness/kiwi") == "2026-11-22T09:00:00Z")
+    #expect(
+      try fixture.ledger { try $0.state() }.topics
+        .isSuperset(of: [dated, "kiosk/k1/freshness/kiwi"]))
+  }
+
   @Test func whatIsNotAnnouncedAnyMoreIsCleared() throws {
     try fixture.startKiosk()
     fixture.crashKiosk()

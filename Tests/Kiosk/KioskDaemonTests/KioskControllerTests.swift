@@ -92,7 +92,7 @@ import Testing
     #expect(fixture.retained("freshness/kiwi") == "none")
     #expect(fixture.retained("stock")?.hasSuffix(#""expired":{"kiwi":10}}"#) == true)
     fixture.advance(by: .seconds(40))
-    #expect(fixture.retained("health")?.contains(#""expired":1"#) == true)
+    #expect(fixture.retained("health")?.contains(#""expired":1,"clock_behind":0,"#) == true)
   }
 
   @Test func aCleanStopSaysOffline() throws {

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from arrivals import eventually
-from client import Client, retained
+from client import Client, retained, soon
 from conftest import MakeKiosk
 from kiosk import ROOT
 from mosquitto import Mosquitto
@@ -81,6 +81,7 @@ def test_each_number_of_health_is_exported_as_it_is(
     panel.order("strawberry_banana")
     panel.order("strawberry_banana")
     panel.order("tea")
+    panel.restock({"add": {"mango": 1}, "best_before": {"mango": soon(3600)}})
     panel.service("closed")
     panel.close()
     since = len(kiosk.log)
@@ -102,6 +103,8 @@ def test_each_number_of_health_is_exported_as_it_is(
     assert seen == {names[key]: value for key, value in numbers.items()}
     assert seen["juice_kiosk_orders_total"] == seen["juice_kiosk_fruits_out"] == 1
     assert seen["juice_kiosk_payment_devices_down"] == 1
+    # A value that is missing would stay in the exporter.
+    assert seen["juice_kiosk_clock_behind_seconds"] == 0
     assert seen["juice_kiosk_ledger_bytes"] > 0
 
 

@@ -50,7 +50,7 @@ package struct Batches: Sendable {
     held = state.batches
     earlier = Set(state.batches.keys)
     expired = state.expired
-    isActive = !keeps.isEmpty || !held.isEmpty || !state.taken.isEmpty
+    isActive = !keeps.isEmpty || !held.isEmpty || !expired.isEmpty || !state.taken.isEmpty
     for entry in state.taken { note(entry) }
   }
 

@@ -1,5 +1,6 @@
 package import JuiceDomain
 import KioskProtocol
+package import MessageBroker
 
 // Fruit with a date.
 extension Kiosk {
@@ -10,6 +11,10 @@ extension Kiosk {
   package var datedFruits: Set<Fruit.ID> {
     batches.isActive
       ? Set(stock.map(\.fruit)).union(batches.held.keys.map(\.fruit)) : []
+  }
+
+  package var announcements: [Message] {
+    batches.isActive ? settings.announcementsWithDates : settings.announcements
   }
 
   /// Applies the new entries to the batches, and takes expired fruit out of the stock. Call it before

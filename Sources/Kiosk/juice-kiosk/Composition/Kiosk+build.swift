@@ -77,12 +77,15 @@ extension KioskSettings {
     payment = configuration.payment
     sensors = configuration.sensors
     displays = configuration.displays
-    if let discovery = Discovery(
+    if var discovery = Discovery(
       configuration, retainedTopics: retainedTopics, stock: held)
     {
-      announcements += discovery.messages.map {
-        Message(topic: $0.topic, payload: $0.payload, retain: true)
+      func messages() -> [Message] {
+        discovery.messages.map { Message(topic: $0.topic, payload: $0.payload, retain: true) }
       }
+      announcements = messages()
+      discovery.hasDates = true
+      announcementsWithDates = messages()
       births.append(Birth(topic: discovery.birth.topic, payload: discovery.birth.payload))
     }
   }

@@ -164,7 +164,7 @@ extension KioskSettings {
   /// The size in bytes of the longest message with its topic, among those whose content the
   /// configuration determines.
   fileprivate var longestMessage: Int {
-    let announced = announcements.map { $0.payload.count + $0.topic.utf8.count }
+    let announced = announcementsWithDates.map { $0.payload.count + $0.topic.utf8.count }
     let menu = menuReport.payload.count + topics.menu.utf8.count
     return max(menu, announced.max() ?? 0, Request.maximumPayload)
   }

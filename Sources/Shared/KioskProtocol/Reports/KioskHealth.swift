@@ -21,7 +21,7 @@ package struct KioskHealth: Hashable, Sendable {
   /// dates.
   package var expired: Int?
   /// The seconds by which the clock shows an earlier time than it has shown before, so that the
-  /// dates of fruit are in doubt; or `nil` if they are not.
+  /// dates of fruit are in doubt; 0 if they are not, or `nil` without dates.
   package var clockBehind: Int?
   /// The state of the payment, or `nil` if nothing is paid.
   package var payment: Payment?
