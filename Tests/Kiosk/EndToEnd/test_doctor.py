@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from arrivals import eventually
-from client import BASE, Client, retained
+from client import BASE, Client, retained, soon
 from conftest import MakeBroker, MakeKiosk, factory
 from secured_broker import AUDITOR, SHIPPED, Account, SecuredBroker
 from faults import Faults
@@ -354,6 +354,26 @@ def test_clock(kiosk: Kiosk, faults: Faults, panel: Client) -> None:
     faults.set_clock(timedelta(days=-20000))
     fault(kiosk, 78, "clock", "error", "built", **known)
     faults.set_clock(timedelta(0))
+    is_fine(kiosk, **known)
+
+
+def test_dates(kiosk: Kiosk, faults: Faults, panel: Client) -> None:
+    known = faults.variables | {"CLOCK_STATE": "0"}
+    panel.restock({
+        "add": {"mango": 5, "kiwi": 1}, "best_before": {"mango": soon(1), "kiwi": soon(86400)}})
+    panel.messages.first(lambda m: m.topic == f"{BASE}/events" and m.json["status"] == "expired")
+    expired = fault(kiosk, 1, "ledger", "warning", "mango", "5 expired", **known)
+    assert not Findings(kiosk, **known).of("retained", "note"), "freshness is expected"
+    command = expired["fix"].split("juice-kiosk ")[1].split()
+    assert kiosk.command(*command).returncode == 0
+    is_fine(kiosk, **known)
+    kiosk.stop()
+    faults.set_clock(timedelta(hours=-1))
+    kiosk.start(**faults.variables)
+    eventually(lambda: Findings(kiosk, **known).of("clock", "warning"))
+    assert "by eye" in fault(kiosk, 1, "clock", "warning", "in doubt", **known)["fix"]
+    faults.set_clock(timedelta(0))
+    eventually(lambda: not Findings(kiosk, **known).of("clock", "warning"))
     is_fine(kiosk, **known)
 
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import KioskCore
 import KioskDaemon
 import KioskProtocol
 import YAMLConfiguration
@@ -85,6 +86,7 @@ struct Doctor: PreparedCommand {
     let clock = MachineClock.current
     findings += .folder(of: path) + .disk(of: path)
     findings += .clock(clock, last: ledger.lastEntry, latest: ledger.latestTime) + ledgerFindings
+    findings += .dates(Kiosk(settings: KioskSettings(configuration), state: ledger.state).batches)
     let uplink =
       uplinkPassword.isGood
       ? configuration.uplink.map {

@@ -43,8 +43,8 @@ struct BrokerExamination {
     logsInAnyway: Bool
   ) {
     self.configuration = configuration
-    settings = KioskSettings(configuration, retainedTopics: ledger.topics)
-      .keepingMachines(of: [], ledger.makers)
+    settings = KioskSettings(configuration, retainedTopics: ledger.state.topics)
+      .keepingMachines(of: [], ledger.state.makers)
     self.ledger = ledger
     self.now = now
     self.timeout = timeout

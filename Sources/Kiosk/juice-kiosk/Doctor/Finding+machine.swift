@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import KioskCore
 import KioskDaemon
 import KioskProtocol
 import Ledger
@@ -151,6 +152,27 @@ extension [Finding] {
       .disk, folder, "the ledger is lost \(loss)",
       fix: "set ledger.path to a folder on a disk, or in a container on a volume")
     return [room, warning]
+  }
+
+  /// Checks the dates of the fruit that the ledger lists.
+  static func dates(_ batches: Batches) -> [Finding] {
+    var findings: [Finding] = []
+    if batches.clockBehind > 0 {
+      findings.append(
+        .warning(
+          .clock, "dates of fruit",
+          "in doubt: the clock was \(batches.clockBehind / 1000) s behind the time that it had "
+            + "shown before",
+          fix: "set it while the kiosk runs; until then check the dates by eye"))
+    }
+    for (fruit, amount) in batches.expiredAmounts {
+      findings.append(
+        .warning(
+          .ledger, fruit.text, "\(amount) expired and still in the machine",
+          fix: "take it out, and record it on the dashboard or with "
+            + "juice-kiosk remove \(fruit)=\(amount) --expired --reason spoiled"))
+    }
+    return findings
   }
 
   /// Compares the clock with the ledger and the program, and checks its synchronization.

@@ -8,9 +8,7 @@ import Ledger
 /// The facts that the doctor reads from the ledger: the running kiosk, and the latest commands.
 struct LedgerView {
   var lockHolder = KioskLedger.LockHolder.unlocked(lastHeartbeat: nil)
-  /// The retained topics that the kiosk has published, as the ledger lists them.
-  var topics: Set<String> = []
-  var makers: [Maker] = []
+  var state = LedgerState()
   var lastEntry: Timestamp?
   /// The latest time among the last `examinedEntries` entries.
   var latestTime: Timestamp?
@@ -37,8 +35,7 @@ struct LedgerView {
         return [.note(.ledger, path, "there is none yet: the kiosk creates it at its first start")]
       }
       let ledger = try KioskLedger(path: path, readOnly: true)
-      let state = try ledger.state()
-      (topics, makers) = (state.topics, state.makers)
+      state = try ledger.state()
       waiting = state.seq - (try ledger.uplinked())
       for (row, _) in try ledger.rows(
         after: state.seq - Self.examinedEntries, limit: Self.examinedEntries)

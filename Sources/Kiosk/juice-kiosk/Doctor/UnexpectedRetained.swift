@@ -17,7 +17,7 @@ struct UnexpectedRetained {
     _ retained: [String: [UInt8]], at now: Timestamp, isComplete: Bool
   ) -> [Finding] {
     // Machines keep their own status there.
-    let expected = settings.stateTopics(at: now).union(
+    let expected = settings.stateTopics(ledger.state, at: now).union(
       settings.machines.map { settings.topics.status(of: $0.name) })
     var commands: [String] = []
     var outdated: [String] = []
@@ -27,7 +27,7 @@ struct UnexpectedRetained {
         commands.append(topic)
       } else if expected.contains(topic) {
         continue
-      } else if ledger.topics.contains(topic) {
+      } else if ledger.state.topics.contains(topic) {
         outdated.append(topic)
       } else {
         unknown.append(topic)
@@ -75,13 +75,15 @@ struct UnexpectedRetained {
 
 extension KioskSettings {
   /// Returns the topics of the kiosk's retained state.
-  fileprivate func stateTopics(at now: Timestamp) -> Set<String> {
+  fileprivate func stateTopics(_ ledger: LedgerState, at now: Timestamp) -> Set<String> {
     var opened = LedgerState()
     opened.stock = stock.initial
-    let state = topics.state(of: Kiosk(settings: self, state: opened), at: now)
+    (opened.batches, opened.expired) = (ledger.batches, ledger.expired)
+    let core = Kiosk(settings: self, state: opened)
+    let state = topics.state(of: core, at: now)
     let reports = [
       topics.status, topics.info, topics.health, topics.sales, topics.forecast, topics.history,
     ]
-    return Set(state.map(\.topic) + reports + announcements.map(\.topic))
+    return Set(state.map(\.topic) + reports + core.announcements.map(\.topic))
   }
 }
