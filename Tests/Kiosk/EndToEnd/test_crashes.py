@@ -5,12 +5,13 @@ import os
 import random
 import signal
 import subprocess
+from contextlib import closing
 
 import pytest
 
 from arrivals import eventually
 from client import BASE, Client, retained, soon
-from conftest import MakeKiosk, MakeScene, Say
+from conftest import MakeBroker, MakeKiosk, MakeScene, Say
 from displays import wait_for_truth
 from kiosk import FRUITS
 from load import BusyPanel
@@ -67,25 +68,54 @@ def judge_batches(ledger: list[dict]) -> tuple[int, int]:
     return taken, expired
 
 
-def test_a_kiosk_that_is_killed_sells_nothing_expired(
-    broker, make_kiosk: MakeKiosk, make_scene: MakeScene, panel: Client, say: Say,
-    chance: random.Random,
+@pytest.mark.parametrize("ends", [["kiosk"], ["broker"], ["kiosk", "broker"]], ids="+".join)
+def test_nothing_expired_is_sold_whoever_is_killed(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say,
+    chance: random.Random, ends: list[str],
 ) -> None:
-    kiosk = make_kiosk(stock={"initial": 0, "capacity": PLENTY}).start()
+    broker = make_broker(counts="broker" in ends)
+    kiosk = make_kiosk(broker, stock={"initial": 0, "capacity": PLENTY}).start()
     scene = make_scene(kiosk, broker)
+
+    def ask(restock: dict) -> None:
+        with closing(Client(broker.port, f"{BASE}/#")) as desk:
+            assert desk.restock(restock)["status"] == "applied"
+
     for number in range(KILLS):
-        panel.restock({
-            "id": f"b{number}", "add": dict.fromkeys(FRUITS, 60),
+        ask({
+            # Some batches are used up, others expire.
+            "id": f"b{number}", "add": dict.fromkeys(FRUITS, 60 if number % 2 else 100_000),
             "best_before": dict.fromkeys(FRUITS, soon(chance.random())),
         })
         scene.panels[chance.randrange(4)].wait_for_answers(chance.randrange(1, 200))
-        kiosk.kill()
-        kiosk.launch()
+        since = len(kiosk.log)
+        if "broker" in ends:
+            broker.kill()
+        if "kiosk" in ends:
+            kiosk.kill()
+        if "broker" in ends:
+            broker.start()
+        if "kiosk" in ends:
+            kiosk.launch()
+        if "broker" in ends:
+            kiosk.wait_for_log(" online", since)
+            for panel in scene.panels:
+                panel.wait_until_subscribed()
+                panel.ask_again()
     # The panels end with a juice.
-    panel.restock({"id": "last", "add": {"banana": PLENTY // 2}})
-    figures = scene.end()
-    taken, expired = judge_batches(kiosk.ledger())
-    assert taken > 0 and expired > 0
+    ask({"id": "last", "add": {"banana": PLENTY // 2}})
+    stock = lambda: json.loads(retained(broker.port)[f"{BASE}/stock"])
+    eventually(lambda: "expires" not in stock())
+    figures = scene.end("presses" if "broker" in ends else "nothing")
+    ask({"id": "out", "remove_expired": stock()["expired"], "reason": "spoiled"})
+    kiosk.verify()
+    ledger = kiosk.ledger()
+    taken, expired = judge_batches(ledger)
+    assert taken > 0 and expired == sum(ledger[-1]["expired"].values()) > 0
+    report = kiosk.command("report", "--haccp").stdout.splitlines()
+    for status in ("expired", "removed"):
+        recorded = sum(entry["status"] == status for entry in ledger)
+        assert sum(f" {status}  " in line for line in report) == recorded
     say(f"{KILLS} kills, {figures}, {taken} used, {expired} expired")
 
 

@@ -20,8 +20,8 @@ import Testing
   private static let glasses = [2, 4, 6, 9, 14]
   private static let opening = 9..<21
   private static let fruits: [(id: Fruit.ID, keeps: Int, capacity: Int, cost: String)] = [
-    ("strawberry", 36, 600, "0.12"), ("banana", 96, 60, "0.25"), ("pineapple", 48, 60, "0.60"),
-    ("kiwi", 120, 100, "0.40"), ("mango", 72, 120, "0.90"),
+    ("strawberry", 36, 800, "0.12"), ("banana", 96, 100, "0.25"), ("pineapple", 48, 70, "0.60"),
+    ("kiwi", 120, 130, "0.40"), ("mango", 72, 160, "0.90"),
   ]
 
   /// The way in which a person restocks, and in which the kiosk knows dates.

@@ -1,5 +1,7 @@
 """The state that displays must show, computed from the ledger alone."""
 
+from datetime import datetime
+
 from arrivals import TIMEOUT, eventually
 from client import BASE, retained
 from kiosk import FRUITS, RECIPES, Kiosk
@@ -10,9 +12,15 @@ LOW = 5
 
 def expected(kiosk: Kiosk) -> dict[str, str]:
     stock, service = {}, "open"
+    batches: dict[tuple[str, int], int] = {}
+    expires: dict[tuple[str, int], str] = {}
     for entry in kiosk.entries():
         for fruit, change in entry.get("changes", {}).items():
             stock[fruit] = stock.get(fruit, 0) + change
+        for part in entry.get("batches", []):
+            batch = (part["fruit"], part["batch"])
+            batches[batch] = batches.get(batch, 0) + part["amount"]
+            expires[batch] = part.get("expires") or expires[batch]
         if entry["status"] in ("open", "closed"):
             service = entry["status"]
     shown = {"status": "online", "service": service}
@@ -21,10 +29,17 @@ def expected(kiosk: Kiosk) -> dict[str, str]:
         shown[f"stock/{fruit}"] = str(amount)
         least = min(recipe[fruit] for recipe in RECIPES.values() if fruit in recipe)
         shown[f"alert/{fruit}"] = "out" if amount < least else "low" if amount <= LOW else "ok"
+        times = [expires[batch] for batch in batches if batch[0] == fruit and batches[batch] > 0]
+        if expires:
+            shown[f"freshness/{fruit}"] = min(times, key=moment, default="none")
     for juice, recipe in RECIPES.items():
         servings = min(stock[fruit] // amount for fruit, amount in recipe.items())
         shown[f"juice/{juice}"] = str(servings)
     return {f"{BASE}/{topic}": text for topic, text in shown.items()}
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 # Tested separately, because they contain more than the ledger.

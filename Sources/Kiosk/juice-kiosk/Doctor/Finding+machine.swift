@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import JuiceDomain
 import KioskCore
 import KioskDaemon
 import KioskProtocol
