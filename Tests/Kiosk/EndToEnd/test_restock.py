@@ -3,7 +3,7 @@
 
 from client import BASE, Client, soon
 from conftest import MakeClient, MakeKiosk
-from displays import wait_for_truth
+from displays import moment, wait_for_truth
 from kiosk import FRUITS, RECIPES
 
 
@@ -41,7 +41,7 @@ def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(kiosk, panel: Clie
         "reason"] == "expired"
     is_expired = lambda m: m.topic == f"{BASE}/events" and m.json["status"] == "expired"
     event = panel.messages.first(is_expired).json
-    assert event["at"] >= expires
+    assert moment(event["at"]) >= moment(expires)
     assert event["changes"] == {"mango": -5}
     assert event["batches"] == [{"fruit": "mango", "batch": 2, "amount": -5}]
     missing = panel.order({"juice": "mango", "quantity": 4})
