@@ -19,7 +19,7 @@ import Testing
       try await scene.kiosk("sensor/fridge", Self.report(.blocked).payload)
       try await scene.authenticate("vera")
       let seen = try await scene.get("/kiosks/k1").text
-      #expect(seen.contains("Blocked by a sensor") && seen.contains("9.5 °C"))
+      #expect(seen.contains("Blocked by a sensor") && seen.contains("9.5 °C (≤ 7)"))
       #expect(seen.contains("Kiwi blocked by a sensor"))
       #expect(!seen.contains("value=\"discard.fridge\""))
       try await scene.authenticate("minji")
@@ -75,6 +75,10 @@ import Testing
     let at = try #require(Timestamp("\(request.day)T09:00:00Z"))
     let hour = SafetyDay.Hour(
       at: at, low: 4000, high: 9500, secondsOutside: 720, secondsMeasured: 3600)
+    // An hour that has just begun, with its first value.
+    let next = SafetyDay.Hour(
+      at: Timestamp(milliseconds: at.milliseconds + 3_600_000), low: 7100, high: 7100,
+      secondsOutside: 0, secondsMeasured: 0)
     let step = SensorStep(
       .discard, of: "fridge", value: 9500, unit: .celsius, fruits: ["kiwi"], word: "too <warm>",
       changes: ["kiwi": -3])
@@ -84,7 +88,7 @@ import Testing
     return SafetyDay(
       id: request.id, day: request.day,
       sensors: [
-        .init(name: "fridge", unit: .celsius, minimum: nil, maximum: 7000, hours: [hour])
+        .init(name: "fridge", unit: .celsius, minimum: nil, maximum: 7000, hours: [hour, next])
       ], entries: [entry], isShortened: false)
   }
 
@@ -111,8 +115,10 @@ import Testing
         return
       }
       #expect(page.contains("<svg class=\"plot\""))
+      #expect(page.split(separator: "class=\"column outside\"").count == 15)
       #expect(page.contains("<td>12</td><td>1380</td>"))
-      #expect(page.contains("too &lt;warm&gt;") && page.contains("anna"))
+      #expect(page.contains("fridge: discarded · 9.5 °C · Kiwi · too &lt;warm&gt;"))
+      #expect(page.contains("anna"))
       #expect(page.contains("Kiwi 21"))
       #expect(!page.contains("has not sent all days"))
     }

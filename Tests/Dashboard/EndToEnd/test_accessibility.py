@@ -49,7 +49,11 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     """A running kiosk with everything that its pages can show, and twenty simulated ones."""
     make_kiosk(
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
-        machines=[{"name": "bar", "juices": ["kiwi", "mango"]}],
+        machines=[
+            {"name": "bar", "juices": ["kiwi", "mango"]},
+            {"name": "press", "juices": [],
+             "programs": {"clean": {"every_hours": 24, "automatic": False}, "rinse": {}, "prime": {}}},
+        ],
         sensors=[{"name": "fridge", "topic": "t", "unit": "°C", "max": 7, "fruits": ["pineapple"],
                   "alarm_after_seconds": 0, "block_after_seconds": 1}],
         payment={"devices": [{"name": "till"}], "pay_seconds": 300},
@@ -78,6 +82,12 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     client.publish("t", "9")
     client.messages.first(
         lambda message: message.topic == "kiosk/k1/sensor/fridge" and message.json["state"] == "blocked")
+    # Sensors in each other state. The kiosk has none of them, so it leaves them as they are.
+    for name, state in (("cellar", "ok"), ("freezer", "alarm"), ("level", "outside")):
+        report = {"state": state, "value": 4.5, "unit": "°C", "min": 0, "max": 7, "silent": name == "level"}
+        client.publish(f"kiosk/k1/sensor/{name}", json.dumps(report), retain=True)
+    client.publish("kiosk/k1/machine/press/status", "online", retain=True)
+    client.publish("kiosk/k1/program/desk", '{"id":"p1","machine":"press","program":"clean"}')
     twenty(client)
     client.messages.first(
         lambda message: message.topic == "kiosk/k1/stock" and "expired" in message.json)

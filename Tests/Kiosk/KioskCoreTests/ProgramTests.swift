@@ -93,6 +93,34 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// A cleaning that nobody starts stays due until one is done.
+  @Test func theRecordShowsWhatWasDueAndDone() throws {
+    let kiosk = try kiosk { $0.every = .seconds(4 * 3600) }
+    kiosk.pass(.seconds(4 * 3600))
+    try kiosk.receive()
+    kiosk.pass(.seconds(3 * 3600))
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.cleaningDue])
+    #expect(kiosk.core.machineReports[0].report.programs[0].isOverdue)
+    let request = try kiosk.receive(clean)
+    let job = try #require(request.transaction.records.first).row.entry.seq
+    try kiosk.made(job, "failed")
+    let again = try kiosk.receive(clean)
+    try kiosk.made(try #require(again.transaction.records.first).row.entry.seq, "done")
+    let day = try kiosk.ledger.safety(
+      on: CivilDate(daysSinceEpoch: 20_778), id: "r", kiosk.settings)
+    #expect(
+      day.entries.map { "\($0.at) \($0.status.rawValue): \($0.safetyText)" } == [
+        "2026-11-21T09:00:00Z opened: banana 10, kiwi 10, mango 10, pineapple 10, strawberry 10",
+        "2026-11-21T13:00:00Z program_due: bar clean, hours",
+        "2026-11-21T16:00:00Z program_requested: bar clean",
+        "2026-11-21T16:00:00Z program_failed: bar clean, failed",
+        "2026-11-21T16:00:00Z program_requested: bar clean",
+        "2026-11-21T16:00:00Z program_done: bar clean",
+      ])
+    #expect(
+      day.rows.map { [$0[3], $0[9], $0[10]] }.dropFirst().allSatisfy { $0[0] == "bar" })
+  }
+
   @Test func aProgramTakesAllItsFruitOrNone() throws {
     let kiosk = try kiosk {
       ($0.uses, $0.isAutomatic, $0.everyGlasses) = (["mango": 4, "kiwi": 11], true, 1)

@@ -241,7 +241,7 @@ struct KioskPage {
         difference == 0 ? "" : "bad", "",
         "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.text(language))\(difference == 0 ? "" : " · \(language("difference", "차이")) \(Money.text(difference, total.captured.currency, language))")"
       )
-    case .sensor(let step): (step.kind == .ok ? "" : "bad", "", step.text(language))
+    case .sensor(let step): (step.kind == .ok ? "" : "bad", "", step.text(of: kiosk, language))
     case .made(let end):
       ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))
     case .failed(let end, let reason, _), .returned(let end, let reason, _):

@@ -109,7 +109,10 @@ struct SafetyPage {
       let day = localTime.date(of: hour.at).daysSinceEpoch - start
       guard (0..<Self.dayCount).contains(day) else { return nil }
       let x = Int(day) * 96 + localTime.hour(of: hour.at) * 4
-      let style: HTML = hour.secondsOutside > 0 ? "column outside" : "column"
+      let isOutside =
+        hour.secondsOutside > 0 || hour.high > sensor.maximum ?? .max
+        || hour.low < sensor.minimum ?? .min
+      let style: HTML = isOutside ? "column outside" : "column"
       return """
         <rect class="\(style)" x="\(x)" y="\(y(hour.high) - 1)" width="3" \
         height="\(y(hour.low) - y(hour.high) + 2)"/>

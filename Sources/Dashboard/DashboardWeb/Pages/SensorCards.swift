@@ -27,11 +27,16 @@ struct SensorCards {
 
   private func sensor(_ name: SensorID, _ report: SensorReport) -> HTML {
     let style: HTML = report.needsAttention ? "bad" : report.state == .ok ? "good" : ""
-    let limits = [report.minimum, report.maximum].map { $0?.decimalText ?? "" }
-      .joined(separator: " – ")
+    let limits =
+      switch (report.minimum?.decimalText, report.maximum?.decimalText) {
+      case (let minimum?, let maximum?): "(\(minimum) – \(maximum))"
+      case (let minimum?, nil): "(≥ \(minimum))"
+      case (nil, let maximum?): "(≤ \(maximum))"
+      case (nil, nil): ""
+      }
     return """
       <li><div class="machine"><b>\(name)</b> <span class="chip \(style)">\(report.text(language))</span>
-      <span class="muted">\(report.valueText) (\(limits))</span></div></li>
+      <span class="muted">\(report.valueText) \(limits)</span></div></li>
       """
   }
 

@@ -1,10 +1,12 @@
+import Fleet
 import JuiceDomain
 import KioskProtocol
 
 extension SensorStep {
-  /// The entry in a list of the page.
-  func text(_ language: Language) -> HTML {
-    let blocked = (fruits.map(\.text) + machines.map(\.text)).joined(separator: ", ")
+  /// The entry in a list of the page of a kiosk.
+  func text(of kiosk: KioskState, _ language: Language) -> HTML {
+    let fruits = fruits.map { kiosk.name(of: $0, language) }
+    let blocked = (fruits + machines.map(\.text)).joined(separator: ", ")
     let value: HTML? = value.map { " · \($0.decimalText) \(unit.rawValue)" }
     let what: HTML? = blocked.isEmpty ? nil : " · \(blocked)"
     let word: HTML? = word.map { " · \($0)" }
