@@ -40,6 +40,14 @@ def connect(broker: Mosquitto, name: str, **callbacks: Callable) -> mqtt.Client:
     return client
 
 
+def subscribe(broker: Mosquitto, **callbacks: Callable) -> mqtt.Client:
+    subscribed = threading.Event()
+    reader = connect(broker, "reader", on_subscribe=lambda *_: subscribed.set(), **callbacks)
+    reader.subscribe("order", 1)
+    assert subscribed.wait(TIMEOUT)
+    return reader
+
+
 def disconnect(client: mqtt.Client) -> None:
     client.disconnect()
     client.loop_stop()
@@ -48,11 +56,7 @@ def disconnect(client: mqtt.Client) -> None:
 def lost_by_a_kill(broker: Mosquitto, count: int) -> int:
     """Kills the broker when it has acknowledged `count` messages for a disconnected session. Returns
     how many of all acknowledged ones the session lacks then."""
-    subscribed = threading.Event()
-    reader = connect(broker, "reader", on_subscribe=lambda *_: subscribed.set())
-    reader.subscribe("order", 1)
-    assert subscribed.wait(TIMEOUT)
-    disconnect(reader)
+    disconnect(subscribe(broker))
 
     numbers: dict[int, int] = {}
     acknowledged: set[int] = set()
@@ -78,8 +82,7 @@ def lost_by_a_kill(broker: Mosquitto, count: int) -> int:
     def arrived(client: mqtt.Client, data: object, message: mqtt.MQTTMessage) -> None:
         over.set() if message.payload == b"end" else received.add(int(message.payload))
 
-    reader = connect(broker, "reader", on_message=arrived)
-    reader.subscribe("order", 1)
+    reader = subscribe(broker, on_message=arrived)
     panel = connect(broker, "panel2")
     panel.publish("order", "end", 1).wait_for_publish(TIMEOUT)
     eventually(over.is_set)
