@@ -564,7 +564,7 @@ def test_on_a_phone_machines_and_orders_come_first(
     assert not phone.one("#history").is_displayed() and laptop.one("#history").is_displayed()
     phone.photograph("phone-kiosk-order")
     assert phone.overflow() == 0
-    phone.press(".fold summary")
+    phone.press(".last .fold summary")
     phone.wait_for("Kiwi +3", "#history")
     # Offline: grey, with the time, on the open page.
     color = "return getComputedStyle(document.querySelector(arguments[0])).color"
