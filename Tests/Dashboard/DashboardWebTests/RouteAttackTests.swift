@@ -128,6 +128,28 @@ import Testing
     }
   }
 
+  /// The token of a wall is neither a session nor the token of a password link.
+  @Test func theTokenOfAWallGivesNothingElse() async throws {
+    let token = Self.values["token"] ?? ""
+    try await attack { scene, path in
+      try await scene.dashboard.walls.replace(token, for: "k1")
+      scene.session = token
+      guard !path.isLive else { return }
+      let target = path.filled(Self.values)
+      let answer =
+        path.method == .get
+        ? try await scene.get(target)
+        : try await scene.post(target, "csrf_token=\(scene.csrfToken)")
+      switch path.pattern {
+      case "/wall/{token}": #expect(answer.status == .ok && answer.text.contains("Kiwi juice"))
+      case "/password/{token}": #expect(answer.status.kind == .clientError)
+      case let other where Self.open.contains(other): break
+      default: #expect(!answer.text.contains("Kiwi"), "\(path)")
+      }
+      #expect(answer.status != .ok || Self.open.contains(path.pattern) || path.pattern == "/")
+    }
+  }
+
   @Test func aFormThatIsTooLargeIsRefused() async throws {
     try await attack("ada") { scene, path in
       guard path.method == .post else { return }
