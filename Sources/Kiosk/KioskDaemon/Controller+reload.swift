@@ -84,11 +84,12 @@ extension Controller {
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
     }
+    // Before anything is adopted, because the disk may fail.
+    try ledger.createIndexes(
+      ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }
     self.settings = settings
     core.adopt(settings, state: state)
-    try ledger.createIndexes(
-      ofCharges: settings.payment != nil, ofSafety: core.hasSafetyRecord)
     core.updateHours(at: clock.now())
     commandFilter.adopt(settings)
     displays = DisplayPublisher(settings.displays)

@@ -98,6 +98,8 @@ package actor Controller {
     }
     let settings = settings.keepingMachines(of: state.jobs, state.makers)
       .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
+    try ledger.createIndexes(
+      ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
     log.disabledMachines(of: settings)
     self.settings = settings
     self.broker = broker
@@ -108,8 +110,6 @@ package actor Controller {
     startedAt = now.timestamp
     commandFilter = CommandFilter(settings: settings)
     core = Kiosk(settings: settings, state: state)
-    try ledger.createIndexes(
-      ofCharges: settings.payment != nil, ofSafety: core.hasSafetyRecord)
     core.updateHours(at: now)
     (settingsChanges, settingsChange) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingOldest(16))

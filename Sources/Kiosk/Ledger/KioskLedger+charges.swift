@@ -48,7 +48,8 @@ extension KioskLedger {
       step.released, step.refunded, step.extra, ordered.source, ordered.ticket, ordered.juice,
       ordered.quantity, ending.amount AS sold,
       IIF(open.state = 'undecided', COALESCE(open.booked, open.held, open.amount), 0) AS undecided
-    FROM (SELECT extra ->> 'charge' AS charge, MIN(extra ->> 'device') AS device, MIN(at) AS at, MIN(currency) AS currency,
+    FROM (SELECT extra ->> 'charge' AS charge, MIN(extra ->> 'device') AS device, MIN(at) AS at,
+          MIN(currency) AS currency,
           MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS seq,
           MAX(IIF(status = 'awaiting_payment', amount, 0)) AS asked,
           SUM(IIF(status = 'captured', amount, 0)) AS captured,
@@ -56,7 +57,8 @@ extension KioskLedger {
           SUM(IIF(status = 'refunded', amount, 0)) AS refunded,
           -- With a receipt if a step has one: a comma is less than a bracket.
           MIN(extra) AS extra
-        FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL GROUP BY 1 HAVING MIN(at) >= ?) AS step
+        FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL
+        GROUP BY 1 HAVING MIN(at) >= ?) AS step
       LEFT JOIN entry AS ordered ON ordered.seq = step.seq
       LEFT JOIN entry AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')
       LEFT JOIN charge AS open ON open.number = step.charge

@@ -167,12 +167,14 @@ extension KioskLedger {
     after seq: Int, limit: Int = 1000
   ) throws(LedgerError) -> [(row: LedgerRow, reply: Reply?)] {
     try reading { database in
-      let rows = try database.rows(
-        """
+      let sql = """
         SELECT entry.*, reply.seq AS asked, topic, correlation FROM entry LEFT JOIN reply USING (seq)
         WHERE entry.seq > ? ORDER BY entry.seq LIMIT ?
-        """, [seq, limit])
-      return try rows.map { (try LedgerRow($0), Reply($0)) }
+        """
+      // The row of a cursor finds its columns by a table, one of an array by comparing all names.
+      let rows = try Row.fetchCursor(
+        database.cachedStatement(sql: sql), arguments: [seq, limit])
+      return try Array(rows.map { (try LedgerRow($0), Reply($0)) })
     }
   }
 }

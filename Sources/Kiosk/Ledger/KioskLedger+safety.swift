@@ -37,8 +37,11 @@ extension KioskLedger {
   /// The entries that are no orders and no payments, by the index `other_entry`.
   private static let otherEntries = """
     SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ?
-      AND status NOT IN (\(SafetyDay.omittedStatuses)) ORDER BY seq LIMIT ?
+      AND status NOT IN (\(omitted)) ORDER BY seq LIMIT ?
     """
+
+  private static let omitted =
+    SafetyDay.omitted.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
   /// The hours of sensors, by the index `sensor_hour`: an entry may be later than its hour.
   private static let sensorHours = """

@@ -12,8 +12,8 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger from its first entry: SQLite's structures, the numbers of the entries,
-  /// that the entries add up to the stock and its batches, that each juice has the price of its order, and that the
-  /// steps of each charge agree with its order.
+  /// that the entries add up to the stock and its batches, that each juice has the price of its
+  /// order, and that the steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
   /// - Throws: `LedgerError` for the first problem found.

@@ -77,6 +77,11 @@ import Testing
     (.out("k1", "kiwi"), false, "Town hall: Kiwi is out", "시청: 키위 품절"),
     (.out("k1", "kiwi"), true, "Town hall: Kiwi is back in stock", "시청: 키위 다시 채워짐"),
     (.out("k2", "fig"), false, "k2: fig is out", "k2: fig 품절"),
+    (
+      .expires("k1", "kiwi"), true, "Town hall: Kiwi: nothing expires soon",
+      "시청: 키위: 곧 만료될 것 없음"
+    ),
+    (.expired("k1", "kiwi"), true, "Town hall: expired Kiwi is taken out", "시청: 만료된 키위 꺼냄"),
   ])
   mutating func eachAlertHasItsWords(
     connectionError: Alert, isResolved: Bool, english: String, korean: String
@@ -86,6 +91,21 @@ import Testing
     #expect(formatter().notification(of: [transitions], in: fleet, at: now).subject == english)
     #expect(
       formatter(.korean).notification(of: [transitions], in: fleet, at: now).subject == korean)
+  }
+
+  @Test mutating func itSaysWhatExpires() {
+    open()
+    let time = Timestamp(milliseconds: now.milliseconds + 3_600_000)
+    let stock = StockReport(
+      seq: 1, at: now, fruits: [:], expires: ["mango": time], expired: ["kiwi": 7])
+    receive("k1/stock", stock.payload)
+    func subject(_ alert: Alert, isResolved: Bool = false) -> String {
+      let transitions = AlertEvaluator.Transition(alert, isResolved: isResolved, since: now)
+      return formatter().notification(of: [transitions], in: fleet, at: now).subject
+    }
+    #expect(subject(.expired("k1", "kiwi")) == "Town hall: 7 Kiwi expired: take it out")
+    #expect(subject(.expires("k1", "kiwi"), isResolved: true) == "Town hall: Kiwi has expired")
+    #expect(subject(.expires("k1", "mango")) == "Town hall: Mango expires 10:00")
   }
 
   @Test mutating func itSaysWhatCannotBeSold() {

@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  /// A token that nobody has, a kiosk, a route: the same answer, whatever was guessed.
+  /// An unknown token, kiosk or route has the same answer, whatever was guessed.
   @Test func aValueInAPathThatIsNoneIsNotFound() async throws {
     try await attack("ada") { scene, path in
       // The live updates of a kiosk begin before the kiosk is known.

@@ -97,6 +97,19 @@ import Testing
     }
   }
 
+  @Test func expiredFruitIsOnTheSheetAndAtTheStop() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let stock = StockReport(
+        seq: 3, at: scene.now, fruits: ["kiwi": 10, "mango": 10], expired: ["kiwi": 7])
+      try await scene.kiosk("stock", stock.payload)
+      let path = try await Self.createRoute(scene)
+      #expect(try await scene.get(path).text.contains("Expired, take out: 7 Kiwi."))
+      let stop = try await scene.get("\(path)/kiosks/k1").text
+      #expect(stop.contains("take out: 7 Kiwi.") && stop.contains("href=\"/kiosks/k1#expired\""))
+    }
+  }
+
   @Test func aStopAndAPlanOutliveTheirSession() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

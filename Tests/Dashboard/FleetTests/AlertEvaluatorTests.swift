@@ -100,6 +100,22 @@ import Testing
     #expect(notifications(until: 400) == ["270 -out k1 mango"])
   }
 
+  /// Twelve hours before, and again when it has expired, until it is taken out.
+  @Test mutating func fruitThatExpiresIsReportedBeforeAndAtItsTime() {
+    runQuietPeriod()
+    func stock(_ report: (expires: [Fruit.ID: Timestamp], expired: FruitAmounts)) -> String {
+      let report = StockReport(
+        seq: 1, at: epoch, fruits: ["kiwi": 7], expires: report.expires, expired: report.expired)
+      return String(decoding: report.payload, as: UTF8.self)
+    }
+    receive("k1/stock", stock((["kiwi": time(12 * 3600 + 200)], [:])))
+    #expect(notifications(until: 500) == ["210 +expires k1 kiwi"])
+    receive("k1/stock", stock(([:], ["kiwi": 7])))
+    #expect(notifications(until: 1000) == ["510 +expired k1 kiwi", "570 -expires k1 kiwi"])
+    receive("k1/stock", stock(([:], [:])))
+    #expect(notifications(until: 1500) == ["1070 -expired k1 kiwi"])
+  }
+
   /// A device that says why is reported at once, one that is away after five minutes.
   @Test mutating func aPaymentDeviceThatTakesNoChargesIsReported() {
     runQuietPeriod()

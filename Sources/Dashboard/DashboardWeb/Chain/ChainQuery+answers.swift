@@ -216,8 +216,8 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// Returns the latest entries without the hours of sensors as rows of time, status, source, juice, quantity, reason, amount
-  /// and currency.
+  /// Returns the latest entries without the hours of sensors, as rows of time, status, source,
+  /// juice, quantity, reason, amount and currency.
   func entries(of kiosk: KioskID) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -225,7 +225,8 @@ extension ChainQuery {
       FROM (
         SELECT kiosk, epoch FROM own JOIN juice.ledger USING (kiosk) WHERE kiosk = $2
         ORDER BY last_received DESC, epoch DESC LIMIT 1
-      ) newest JOIN juice.event USING (kiosk, epoch) WHERE status <> 'sensor_hour' ORDER BY seq DESC LIMIT 20
+      ) newest JOIN juice.event USING (kiosk, epoch)
+      WHERE status <> 'sensor_hour' ORDER BY seq DESC LIMIT 20
       """, [kiosk.text])
   }
 

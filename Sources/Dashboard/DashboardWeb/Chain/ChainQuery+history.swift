@@ -75,11 +75,12 @@ extension ChainQuery {
         UNION ALL
         (SELECT kiosk, at, epoch, seq, \(Self.entry) FROM juice.event
           WHERE kiosk = $2 AND at >= $3::timestamptz AND at < $4::timestamptz AND juice IS NULL
-            AND status NOT IN (\(SafetyDay.omittedStatuses))
+            AND status <> ALL ($5::text[])
           ORDER BY at, epoch, seq LIMIT \(SafetyDay.maximumEntries + 1))
       )
       SELECT entry FROM own JOIN entry USING (kiosk) ORDER BY at, epoch, seq
-      """, [kiosk.text] + times)
+      """,
+      [kiosk.text] + times + ["{\(SafetyDay.omitted.map(\.rawValue).joined(separator: ","))}"])
     return SafetyDay(
       id: "archive", day: day,
       entries: rows.compactMap { try? LedgerEntry(payload: Array($0[0].utf8)) })

@@ -252,7 +252,7 @@ struct HistoryPage {
       return "\(language("End of day differed:", "마감 금액 차이:")) \(device)"
     case .expires(let id, let fruit):
       return
-        "\(language("Expired soon:", "곧 만료:")) \(state(of: id).name(of: fruit, language))"
+        "\(language("Expiry within 12 hours:", "12시간 안에 만료:")) \(state(of: id).name(of: fruit, language))"
     case .expired(let id, let fruit):
       return
         "\(language("Expired and not taken out:", "만료 후 꺼내지 않음:")) \(state(of: id).name(of: fruit, language))"

@@ -59,7 +59,8 @@ extension DashboardServer {
       let form = try await request.form(from: context, sessions)
       let restock = Restock(
         add: try form.amounts("add."), set: try form.amounts("set."),
-        expect: try form.amounts("expect."), bestBefore: try kiosk(context).bestBefore(form))
+        expect: try form.amounts("expect."),
+        bestBefore: try kiosk(context).bestBefore(form, at: link.time))
       guard let id = form.commandID,
         !restock.add.isEmpty || !restock.set.isEmpty
       else { throw RequestError.badForm }
@@ -231,12 +232,13 @@ extension KioskState {
 
 extension KioskState {
   /// Reads the dates of added fruits, in the time zone of the kiosk.
-  fileprivate func bestBefore(_ form: Form) throws(RequestError) -> [Fruit.ID: Int64] {
+  fileprivate func bestBefore(
+    _ form: Form, at now: Timestamp
+  ) throws(RequestError) -> [Fruit.ID: Int64] {
+    let localTime = LocalTime(timeZone, now: now, .english)
     var times: [Fruit.ID: Int64] = [:]
     for fruit in menu?.menu.fruits ?? [] {
       guard let text = form["best.\(fruit.id)"], !text.isEmpty else { continue }
-      // Of the time only the zone is used.
-      let localTime = LocalTime(timeZone, now: Timestamp(milliseconds: 0), .english)
       guard let time = localTime.time(field: text) else { throw .badForm }
       times[fruit.id] = time.milliseconds
     }

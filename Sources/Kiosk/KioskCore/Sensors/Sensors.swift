@@ -12,8 +12,7 @@ package import KioskProtocol
 ///
 /// Durations count by the monotonic clock. After a start the recorded duration continues, with the
 /// time that the wall clock shows since. A sensor that becomes silent keeps its state, and the time
-/// outside goes on: the fruit may still be warm. After a `release` the durations begin
-/// anew.
+/// outside goes on: the fruit may still be warm. After a `release` the durations begin anew.
 ///
 /// A jump of the value within a minute (see `SensorUnit.jump`) counts when the next reading confirms
 /// it.

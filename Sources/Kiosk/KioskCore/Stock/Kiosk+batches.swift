@@ -2,11 +2,15 @@ package import JuiceDomain
 import KioskProtocol
 package import MessageBroker
 
+extension KioskSettings {
+  /// Returns whether the kiosk has a record of food safety.
+  package func hasSafetyRecord(_ state: LedgerState) -> Bool {
+    !sensors.isEmpty || Batches(self, state: state).isActive
+  }
+}
+
 // Fruit with a date.
 extension Kiosk {
-  /// Whether days of the record of food safety are read.
-  package var hasSafetyRecord: Bool { !settings.sensors.isEmpty || batches.isActive }
-
   /// The fruits whose freshness is published: all, as soon as one has a date.
   package var datedFruits: Set<Fruit.ID> {
     batches.isActive

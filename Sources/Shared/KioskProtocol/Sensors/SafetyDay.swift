@@ -114,12 +114,12 @@ package struct SafetyDay: Hashable, Sendable {
     (self.entries, self.isShortened) = (entries, isShortened)
   }
 
-  /// The statuses of the entries without a juice that a day does not show, as literals of SQL:
-  /// payments, and the hours of sensors.
-  package static let omittedStatuses = """
-    'rejected', 'held', 'captured', 'released', 'refunded', 'capture', 'release', 'refund', 'kept', \
-    'total', 'open', 'closed', 'sensor_hour'
-    """
+  /// The statuses of the entries without a juice that a day does not show: payments, openings, and
+  /// the hours of sensors.
+  package static let omitted: [LedgerEntry.Status] = [
+    .rejected, .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .total,
+    .open, .closed, .sensorHour,
+  ]
 
   /// Sums the entries of a day.
   ///
