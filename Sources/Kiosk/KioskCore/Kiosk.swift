@@ -160,7 +160,7 @@ package struct Kiosk: Sendable {
   package mutating func decide(
     _ parsedDeliveries: [ParsedDelivery], repeats: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
-    let before = switched
+    let (before, stockBefore) = (switched, stock)
     let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : machineReports
     updateHours(at: now)
     let paymentBefore = settings.payment == nil ? nil : charges.reports
@@ -276,7 +276,7 @@ package struct Kiosk: Sendable {
     updateBatches(at: now, in: &decision)
     batches.save(in: &decision.transaction, at: now.uptime)
     if switched != before { decision.transaction.service = switched }
-    updateAlerts()
+    updateAlerts(since: stockBefore)
     return decision
   }
 
@@ -522,8 +522,10 @@ package struct Kiosk: Sendable {
     }
   }
 
-  private mutating func updateAlerts() {
-    for (fruit, quantity) in juiceMaker.stock {
+  /// Updates the alerts of all fruits, or of those whose stock differs from an earlier one.
+  private mutating func updateAlerts(since before: FruitAmounts? = nil) {
+    guard stock != before else { return }
+    for (fruit, quantity) in stock where before?[fruit] != quantity {
       alerts[fruit] = StockAlert(
         quantity: quantity, least: settings.menu.recipeAmounts[fruit]?.lowerBound ?? 1,
         low: settings.stock.lowThresholds[fruit] ?? 0,
