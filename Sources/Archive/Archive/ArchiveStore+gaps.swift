@@ -58,11 +58,12 @@ extension ArchiveStore {
       ])
   }
 
-  /// Records the first entry of a ledger, as its kiosk reported it. Gaps below it are deleted, and
-  /// the preceding ledger is extended up to it.
+  /// Records the first entry of a ledger, as its kiosk reported it. Deletes or shortens the gaps
+  /// below it, and records what is missing at the end of the preceding ledger. Does nothing if
+  /// another report came first.
   ///
   /// - Parameters:
-  ///   - low: The lowest expected entry before this report.
+  ///   - low: The first entry of the ledger that the archive knew before this report.
   ///   - seq: The first entry of the ledger.
   ///   - before: The epoch of the preceding ledger, or `nil` if there is none.
   func begin(

@@ -52,9 +52,10 @@ extension RolloutTable {
 }
 
 extension RolloutTable.Plan {
-  /// Checks the menu as a kiosk does.
+  /// Checks the menu by the rules of a kiosk.
   ///
-  /// - Parameter fruits: The fruits of the kiosk, or `nil` if they are not known.
+  /// - Parameter fruits: The fruits of the kiosk, or `nil` to omit what depends on them.
+  /// - Throws: All errors, in the order of the file.
   func check(fruits: [Fruit]?) throws(ConfigurationErrors) {
     let collector = DiagnosticCollector(file: file, environment: [:])
     // The version of the rollout is not known yet; the errors name the file.

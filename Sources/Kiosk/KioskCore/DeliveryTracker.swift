@@ -192,9 +192,9 @@ package struct DeliveryTracker: Sendable {
   /// Returns whether the first packet id of a connection shows that the broker restarts its
   /// numbering.
   ///
-  /// A broker that continues its numbering sends packet id 1 first in two cases: for the first
-  /// message of the session, which the ledger may have recorded under that id, and after 65,535. In
-  /// the first case the order identifies the message as well as the packet id does.
+  /// A broker that continues its numbering can also send packet id 1 first: for the first message of
+  /// the session, which the order identifies as well as the packet id, and after 65,535. In the
+  /// second case the oldest expected packet id is near 65,535, and the result is `false`.
   private func restartsPacketIDs(with packetID: UInt16) -> Bool {
     let nearlyRound = UInt16.max - UInt16(clamping: Fingerprint.kept)
     // guard: on a connection that numbers anew the order decides

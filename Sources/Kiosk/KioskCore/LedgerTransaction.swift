@@ -30,8 +30,8 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
   package var clockStep: ClockStep?
-  /// The number of QoS 1 deliveries since the last transaction, except redeliveries. The ledger
-  /// deletes fingerprints by this count, so it includes deliveries that added no record.
+  /// The number of QoS 1 deliveries in the batch, without redeliveries. The ledger deletes
+  /// fingerprints by this count, so it includes deliveries that added no entry.
   package var deliveries = 0
 
   package init() {}

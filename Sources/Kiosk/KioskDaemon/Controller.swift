@@ -412,7 +412,7 @@ package actor Controller {
   }
 
   /// Drops the connection after an error of the ledger, without answering or acknowledging the
-  /// batch. The broker redelivers the batch. Until the ledger works, each connection ends here.
+  /// batch. The broker redelivers the batch. Each connection ends so until a commit succeeds.
   private func fail(_ error: LedgerError) async {
     // guard: what could not be committed is not acknowledged
     await broker.abandon()

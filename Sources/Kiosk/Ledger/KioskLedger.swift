@@ -223,8 +223,8 @@ extension KioskLedger {
     return programs
   }
 
-  /// Returns the open charges in the order of their numbers, and the recorded state of each payment
-  /// device.
+  /// Returns the charges whose money can still move, in the order of their numbers, and the recorded
+  /// state of each payment device.
   package func paymentState() throws(LedgerError) -> (
     charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]
   ) {

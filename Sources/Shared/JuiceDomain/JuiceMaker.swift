@@ -32,7 +32,7 @@ package struct JuiceMaker: Sendable {
     return .ready(used: juice.recipe.amounts.times(quantity))
   }
 
-  /// Takes the fruit for making a juice again, or none if any fruit is short.
+  /// Takes the amounts, or none if any fruit is short: for another attempt, a program or a removal.
   ///
   /// - Returns: The missing amounts; empty if the fruit was taken.
   package mutating func take(_ amounts: FruitAmounts) -> FruitAmounts { store.take(amounts) }

@@ -25,7 +25,7 @@ extension MosquittoClient {
     }
 
     /// Addresses of one broker, or of the nodes of a cluster; never empty. The first attempt to
-    /// connect starts with a random address, each later one with the next.
+    /// connect starts with a random address, each later attempt with the next address.
     package var addresses: [BrokerAddress]
     package var protocolVersion: ProtocolVersion
     package var username: String?
@@ -34,7 +34,7 @@ extension MosquittoClient {
     /// Maximum duration of name resolution and TCP connect, for all addresses together. The TLS and
     /// MQTT handshakes may take three times as long, and longer after failures.
     package var connectTimeout: Duration = .seconds(10)
-    /// The longest delay before the second attempt to connect, and before the last ones.
+    /// The longest delay before the second attempt to connect, and before any later attempt.
     package var reconnectDelays = Session.reconnectDelays
 
     package init(

@@ -73,7 +73,8 @@ extension BrokerConfiguration {
 
   /// Reads the key `addresses`.
   ///
-  /// - Returns: `false`, after reporting an error, if the list is empty or too long.
+  /// - Returns: `false`, after reporting an error, if the key is missing, or is no list of 1 to 16
+  ///   addresses.
   package mutating func readAddresses(_ section: inout Section) -> Bool {
     let addresses = section.list("addresses", of: .address(usualPort: tls == nil ? 1883 : 8883))
     guard let addresses, let first = addresses.first, addresses.count <= Self.maximumAddresses

@@ -1,12 +1,13 @@
-/// Counts wrong passwords by a key, such as a name or an address. The table has a fixed size:
-/// invented keys take no additional memory, but share slots with others.
+/// Counts wrong passwords by a key, such as a name or an address. The table has a fixed size, so
+/// that somebody who invents names cannot exhaust the memory: keys that share a slot are counted
+/// together.
 struct FailedLogins {
   typealias Instant = ContinuousClock.Instant
 
   /// Time between two attempts after the `limit` is used up.
   static let pause = Duration.seconds(60)
 
-  /// Maximum number of wrong passwords in a row. One more is allowed after each `pause`.
+  /// Maximum number of wrong passwords. One more is allowed after each `pause`.
   let limit: Int
   /// The time at which the count of each slot returns to zero.
   private var slots: [Instant?]

@@ -30,7 +30,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     (self.cost, self.salt, self.key) = (cost, salt, key)
   }
 
-  /// Hashes a password.
+  /// Hashes a password with a new salt. One of more than `maximumPassword` bytes never matches.
   ///
   /// - Throws: `PasswordHashError` if there is not enough memory.
   package init(of password: String, cost: Cost) throws(PasswordHashError) {
@@ -47,7 +47,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }
 
-  /// Returns whether the password matches, compared in constant time.
+  /// Returns whether the password matches. Compares the keys in constant time.
   ///
   /// - Throws: `PasswordHashError` if there is not enough memory.
   package func matches(_ password: String) throws(PasswordHashError) -> Bool {

@@ -29,9 +29,10 @@ actor SalesReader {
 
   init(link: KioskLink) { self.link = link }
 
-  /// Returns the sums of a kiosk from a time on, or as much of them as it sends in some seconds.
+  /// Returns the sums of a kiosk since a time, read at most five minutes ago. After six seconds it
+  /// requests no further page: then `next` is not `nil`.
   ///
-  /// - Returns: `nil` if the kiosk does not answer.
+  /// - Returns: `nil` if no page has arrived.
   func sums(of kiosk: KioskID, since start: Timestamp) async -> Sums? {
     // One reading at a time: two would add the same page. A page that comes meanwhile gets what the
     // other one has read.

@@ -14,8 +14,8 @@ struct NotificationQueue: Sendable, Equatable {
 
   struct Entry: Hashable {
     let notification: Notification
-    /// The transitions that the message reports, except for alerts of which a later message of the
-    /// queue reports a transition.
+    /// The transitions that the message reports, without those of an alert that a later message in
+    /// the queue also reports.
     fileprivate(set) var transitions: [AlertEvaluator.Transition]
     /// The time by the monotonic clock, because the wall clock may be set while a message waits.
     fileprivate let queuedAt: Instant

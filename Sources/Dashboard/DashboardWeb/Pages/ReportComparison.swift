@@ -1,13 +1,13 @@
 import Fleet
 import JuiceDomain
 
-/// The difference between the report of a stop that was sent and one that was not, and what the
-/// user can do about it.
+/// A comparison of two reports about one stop: the one that was sent first, and the user's own. Its
+/// links correct the difference.
 struct ReportComparison {
   let stop: Route.Stop
   /// The report that was sent, which applies.
   let sent: Route.StopReport
-  /// The report that was not sent, because another one was before.
+  /// The user's report, which was not sent because the stop already had one.
   let own: Route.StopReport
   let language: Language
 

@@ -3,10 +3,11 @@ import Hummingbird
 import NIOCore
 
 extension DashboardServer {
-  /// Sends the changed parts of a page as Server-Sent Events, while the page is open and its user
+  /// Sends the changed parts of a page as Server-Sent Events while the page is open and its user is
   /// logged in.
   ///
   /// - Parameter pause: Minimum time between two events, which limits the load on browsers.
+  /// - Throws: `RequestError.tooManyPages` above the maximum number of open pages.
   func live(
     _ request: Request, _ context: PageContext, interest: LiveUpdates.Interest,
     pause: Duration = .milliseconds(200),

@@ -6,7 +6,8 @@ import KioskProtocol
 import Postgres
 
 extension DashboardServer {
-  /// Adds the sales of one kiosk, from its ledger.
+  /// Adds `sales` and `sales.csv`: the sales in a kiosk's ledger, or the days that it has published
+  /// if it does not answer.
   ///
   /// - Parameter router: The group of a kiosk's path.
   func addSales(to router: RouterGroup<PageContext>) {

@@ -84,9 +84,10 @@ extension DashboardServer {
     return try settingsPage(context).page(notice: notice)
   }
 
-  /// Sends the edit to each kiosk at the same time.
+  /// Sends the edit, or the removal of all changes, to the kiosks concurrently.
   ///
-  /// - Returns: The answers. A kiosk that has the values already counts as `applied`.
+  /// - Returns: The results of the kiosks that answered; `applied` for a kiosk that already has the
+  ///   values.
   private func send(
     _ edit: SettingsEdit, isDrop: Bool, to kiosks: [KioskState], _ form: Form,
     _ context: PageContext, id: CommandID

@@ -9,8 +9,8 @@ package struct PanelBinding: Hashable, Sendable {
   package var topic: String
   /// The commands, by the names of presses in lower case.
   package var buttons: [String: Command]
-  /// The time after the last press within which an equal one is the same press, or `nil` for the
-  /// kiosk's setting.
+  /// The time after a press within which an equal press does not count again, or `nil` for the
+  /// kiosk's setting. A dialect can have a default of its own.
   package var debounce: Duration?
   package var feedback: Feedback
   /// Whether an ESPHome device sleeps between presses and does not publish `OFF` before. Then its

@@ -23,8 +23,8 @@ package struct Signal: Hashable, Sendable {
     /// The minimum debounce of the press, regardless of the configuration.
     package var leastDebounce = Duration.zero
 
-    /// The minimum debounce of a held button. A device reports that repeatedly, Hue every 0.8 s
-    /// (Zigbee2MQTT #26270), and one message may be lost by radio.
+    /// The minimum debounce while a button is held. The device repeats its message meanwhile, Hue
+    /// every 0.8 s (Zigbee2MQTT #26270), and the radio may lose one of them.
     static let debounceWhileHeld = Duration.seconds(2)
 
     /// - Parameters:

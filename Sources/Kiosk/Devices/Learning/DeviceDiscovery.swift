@@ -1,4 +1,4 @@
-/// Finds the press of a new button among all messages at the broker, for `juice-kiosk learn`.
+/// Finds the press of a new button among the messages of a broker, for `juice-kiosk learn`.
 ///
 /// ```swift
 /// var discovery = DeviceDiscovery(at: .zero)
@@ -20,8 +20,8 @@
 /// | another word that may be a press | a guess; after 3 seconds `resolve` returns the best one |
 /// | an event that the device may be repeating | `uncertain` |
 ///
-/// Guesses have to be delayed, because most devices publish a press in more than one form, and not
-/// the best one first.
+/// A guess waits, because most devices publish a press in several forms, and the first is often
+/// not the best.
 package struct DeviceDiscovery: Sendable {
   private let start: Duration
   private var learned: [Recognition] = []

@@ -71,9 +71,9 @@ private struct Place {
   /// The name without underscores and hyphens: `packetid` for `packet_id`.
   var letters: String { name.filter { !"_-".contains($0) } }
 
-  /// Returns the member that names the device, if devices share the topic: other remotes must not
-  /// order. A plain `id` may be that of the message, unless a model stands beside it (rtl_433), or
-  /// the press is one of deCONZ.
+  /// Returns the member that identifies the device, so that another device on the same topic cannot
+  /// order; `nil` if the topic itself contains its value. An `id` may be that of the message: it
+  /// counts only in an object with a `model` (rtl_433) or with a press of deCONZ.
   static func device(
     in siblings: [Place], others: [Place], of press: Place, on levels: [Substring]
   ) -> Place? {

@@ -87,8 +87,8 @@ package struct Jobs: Sendable {
       && self[machine]?.isEnabled == true
   }
 
-  /// Returns whether a machine takes orders: it is available, clean, no program needs a decision, and
-  /// no sensor blocks it. A blocked machine can be cleaned.
+  /// Returns whether a machine takes orders: it is available, its cleaning is not overdue, none of
+  /// its programs needs a decision, and no sensor blocks it. A blocked machine runs programs.
   private func takesOrders(_ machine: MachineID) -> Bool {
     // guard: a blocked machine gets no orders
     isAvailable(machine) && !closed.contains(machine) && !blocked.machines.contains(machine)

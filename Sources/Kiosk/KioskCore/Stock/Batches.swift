@@ -33,9 +33,10 @@ package struct Batches: Sendable {
   private var changed: Set<BatchID> = []
   private var changedExpired: Set<BatchID> = []
 
-  /// The smallest step of the clock that counts, and the smallest doubt that is reported, in
-  /// milliseconds. A time server adjusts smaller errors.
+  /// The smallest step of the clock that changes batches, in milliseconds. A time server adjusts
+  /// smaller errors.
   private static let leastStep: Int64 = 1_000
+  /// The smallest error of the clock that is reported, in milliseconds.
   private static let leastDoubt: Int64 = 60_000
   /// The time after a start within which a step forward is one of a time server.
   static let settlingTime = Duration.seconds(3_600)

@@ -16,8 +16,8 @@ extension KioskConfiguration {
     }
   }
 
-  /// Uses the change, except for those parts that do not fit the file, and lists these in
-  /// `unusedSettings`. So a new file or menu never makes the kiosk forget a price.
+  /// Applies the stored change without the parts that do not fit the file, and lists those in
+  /// `unusedSettings`. The change is kept whole: a later file or menu that fits uses them again.
   mutating func apply(_ stored: StoredSettings) {
     let file = FileSettings(menu: menu, stock: stock, hours: hours)
     (settings, fileSettings) = (stored, file)

@@ -5,7 +5,8 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// Reads `sensors`: thermometers, scales and level meters, and what they protect.
+/// Reads `sensors`: thermometers, scales and level meters, and the fruits and machines that they
+/// block.
 ///
 /// ```yaml
 /// sensors:
@@ -13,12 +14,12 @@ import YAMLConfiguration
 ///     topic: zigbee2mqtt/fridge    # the device's own topic
 ///     value: /temperature          # JSON pointer; default: the whole payload is the number
 ///     unit: "°C"                   # or ml, g
-///     min: 0                       # at least one limit
+///     min: 0                       # in the unit; at least one of min and max
 ///     max: 7
-///     alarm_after_seconds: 600     # outside the limits
+///     alarm_after_seconds: 600     # of time outside the limits; default: 600
 ///     block_after_seconds: 3600    # default: never
-///     silent_after_seconds: 3600
-///     fruits: [kiwi]               # blocked with it
+///     silent_after_seconds: 3600   # without a reading; default: 3600
+///     fruits: [kiwi]               # that the sensor blocks
 ///     machines: [bar]
 /// ```
 struct SensorReader {

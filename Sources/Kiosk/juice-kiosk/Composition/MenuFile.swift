@@ -10,7 +10,7 @@ struct MenuFile {
   private let file: LedgerSideFile
   var path: String { file.path }
 
-  /// Creates the file's description.
+  /// Names the file beside the ledger, without opening it.
   ///
   /// - Returns: `nil` if the configuration has no uplink.
   init?(_ configuration: KioskConfiguration) {

@@ -161,8 +161,8 @@ struct SessionCheck {
 }
 
 extension KioskSettings {
-  /// The size in bytes of the longest message with its topic, among those whose content the
-  /// configuration determines.
+  /// The size in bytes of the longest message that the configuration determines, with its topic; at
+  /// least that of an order.
   fileprivate var longestMessage: Int {
     let announced = announcementsWithDates.map { $0.payload.count + $0.topic.utf8.count }
     let menu = menuReport.payload.count + topics.menu.utf8.count

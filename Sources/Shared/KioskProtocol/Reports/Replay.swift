@@ -39,7 +39,8 @@ package struct ReplayRequest: Hashable, Sendable {
 
 /// The kiosk's response to a `ReplayRequest`.
 package enum ReplayResult: Hashable, Sendable {
-  /// The kiosk publishes these entries: the requested ones that it has, up to a limit.
+  /// The kiosk publishes these entries: the first of the requested ones that it has. The archive
+  /// requests the rest again.
   ///
   /// - Parameter before: The previous epoch, if the entries start at the beginning of their epoch.
   case replaying(Request.ID, epoch: Int, ClosedRange<Int>, before: Int? = nil)

@@ -3,10 +3,10 @@ package import JuiceDomain
 /// A person's decision about what a sensor has blocked.
 package struct SensorDecision: Hashable, Sendable {
   package enum Choice: String, CaseIterable, Hashable, Sendable {
-    /// The fruit is taken out of the stock. What arrives later stays blocked until the sensor is
-    /// within its limits.
+    /// Removes the blocked fruit from the stock. Fruit that arrives later and the machines stay
+    /// blocked until the sensor is within its limits.
     case discard
-    /// The fruit and the machines are used again.
+    /// Ends the block. Outside the limits the time until the next block begins again.
     case release
   }
 

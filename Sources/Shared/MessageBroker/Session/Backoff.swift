@@ -17,7 +17,7 @@ struct Backoff: Sendable {
     return ceiling * random()
   }
 
-  /// Resets the delays if the connection lasted longer than the delay before it.
+  /// Resets the delays if the connection lasted longer than the next delay can be.
   ///
   /// A shorter connection counts as a failure. Otherwise two clients with the same id would
   /// disconnect each other continuously without delay.

@@ -214,8 +214,8 @@ extension Session {
 
   /// Acknowledges the current batch.
   ///
-  /// - Returns: Whether there was a batch and there is a connection, so that the queue must be
-  ///   written now.
+  /// - Returns: Whether the client must write the queue now: there was a batch, and there is a
+  ///   connection that is not ending.
   package mutating func acknowledge() -> Bool {
     guard batch == .delivered else { return false }
     batch = .none
@@ -255,8 +255,8 @@ extension Session {
   /// `disconnect`, when PUBACKs are still needed.
   package var mayRead: Bool { hasConnection && (batch == .none || disconnectDeadline != nil) }
 
-  /// Whether queued packets may be sent: they contain no acknowledgement of the current batch, and
-  /// no SUBSCRIBE in a new session that the client has not processed yet.
+  /// Whether queued packets may be sent: there is a connection that is not ending, no batch waits
+  /// for its acknowledgement, and the client has processed the beginning of a new session.
   package var mayWrite: Bool { hasConnection && link != .disconnecting && !isWaitingForClient }
 
   /// Whether writing has to wait for the client, which has to acknowledge a batch or to discard the
