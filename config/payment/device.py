@@ -19,8 +19,7 @@ charges = {charge["charge"]: charge for charge in map(json.loads, whole)}
 
 def store(charge, status):
     known = charges[charge["charge"]] = charge | {"status": status}
-    file.write("\n" + json.dumps(known))
-    file.flush()
+    print("\n" + json.dumps(known), end="", file=file, flush=True)
     os.fsync(file.fileno())  # on the disk before anything else happens
     return known
 
@@ -48,9 +47,8 @@ def say(client, charge):
 def connected(client, *_):
     client.subscribe([(CHARGE, 1), (CHARGE + "/+", 1)])
     client.publish(STATUS + "/status", "online", 1, True)
-    for charge in charges.values():
-        if charge["status"] in ("held", "unknown"):
-            say(client, charge)
+    for charge in [charge for charge in charges.values() if charge["status"] in ("held", "unknown")]:
+        say(client, charge)
 
 client = mqtt.Client(client_id="juice-coins", clean_session=True)
 client.on_connect, client.on_message = connected, received
