@@ -165,12 +165,17 @@ package struct Kiosk: Sendable {
     updateHours(at: now)
     let paymentBefore = settings.payment == nil ? nil : charges.reports
     var decision = Decision()
-    var sensorChanges = Sensors.Changes()
+    if !sensors.isEmpty {
+      // guard: what is to be blocked now is not sold in this batch
+      changeSensors(at: now, in: &decision) { $0.block(at: now, into: &$1) }
+    }
     var answered = repeats
     answered.reserveCapacity(repeats.count + parsedDeliveries.count)
     for parsed in parsedDeliveries {
       if let reading = parsed.reading {
-        sensors.read(reading.value, of: reading.sensor, at: now, into: &sensorChanges)
+        changeSensors(at: now, in: &decision) {
+          $0.read(reading.value, of: reading.sensor, at: now, into: &$1)
+        }
         continue
       }
       updateBatches(at: now, in: &decision)
@@ -257,13 +262,18 @@ package struct Kiosk: Sendable {
       switch request.command {
       case .job(let decided): execute(decided, in: row.entry, at: now, in: &decision)
       case .charge(let decided): execute(decided, in: row.entry, at: now, in: &decision)
-      case .sensor(let decided): execute(decided, in: row.entry, at: now, &sensorChanges)
+      case .sensor(let decided):
+        guard case .sensor = row.entry.outcome else { break }
+        changeSensors(at: now, in: &decision) { $0.decide(decided, at: now, into: &$1) }
       default: break
       }
     }
     updateBatches(at: now, in: &decision)
     if !sensors.isEmpty {
-      finish(sensorChanges, at: now, in: &decision)
+      let hasEntries = !decision.transaction.records.isEmpty
+      changeSensors(at: now, in: &decision) {
+        $0.fire(at: now, hasEntries: hasEntries, into: &$1)
+      }
     }
     if let paymentBefore {
       firePaymentTimers(at: now, in: &decision)

@@ -61,6 +61,20 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  @Test func fruitIsNotSoldInTheMillisecondInWhichItExpires() throws {
+    let kiosk = try kiosk(stock: ["kiwi": 0])
+    kiosk.pass(.microseconds(900))
+    try kiosk.receive(
+      .restock(#"{"add":{"kiwi":5},"best_before":{"kiwi":"2026-11-21T10:00:00Z"}}"#))
+    kiosk.pass(hour - .milliseconds(2))
+    #expect(
+      try kiosk.receive(.order("kiwi")).transaction.records.map(\.row.entry.status) == [.ready])
+    kiosk.pass(.microseconds(1_100))
+    #expect(kiosk.now.timestamp == Timestamp("2026-11-21T10:00:00Z"))
+    let decision = try kiosk.receive(.order("kiwi"))
+    #expect(decision.transaction.records.map(\.row.entry.status) == [.expired, .outOfStock])
+  }
+
   @Test func aRestockBringsABatch() throws {
     let kiosk = try kiosk()
     let decision = try kiosk.receive(.restock(#"{"add":{"kiwi":5,"mango":5}}"#))
@@ -134,10 +148,10 @@ import Testing
     let kiosk = try kiosk()
     try kiosk.receive()
     #expect(kiosk.core.batches.wait(at: kiosk.now) == Batches.recordInterval)
-    kiosk.pass(hour * 72 - .milliseconds(1))
+    kiosk.pass(hour * 72 - .milliseconds(2))
     #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
     #expect(kiosk.core.batches.wait(at: kiosk.now) == .milliseconds(1))
-    kiosk.pass(.milliseconds(1))
+    kiosk.pass(.milliseconds(2))
     #expect(kiosk.core.batches.wait(at: kiosk.now) == .zero)
     let decision = try kiosk.receive(.order("kiwi"), .order("banana"))
     #expect(try decision.statuses == [.outOfStock, .ready])

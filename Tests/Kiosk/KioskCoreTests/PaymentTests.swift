@@ -1,3 +1,4 @@
+import Devices
 import JuiceDomain
 import KioskProtocol
 import Ledger
@@ -133,6 +134,36 @@ import Testing
     try kiosk.receive(.paid("released"))
     #expect(kiosk.steps.suffix(2) == ["failed", "released 350"])
     #expect(kiosk.core.charges.open.isEmpty && kiosk.stock["kiwi"] == 10)
+    try kiosk.ledger.verify()
+  }
+
+  /// The fruit of the order expires while the customer looks for a card, or a sensor blocks it.
+  @Test(arguments: [true, false], ["expired", "blocked"])
+  func whatMayNotBeSoldWhenItIsPaidIsReleased(isPoured: Bool, reason: String) throws {
+    var settings = try Self.settings(isPoured: isPoured)
+    settings.sensors = [
+      KioskSettings.Sensor(
+        name: "fridge", binding: SensorBinding(topic: "t/fridge"), unit: .celsius, maximum: 7000,
+        blockAfter: .seconds(20), fruits: ["kiwi"])
+    ]
+    let kiosk = try TestKiosk(settings: settings, stock: ["kiwi": 0])
+    try kiosk.receive(.device("online"), .message("online", on: "machine/bar/status"))
+    try kiosk.receive(
+      reason == "expired"
+        ? .restock(#"{"add":{"kiwi":10},"best_before":{"kiwi":"2026-11-21T09:00:20Z"}}"#)
+        : .restock(#"{"add":{"kiwi":10}}"#))
+    if reason == "blocked" { try kiosk.receive(.fridge("9")) }
+    try kiosk.receive(.order("kiwi"))
+    _ = kiosk.charges
+    try kiosk.receive(.paid("waiting"))
+    kiosk.pass(.seconds(20))
+    let held = try kiosk.receive(.paid("held", 350))
+    #expect(try held.results.map(\.failure) == [reason])
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+    #expect(kiosk.machineRequests.isEmpty)
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    #expect(kiosk.stock["kiwi"] == (reason == "expired" ? 0 : 10))
     try kiosk.ledger.verify()
   }
 
@@ -890,6 +921,10 @@ extension TestKiosk {
 }
 
 extension Delivery {
+  fileprivate static func fridge(_ payload: String) -> Delivery {
+    Delivery(message: Message(topic: "t/fridge", payload: Array(payload.utf8)), packetID: 0)
+  }
+
   fileprivate static func paid(
     _ status: String, _ units: Int? = nil, _ more: String = "", charge: Int = PaymentTests.first,
     currency: String = "EUR", by device: String = "terminal", retain: Bool = false

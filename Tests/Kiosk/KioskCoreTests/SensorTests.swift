@@ -73,7 +73,7 @@ import Testing
     #expect(try kiosk.receive().steps == [.alarm])
     #expect(kiosk.core.sensors.wait(at: kiosk.now) == .seconds(3000))
     kiosk.pass(.seconds(3000))
-    #expect(try kiosk.receive().steps == [.silent, .blocked])
+    #expect(try kiosk.receive().steps == [.blocked, .silent])
     #expect(kiosk.core.sensors.wait(at: kiosk.now) == nil)
   }
 
@@ -204,6 +204,15 @@ import Testing
     #expect(try kiosk.receive().steps == [.blocked])
     try kiosk.restart()
     #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
+  }
+
+  @Test func whatIsDueToBeBlockedIsNotSoldInTheSameBatch() throws {
+    #expect(try read(8, minutes: 9).isEmpty)
+    kiosk.pass(.seconds(3_600))
+    try kiosk.restart()
+    let decision = try kiosk.receive(.order("kiwi"), .order("banana"))
+    #expect(try decision.statuses == [.rejected, .ready])
+    #expect(decision.steps == [.blocked])
   }
 
   @Test func aRemovedSensorStillBlocks() throws {

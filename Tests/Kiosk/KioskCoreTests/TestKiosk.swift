@@ -14,6 +14,8 @@ final class TestKiosk {
 
   private(set) var settings: KioskSettings
   private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778, uptime: .zero)
+  /// The part of a millisecond that the timestamp omits.
+  private var sinceTimestamp = Duration.zero
   private(set) var core: Kiosk
   private(set) var commandFilter: CommandFilter
   private(set) var tracker = DeliveryTracker()
@@ -94,8 +96,10 @@ final class TestKiosk {
   }
 
   func pass(_ duration: Duration, day: Int? = nil) {
-    let (seconds, attoseconds) = duration.components
+    sinceTimestamp += duration
+    let (seconds, attoseconds) = sinceTimestamp.components
     let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    sinceTimestamp -= .milliseconds(milliseconds)
     now = Moment(
       timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + milliseconds),
       day: day ?? now.day, uptime: now.uptime + duration)

@@ -104,6 +104,8 @@ extension Language {
     switch reason {
     case "waited_too_long": self("it had waited too long", "너무 오래 기다림")
     case "no_fruit": self("the machine has run out of the fruit", "기계에 재료가 떨어짐")
+    case "expired": self("its fruit has expired", "재료의 유통기한이 지남")
+    case "blocked": self("blocked by a sensor", "센서가 판매를 막음")
     case "given_back": self("given back", "재료를 되돌림")
     case "declined": self("the payment was declined", "결제 거절")
     case "not_paid": self("not paid", "결제하지 않음")

@@ -315,6 +315,11 @@ package struct Jobs: Sendable {
     has(job.machine, job.used) && !blocked.machines.contains(job.machine)
   }
 
+  /// Returns whether a sensor blocks the machine or the fruit of an order.
+  func blocks(_ job: Job) -> Bool {
+    hasBlocked(job.used) || blocked.machines.contains(job.machine)
+  }
+
   mutating func overdue(at now: Moment) -> Overdue {
     noteAges(at: now)
     var overdue = Overdue()

@@ -181,14 +181,15 @@ extension Kiosk {
         job.used, of: job, isBehind ? Job.cleaning : "waited_too_long", at: now, in: &decision)
     }
     for job in overdue.missing {
-      giveBack(job.used, of: job, "no_fruit", at: now, in: &decision)
+      let reason = jobs.blocks(job) ? RejectionReason.blocked.rawValue : "no_fruit"
+      giveBack(job.used, of: job, reason, at: now, in: &decision)
     }
     for job in jobs.open
     where job.state == .queued && job.program == nil
       && batches.fresh(job.used, of: job.seq) != job.used
     {
       // guard: an order whose fruit has expired in the queue is not made
-      giveBack(job.used, of: job, "expired", at: now, in: &decision)
+      giveBack(job.used, of: job, Job.expired, at: now, in: &decision)
     }
     updateBatches(at: now, in: &decision)
     for job in overdue.lost { set(job, to: .lost, at: nil, in: &decision) }
@@ -236,6 +237,8 @@ extension Kiosk {
 extension Job {
   /// The reason of an order that waited too long behind a program.
   static let cleaning = "cleaning"
+  /// The reason of an order whose fruit has expired before it was made.
+  static let expired = "expired"
 
   /// Returns the price of some of the glasses, or `nil` for none.
   fileprivate func price(of glasses: Int) -> Money? {

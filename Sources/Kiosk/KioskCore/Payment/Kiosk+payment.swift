@@ -52,16 +52,12 @@ extension Kiosk {
   ) {
     guard let sale = charge.sale, let end = charge.end else { return }
     let (isNeeded, machine) = jobs.assignment(of: sale.order.juice, sale.recipe)
-    guard let machine, isNeeded else {
+    if let (reason, message) = obstacle(to: sale, lacksMachine: isNeeded && machine == nil) {
       record(.held, of: charge, charge.held, answer, at: now, in: &decision)
-      guard !isNeeded else {
-        let isCleaning = jobs.isCleaningDue(for: sale.order.juice)
-        return endUnpaid(
-          charge, text: isCleaning ? Job.cleaning : RejectionReason.machineDown.rawValue,
-          message: isCleaning
-            ? CustomerMessage.cleaning(in: settings.language)
-            : CustomerMessage.machineDown(in: settings.language), at: now, in: &decision)
-      }
+      return endUnpaid(charge, text: reason, message: message, at: now, in: &decision)
+    }
+    guard let machine else {
+      record(.held, of: charge, charge.held, answer, at: now, in: &decision)
       save(charge.with(.held), at: now, in: &decision)
       endOrder(sale, .made(end), amount: charge.amount, at: now, in: &decision)
       return settle(order: sale.seq, glasses: sale.order.quantity, at: now, in: &decision)
@@ -87,6 +83,26 @@ extension Kiosk {
       state: .queued, reply: sale.reply, terms: terms)
     jobs.add(job, at: now.uptime)
     decision.transaction.jobs[sale.seq] = .some(job)
+  }
+
+  /// Returns why a paid order cannot be made, and the text for the customer; or `nil` if it can.
+  private func obstacle(
+    to sale: Charge.Sale, lacksMachine: Bool
+  ) -> (reason: String, message: String)? {
+    // guard: an order whose fruit has expired before it was paid is not made
+    if batches.fresh(sale.used, of: sale.seq) != sale.used {
+      return (Job.expired, CustomerMessage.blocked(in: settings.language))
+    }
+    guard lacksMachine else { return nil }
+    if jobs.isBlocked(sale.order.juice, sale.recipe) {
+      return (RejectionReason.blocked.rawValue, CustomerMessage.blocked(in: settings.language))
+    }
+    if jobs.isCleaningDue(for: sale.order.juice) {
+      return (Job.cleaning, CustomerMessage.cleaning(in: settings.language))
+    }
+    return (
+      RejectionReason.machineDown.rawValue, CustomerMessage.machineDown(in: settings.language)
+    )
   }
 
   /// Ends an order that was not paid, and gives back what may be held.

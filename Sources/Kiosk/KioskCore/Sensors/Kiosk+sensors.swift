@@ -29,32 +29,25 @@ extension Kiosk {
         word: decided.word, changes: changes))
   }
 
-  /// Ends the block that an entry decides about.
-  mutating func execute(
-    _ decided: SensorDecision, in entry: LedgerEntry, at now: Moment,
-    _ changes: inout Sensors.Changes
+  /// Changes the state of sensors, and records it.
+  ///
+  /// The entries of the change are recorded at once: an order that a block rejects follows the block in
+  /// the ledger.
+  mutating func changeSensors(
+    at now: Moment, in decision: inout Decision,
+    _ change: (inout Sensors, inout Sensors.Changes) -> Void
   ) {
-    guard case .sensor = entry.outcome else { return }
-    sensors.decide(decided, at: now, into: &changes)
+    var changes = Sensors.Changes()
+    change(&sensors, &changes)
     jobs.blocked = sensors.blocked
-  }
-
-  /// Adds the entries and the readings of sensors to a decision.
-  mutating func finish(
-    _ changes: Sensors.Changes, at now: Moment, in decision: inout Decision
-  ) {
-    var changes = changes
-    sensors.fire(
-      at: now, hasEntries: !decision.transaction.records.isEmpty, into: &changes)
     for step in changes.steps {
       seq += 1
       let entry = LedgerEntry(
         seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil, outcome: .sensor(step))
       decision.transaction.records.append(.init(LedgerRow(entry)))
     }
-    decision.transaction.sensors = changes.records
-    decision.sensorsIgnored = changes.ignored
-    decision.sensorsChanged = !changes.records.isEmpty
-    jobs.blocked = sensors.blocked
+    decision.transaction.sensors.merge(changes.records) { $1 }
+    decision.sensorsIgnored += changes.ignored
+    decision.sensorsChanged = !decision.transaction.sensors.isEmpty
   }
 }

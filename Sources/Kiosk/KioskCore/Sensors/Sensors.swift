@@ -190,11 +190,28 @@ package struct Sensors: Sendable {
     record.hour = nil
   }
 
+  /// Blocks what is due to be blocked.
+  mutating func block(at now: Moment, into changes: inout Changes) {
+    for sensor in settings {
+      let name = sensor.name
+      var live = self.live[name] ?? look(at: name, at: now)
+      defer { self.live[name] = live }
+      guard let blockAfter = sensor.blockAfter, let since = live.outsideSince,
+        now.uptime - since >= blockAfter, var record = records[name], record.state != .blocked
+      else { continue }
+      record = record.with(.blocked, at: now)
+      (record.fruits, record.machines) = (sensor.fruits, sensor.machines)
+      changes.add(.blocked, name, live.value ?? record.value, sensor)
+      store(record, name, &live, at: now, into: &changes)
+    }
+  }
+
   /// Records changes of state that are due by time, hours that are over, and the readings of the last
   /// minute.
   ///
   /// - Parameter hasEntries: Whether the transaction is written anyway.
   mutating func fire(at now: Moment, hasEntries: Bool, into changes: inout Changes) {
+    block(at: now, into: &changes)
     for sensor in settings {
       let name = sensor.name
       var live = self.live[name] ?? look(at: name, at: now)
@@ -205,16 +222,11 @@ package struct Sensors: Sendable {
         record.isSilent = true
         changes.add(.silent, name, record.value, sensor)
       }
-      if let since = live.outsideSince, record.state != .blocked {
-        let time = now.uptime - since
-        if let blockAfter = sensor.blockAfter, time >= blockAfter {
-          record = record.with(.blocked, at: now)
-          (record.fruits, record.machines) = (sensor.fruits, sensor.machines)
-          changes.add(.blocked, name, live.value ?? record.value, sensor)
-        } else if time >= sensor.alarmAfter, record.state == .outside {
-          record = record.with(.alarm, at: now)
-          changes.add(.alarm, name, live.value ?? record.value, sensor)
-        }
+      if let since = live.outsideSince, record.state == .outside,
+        now.uptime - since >= sensor.alarmAfter
+      {
+        record = record.with(.alarm, at: now)
+        changes.add(.alarm, name, live.value ?? record.value, sensor)
       }
       if before != nil || record.isSilent { store(record, name, &live, at: now, into: &changes) }
       self.live[name] = live

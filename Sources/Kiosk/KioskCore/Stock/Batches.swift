@@ -137,8 +137,15 @@ package struct Batches: Sendable {
   private mutating func bring(_ change: BatchChange, at now: Moment) {
     guard let expires = change.expires else { return }
     held[change.id] = Batch(quantity: change.amount, expires: expires, at: now.timestamp)
-    deadlines[change.id] = now.uptime + expires.since(now.timestamp)
+    deadlines[change.id] = Self.deadline(of: expires, at: now)
     changed.insert(change.id)
+  }
+
+  /// Returns the uptime at which fruit expires.
+  private static func deadline(of expires: Timestamp, at now: Moment) -> Duration {
+    // A timestamp omits up to a millisecond of the time.
+    // guard: fruit that expires in this millisecond is not sold
+    now.uptime + expires.since(now.timestamp) - .milliseconds(1)
   }
 
   /// Takes fruit: first the part without a date, then the batch that expires first.
@@ -240,7 +247,7 @@ package struct Batches: Sendable {
     }
     // A batch that a new menu has opened.
     for (id, batch) in held where deadlines[id] == nil {
-      deadlines[id] = now.uptime + batch.expires.since(now.timestamp)
+      deadlines[id] = Self.deadline(of: batch.expires, at: now)
     }
   }
 
