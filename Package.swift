@@ -167,8 +167,8 @@ let kiosk: [Target] = [
   Product.kiosk.testLibrary(
     "Simulation",
     [
-      "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol", "Ledger",
-      "MessageBroker", grdb, logging,
+      "Devices", "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol",
+      "Ledger", "MessageBroker", grdb, logging,
     ]),
   Product.kiosk.testProgram("simulate-kiosk", ["Simulation", argumentParser]),
   Product.kiosk.tests("SimulationTests", ["InMemoryBroker", "MessageBroker", "Simulation"]),

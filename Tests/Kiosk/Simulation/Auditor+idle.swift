@@ -24,6 +24,7 @@ extension Auditor {
     }
     checkMachines(at: now)
     checkPaymentReports()
+    checkSensor(at: now)
     let report = display["stock"].flatMap { try? StockReport(payload: Array($0.utf8)) }
     let fruits = report?.fruits.map { ($0.fruit.text, $0.amount) } ?? []
     if Dictionary(uniqueKeysWithValues: fruits) != model.shown {
@@ -40,6 +41,7 @@ extension Auditor {
       model.variant.fruits.map { "stock/\($0)" } + model.variant.recipes.keys.map { "juice/\($0)" }
       + rules.makers.map { "machine/\($0.name)" }
       + Terminal.all(rules.terminals).map { "payment/\($0)" }
+      + (rules.hasSensors ? ["sensor/\(SensorModel.name)"] : [])
       + (rules.hasDates ? ConfigurationVariant.allFruits.map { "freshness/\($0)" } : [])
     for (topic, value) in display.sorted(by: { $0.key < $1.key })
     where topic.contains("/") && !value.isEmpty && !menu.contains(topic) {

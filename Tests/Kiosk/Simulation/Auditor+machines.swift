@@ -39,7 +39,8 @@ extension Auditor {
 
   // MARK: Deliveries
 
-  mutating func kioskReceived(_ deliveries: [Delivery]) {
+  mutating func kioskReceived(_ deliveries: [Delivery], at now: Duration) {
+    receivedReadings(deliveries, at: now)
     (machineModel.lostBatch, machineModel.batch) = ([], [])
     (payments.lostBatch, payments.batch) = (.init(), .init())
     for message in deliveries.map(\.message) {
@@ -70,9 +71,16 @@ extension Auditor {
     (payments.lostBatch, payments.batch) = (payments.batch, .init())
   }
 
+  /// Records that the kiosk has given up a batch that it could not commit.
+  mutating func batchIsAbandoned() {
+    batchIsLost()
+    sensor.batchIsAbandoned()
+  }
+
   mutating func batchIsOver() {
     machineModel.batch = []
     payments.batch = .init()
+    sensor.before = nil
   }
 
   // MARK: Permitted outcomes
@@ -91,15 +99,20 @@ extension Auditor {
       let makers = rules.makers.filter { $0.makes(juice) }
       work.isNeeded = !makers.isEmpty && model.variant.recipes[juice] != nil
       for maker in makers
-      where mayWork(maker.name) && !mustBeClosed(maker.name, at: now, wallClock: wallClock) {
+      where mayWork(maker.name) && !mustBeClosed(maker.name, at: now, wallClock: wallClock)
+        && isBlocked(machine: maker.name) != .yes
+      {
         work.places[maker.name] = places(maker.name)
       }
-      work.mayBeDown = makers.allSatisfy { mayBeDown($0.name) }
+      work.mayBeDown = makers.allSatisfy {
+        mayBeDown($0.name) || isBlocked(machine: $0.name) != .no
+      }
       let closed = makers.filter { mayBeClosed($0.name, at: now, wallClock: wallClock) }
       work.mayBeCleaning =
         closed.contains { mayWork($0.name) }
         && makers.allSatisfy { maker in
-          mayBeDown(maker.name) || closed.contains { $0.name == maker.name }
+          mayBeDown(maker.name) || isBlocked(machine: maker.name) != .no
+            || closed.contains { $0.name == maker.name }
         }
     case .decide(_, _, let used):
       // A decision names an attempt, and counts only for that one.
@@ -114,7 +127,7 @@ extension Auditor {
         work.steps = outcomes(of: ProgramID(machine: machine, program: program))
       }
     case .remove(let fruit, _): work.expired = batches.expiredAmount(of: fruit)
-    case .settle, .restock, .bring, .service, .junk: break
+    case .settle, .judge, .restock, .bring, .service, .junk: break
     }
     return work
   }
@@ -277,6 +290,8 @@ extension Auditor {
         ? !answers("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .lost)
         : isTooOld(job, at: now, wallClock: at.milliseconds) != false
     case .returned(_, "expired", job.used): return !hasLeft && hasExpired(at: now)
+    case .returned(_, "blocked", job.used):
+      return !hasLeft && mayBeBlocked(used: job.used, makers: [job.machine])
     case .returned(_, "payment_lost", job.used):
       guard !hasLeft, let charge = payments.charge(ofOrder: job.seq) else { return false }
       return ["declined", "released", "refunded"].contains { payments.has(charge, $0) }
@@ -325,6 +340,11 @@ extension Auditor {
     for (job, stored) in zip(open, jobs) {
       if stored.number != job.number {
         fail(.ledger, "job \(job.seq) has the number \(stored.number), and not \(job.number)")
+      }
+      if stored.state == .queued || stored.state == .sent && job.state == .queued,
+        job.program == nil, isBlocked(job.used) == .yes || isBlocked(machine: job.machine) == .yes
+      {
+        fail(.forbidden, "job \(job) is \(stored.state), and blocked")
       }
       guard stored.state != job.state else { continue }
       if !isValid(stored.state, for: job, at: now, wallClock) {
@@ -465,6 +485,7 @@ extension Auditor {
   /// Returns whether the juice can be made, according to the displayed state of its machines.
   func isMade(_ juice: String) -> Bool {
     let makers = rules.makers.filter { $0.makes(juice) }
+    if isBlocked(model.variant.recipes[juice] ?? [:]) == .yes { return false }
     return makers.isEmpty || makers.contains { report(of: $0)?.takesOrders == true }
   }
 
@@ -498,6 +519,9 @@ extension Auditor {
   private func isRight(
     _ report: MachineReport, _ own: [MachineModel.Job], of machine: String, at now: Duration
   ) -> Bool {
+    if isBlocked(machine: machine) == .yes {
+      return report.state == .fault && report.reason == "blocked by a sensor"
+    }
     guard let record = machineModel.records[machine] else { return report.state == .unknown }
     switch record.status {
     case .offline: return report.state == .offline
@@ -548,6 +572,7 @@ extension MachineModel.Job {
     switch end {
     case .returned(_, let reason, _):
       reason == "waited_too_long" || reason == "cleaning" || reason == "expired"
+        || reason == "blocked"
     case .program(let step): step.reason == "waited_too_long"
     default: false
     }

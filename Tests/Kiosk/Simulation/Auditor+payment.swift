@@ -79,7 +79,7 @@ extension Auditor {
         .payment($0, charge: number, job: payments.charges[number]?.order?.seq, machine: nil)
       }
       work.mayNotNeedDecision = isMentioned || kinds.isEmpty
-    case .decide, .run, .restock, .bring, .remove, .service, .junk: break
+    case .decide, .judge, .run, .restock, .bring, .remove, .service, .junk: break
     }
   }
 
@@ -286,6 +286,10 @@ extension Auditor {
         isValid =
           entered.held != nil
           && makers.contains { mayBeClosed($0.name, at: now, wallClock: entry.at.milliseconds) }
+      case "expired": isValid = entered.held != nil && hasExpired(at: now)
+      case "blocked":
+        isValid =
+          entered.held != nil && mayBeBlocked(used: order.used, makers: makers.map(\.name))
       case "machine_down":
         isValid = !makers.isEmpty && makers.allSatisfy { mayBeDown($0.name) } && entered.held != nil
       default: isValid = false

@@ -19,6 +19,7 @@ struct Auditor {
   /// The topics that a display subscribes to.
   static let displayFilters = [
     "stock/+", "freshness/+", "stock", "juice/+", "service", "status", "machine/+", "payment/+",
+    "sensor/+",
   ]
 
   private(set) var violation: Violation?
@@ -44,6 +45,7 @@ struct Auditor {
   var machineModel = MachineModel()
   var payments = PaymentModel()
   var batches = BatchModel()
+  var sensor = SensorModel()
 
   /// Whether the kiosk's next connection may find an empty queue.
   private var mayFindEmptyQueue = false
@@ -153,8 +155,9 @@ struct Auditor {
     batches.clockJumped(by: seconds, isRunning: isRunning, startedAt: startedAt)
   }
 
-  mutating func kioskStarts(at now: Duration) {
+  mutating func kioskStarts(with sensor: SensorRecord?, at now: Duration, wallClock: Int64) {
     startedAt = now
+    self.sensor.kioskStarts(with: sensor, at: now, wallClock: wallClock)
     batches.kioskStarts(at: now)
   }
 
@@ -254,6 +257,7 @@ struct Auditor {
         let (charges, devices) = try ledger.paymentState()
         comparePayments(charges, devices, at: now)
       }
+      try compareSensor(ledger)
     } catch {
       fail(.ledger, "\(error)")
     }
@@ -269,6 +273,8 @@ struct Auditor {
       }
       if (state.service == .open) != model.isOpen { fail(.ledger, "service is \(state.service)") }
       try checkBatches(ledger)
+      sensor.hasChanged = true
+      try compareSensor(ledger)
     } catch {
       fail(.ledger, "\(error)")
     }
@@ -290,6 +296,7 @@ struct Auditor {
       checkBatches(entry, of: nil, at: now)
       if case .expired = entry.outcome { return model.apply(Model.Outcome(entry.outcome)) }
       if case .program(let step) = entry.outcome { return checkProgram(step, entry, at: now) }
+      if case .sensor = entry.outcome { return checkSensor(entry, at: now) }
       return checkPayment(entry)
     }
     guard let number = reply.flatMap({ Self.number($0.correlationData) }),
@@ -329,6 +336,7 @@ struct Auditor {
     let wasRetained = message.sending.isRetained
     if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
     addPayment(to: &work, for: message, outcome)
+    addSensor(to: &work, for: message)
     let expected = model.outcomes(
       of: message.sending, sentAt: message.sentAt, expected: message.expected,
       wasRetained: wasRetained, with: work, at: entry.at.milliseconds)
@@ -338,6 +346,7 @@ struct Auditor {
     model.apply(outcome)
     follow(entry, outcome, at: now)
     followPayment(entry, at: now)
+    checkSensor(entry, at: now)
     entries[seq] = Entry(
       number: number, seenAt: now, outcome: outcome, stock: model.shown, cents: cents)
     unanswered.insert(seq)

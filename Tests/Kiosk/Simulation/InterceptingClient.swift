@@ -38,7 +38,9 @@ package actor InterceptingClient: BrokerClient {
     isBeginning = false
     var event = await client.nextEvent(timeout: timeout)
     if case .deliveries(let deliveries) = event {
-      if world.kiosk?.client === client { world.auditor.kioskReceived(deliveries) }
+      if world.kiosk?.client === client {
+        world.auditor.kioskReceived(deliveries, at: world.broker.now)
+      }
       world.kioskHasWork()
       switch world.injectedBug {
       case .acknowledgesEarly: await client.acknowledge()
@@ -79,7 +81,7 @@ package actor InterceptingClient: BrokerClient {
 
   package func abandon() {
     world.kioskAbandons(client)
-    if world.kiosk?.client === client { world.auditor.batchIsLost() }
+    if world.kiosk?.client === client { world.auditor.batchIsAbandoned() }
     world.interceptCall(client)
     client.assumeIsolated { $0.abandon() }
     world.interceptCall(client)

@@ -85,6 +85,10 @@ struct Model {
     var places: [String: ClosedRange<Int>] = [:]
     /// Whether all of them may be unable to work, or one only because it must be cleaned.
     var (mayBeDown, mayBeCleaning) = (false, false)
+    /// Whether a sensor blocks fruit of the ordered juice.
+    var isBlocked = SensorModel.Knowledge.no
+    /// Whether it blocks one of the machines that make the juice, and whether it may.
+    var (hasBlockedMaker, mayHaveBlockedMaker) = (false, false)
     /// Whether the job may need a person's decision, and whether it may not need one.
     var (mayNeedDecision, mayNotNeedDecision) = (false, true)
     /// The entry of the order that a decision is about.
@@ -108,8 +112,11 @@ struct Model {
 
     /// The outcomes of an order that no machine takes.
     fileprivate var withoutMachine: [Outcome] {
-      (mayBeDown ? [.rejected("machine_down")] : [])
+      let other: [Outcome] =
+        (mayBeDown ? [.rejected("machine_down")] : [])
         + (mayBeCleaning ? [.rejected("cleaning_due")] : [])
+      if other.isEmpty || !mayHaveBlockedMaker { return other }
+      return (hasBlockedMaker ? [] : other) + [.rejected("blocked")]
     }
   }
 
@@ -150,6 +157,7 @@ struct Model {
     at now: Int64
   ) -> [Outcome] {
     var reasons: [String] = []
+    var maybe: [Outcome] = []
     if wasRetained { reasons.append("retained") }
     if let sentAt, now - sentAt > Int64(Self.maximumAge) * 1000 { reasons.append("stale") }
     let outcome: Outcome
@@ -160,9 +168,15 @@ struct Model {
         reasons.append("quantity_out_of_range")
       }
       if variant.recipes[juice] == nil { reasons.append("unknown_juice") }
+      if work.isBlocked == .yes { reasons.append("blocked") }
+      if work.isBlocked == .maybe { maybe.append(.rejected("blocked")) }
       outcome = order(juice, max(1, quantity), at: now)
-      if work.isPaid { return reasons.map { .rejected($0) } + paid(outcome, reasons, work) }
-      if work.isNeeded { return reasons.map { .rejected($0) } + accepted(outcome, reasons, work) }
+      if work.isPaid {
+        return maybe + reasons.map { .rejected($0) } + paid(outcome, reasons, work)
+      }
+      if work.isNeeded {
+        return maybe + reasons.map { .rejected($0) } + accepted(outcome, reasons, work)
+      }
     case .decide(let choice, _, _):
       let isShort = work.cost.contains { $0.value > shown[$0.key, default: 0] }
       let isAgain = choice == "again"
@@ -173,7 +187,7 @@ struct Model {
       let isForbidden = reasons.contains { $0 != "no_decision_needed" } || !work.mayNeedDecision
       return reasons.map { .rejected($0) } + (isForbidden ? [] : [outcome])
     case .run: return reasons.isEmpty ? work.steps : reasons.map { .rejected($0) }
-    case .settle:
+    case .settle, .judge:
       let isForbidden = !reasons.isEmpty
       if work.mayNotNeedDecision { reasons.append("no_decision_needed") }
       return reasons.map { .rejected($0) } + (isForbidden ? [] : work.steps)
@@ -210,7 +224,7 @@ struct Model {
       reasons.append("malformed")
       outcome = .rejected("malformed")
     }
-    return reasons.isEmpty ? [outcome] : reasons.map { .rejected($0) }
+    return maybe + (reasons.isEmpty ? [outcome] : reasons.map { .rejected($0) })
   }
 
   /// Returns the permitted outcomes of an order for a juice that machines make.

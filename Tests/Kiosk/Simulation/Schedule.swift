@@ -31,14 +31,17 @@ package struct Schedule: Sendable {
     package var hasPrograms: Bool
     /// Whether fruit has dates.
     package var hasDates: Bool
+    /// Whether a sensor measures the refrigerator.
+    package var hasSensors: Bool
 
     package init(
       behavior: MemoryBroker.Behavior = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
       batchLimit: Int = 1024, machines: Int = 0, terminals: Int = 0,
-      hasPrograms: Bool = false, hasDates: Bool = false
+      hasPrograms: Bool = false, hasDates: Bool = false, hasSensors: Bool = false
     ) {
       self.hasPrograms = hasPrograms
       self.hasDates = hasDates
+      self.hasSensors = hasSensors
       self.behavior = behavior
       self.debounce = debounce
       self.perSecond = perSecond
@@ -67,6 +70,7 @@ package struct Schedule: Sendable {
     self.seed = seed
     maker.mayHavePrograms = seed.isMultiple(of: 3)
     maker.hasDates = seed.isMultiple(of: 5)
+    maker.hasSensors = seed.isMultiple(of: 7)
     rules = maker.rules()
     steps = [.start] + (0..<(8 + maker.random.below(40))).map { _ in maker.step() }
   }
@@ -84,6 +88,7 @@ extension Schedule {
     if rules.machines > 0 { title += ", machines: \(rules.machines)" }
     if rules.hasPrograms { title += ", programs" }
     if rules.hasDates { title += ", dates" }
+    if rules.hasSensors { title += ", a sensor" }
     if rules.terminals > 0 { title += ", payment devices: \(rules.terminals)" }
     if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
     return title
@@ -103,6 +108,8 @@ private struct Maker {
   var mayHavePrograms = false
   /// Whether fruit has dates.
   var hasDates = false
+  /// Whether a sensor measures the refrigerator.
+  var hasSensors = false
   private var hasPrograms: Bool { mayHavePrograms && machines > 0 }
 
   private enum Disturbance: CaseIterable {
@@ -121,12 +128,18 @@ private struct Maker {
     return Schedule.Rules(
       behavior: random.pick(Schedule.behaviors), debounce: random.pick([0, 0, 300]),
       perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines,
-      terminals: terminals, hasPrograms: hasPrograms, hasDates: hasDates)
+      terminals: terminals, hasPrograms: hasPrograms, hasDates: hasDates,
+      hasSensors: hasSensors)
   }
 
   mutating func step() -> Step {
     // Occasionally more messages than the ledger keeps fingerprints.
     if random.oneIn(100_000) { return .flood(1_200) }
+    if hasSensors, random.oneIn(3) {
+      return .measure(
+        random.pick(["9", "9", "10", "8", "9", "4", "7", "warm", "400"]),
+        isRetained: random.oneIn(10))
+    }
     if !disturbances.isEmpty, random.oneIn(2) { return disturbance(random.pick(disturbances)) }
     if random.oneIn(4) {
       return .pass(random.pick([10, 100, 400, 1_000, 3_000, 12_000, 29_000, 31_000, 70_000]))
@@ -262,6 +275,12 @@ private struct Maker {
       return sending
     }
     if hasDates, random.oneIn(4) { return dated() }
+    if hasSensors, random.oneIn(8) {
+      sending = Sending(
+        from: "job/desk", content: .judge(random.pick(["discard", "release", "release"])))
+      recent = recent.suffix(4) + [sending]
+      return sending
+    }
     switch random.below(machines > 0 ? hasPrograms ? 14 : 12 : 10) {
     case 12, 13:
       sending = Sending(

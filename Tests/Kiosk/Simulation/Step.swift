@@ -8,6 +8,8 @@ package enum Step: Hashable, Sendable {
   case send([Sending])
   /// Number of presses of one button for a juice that is not on the menu, sent without a pause.
   case flood(Int)
+  /// A message of the sensor in the refrigerator: its temperature in degrees, if it is a number.
+  case measure(String, isRetained: Bool)
   /// The passage of time, in milliseconds.
   case pass(Int)
   /// A change of the kiosk's wall clock, in seconds ahead or, if negative, back.
@@ -77,6 +79,8 @@ package struct Sending: Hashable, Sendable {
     case decide(String, pick: Int, used: Int?)
     /// A request to run a program of a machine.
     case run(MachineProgram, on: String)
+    /// A decision about what the sensor has blocked.
+    case judge(String)
     /// A decision about a charge; `nil` is what the journal of its device says.
     case settle(String?, pick: Int)
     /// A payload that is not a command.
@@ -115,6 +119,8 @@ extension Step: CustomStringConvertible {
     switch self {
     case .send(let sendings): sendings.map(\.description).joined(separator: "; ")
     case .flood(let count): "order/p4: 1 tea, \(count) times"
+    case .measure(let value, let isRetained):
+      "the sensor says \(value)\(isRetained ? ", retained" : "")"
     case .pass(let milliseconds): "\(Double(milliseconds) / 1000) s pass"
     case .jump(let seconds): "the clock jumps by \(seconds) s"
     case .cutKiosk: "the kiosk's connection is cut"
@@ -156,6 +162,7 @@ extension Sending: CustomStringConvertible {
     case .decide(let choice, let pick, let used):
       text += "\(choice), job \(pick)\(used.map { ", used \($0)" } ?? "")"
     case .run(let program, let machine): text += "\(program.rawValue) of \(machine)"
+    case .judge(let choice): text += "\(choice) what is blocked"
     case .settle(let choice, let pick): text += "\(choice ?? "a decision"), charge \(pick)"
     case .junk(let junk): text += "junk \(junk)"
     }

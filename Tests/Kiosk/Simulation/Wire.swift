@@ -21,6 +21,10 @@ extension Sending {
       if let used { members.append(#""used":{"kiwi":\#(used)}"#) }
     case .run(let program, let machine):
       members += [#""program":"\#(program.rawValue)""#, #""machine":"\#(machine)""#]
+    case .judge(let choice):
+      members += [
+        #""sensor":"\#(SensorModel.name)""#, #""decision":"\#(choice)""#, #""word":"smelled""#,
+      ]
     case .settle(let choice, _):
       members += [#""charge":\#(expected ?? 0)"#, #""decision":"\#(choice ?? "released")""#]
     case .bring(let fruit, let amount, _):

@@ -131,6 +131,9 @@ package final class World {
     case .flood(let count):
       let press = Sending(from: "order/p4", content: .order(juice: "tea", quantity: 1))
       for _ in 0..<count / 100 { try perform(.send(Array(repeating: press, count: 100))) }
+    case .measure(let value, let isRetained):
+      measure(
+        Message(topic: SensorModel.topic, payload: Array(value.utf8), retain: isRetained))
     case .pass(let milliseconds): pass(.milliseconds(milliseconds))
     case .jump(let seconds):
       clock.set(ahead: seconds)
@@ -270,6 +273,14 @@ package final class World {
     executor.run()
   }
 
+  private func measure(_ reading: Message) {
+    guard sender.listener.isConnected else { return }
+    Task(executorPreference: executor) { [listener = sender.listener] in
+      await listener.send([reading]) { publish in publish() }
+    }
+    executor.run()
+  }
+
   // MARK: Kiosk
 
   private func start() throws {
@@ -297,7 +308,8 @@ package final class World {
       await controller.run(clientID: kioskID) { _ in world.kioskCycleEnded(client) }
     }
     auditor.model.variant = auditor.file
-    auditor.kioskStarts(at: broker.now)
+    let sensor = rules.hasSensors ? try ledger.state().sensors.first?.value : nil
+    auditor.kioskStarts(with: sensor, at: broker.now, wallClock: wallClock)
     read(ledger)
     auditor.checkState(ledger)
     isReloading = false
@@ -376,7 +388,7 @@ package final class World {
   }
 
   func kioskPublishes(_ messages: [Message], _ client: MemoryClient) {
-    guard rules.machines + rules.terminals > 0 || rules.hasDates, let kiosk,
+    guard rules.machines + rules.terminals > 0 || rules.hasDates || rules.hasSensors, let kiosk,
       kiosk.client === client
     else { return }
     hasWork = true

@@ -4,24 +4,17 @@ import Synchronization
 /// Distributes schedules to the worker tasks, and counts the finished ones.
 final class Counter: Sendable {
   private let state: Mutex<(next: UInt64, left: Int, done: Int)>
-  private let onlyMachines, onlyPayment, onlyPrograms, onlyDates: Bool
+  private let isWanted: @Sendable (Schedule.Rules) -> Bool
 
   /// Creates the counter.
   ///
   /// - Parameters:
   ///   - schedules: number of schedules.
   ///   - seed: seed of the first schedule; the others follow in order.
-  ///   - onlyMachines: whether to skip seeds whose kiosk has no machine.
-  ///   - onlyPayment: whether to skip seeds whose kiosk has no payment device.
-  ///   - onlyPrograms: whether to skip seeds whose machines have no programs.
-  ///   - onlyDates: whether to skip seeds whose fruit has no dates.
-  init(
-    schedules: Int, seed: UInt64, onlyMachines: Bool, onlyPayment: Bool, onlyPrograms: Bool,
-    onlyDates: Bool
-  ) {
+  ///   - isWanted: whether to run a schedule with these rules; others are skipped.
+  init(schedules: Int, seed: UInt64, isWanted: @escaping @Sendable (Schedule.Rules) -> Bool) {
     state = Mutex((seed, schedules, 0))
-    (self.onlyMachines, self.onlyPayment) = (onlyMachines, onlyPayment)
-    (self.onlyPrograms, self.onlyDates) = (onlyPrograms, onlyDates)
+    self.isWanted = isWanted
   }
 
   func next() -> Schedule? {
@@ -31,12 +24,7 @@ final class Counter: Sendable {
       while true {
         let schedule = Schedule(seed: state.next)
         state.next &+= 1
-        let rules = schedule.rules
-        if (!onlyMachines || rules.machines > 0) && (!onlyPayment || rules.terminals > 0)
-          && (!onlyPrograms || rules.hasPrograms) && (!onlyDates || rules.hasDates)
-        {
-          return schedule
-        }
+        if isWanted(schedule.rules) { return schedule }
       }
     }
   }

@@ -23,15 +23,21 @@ struct SimulateKiosk: AsyncParsableCommand {
   @Flag(help: "Only kiosks whose fruit has dates.")
   var dates = false
 
+  @Flag(help: "Only kiosks with a sensor in the refrigerator.")
+  var sensors = false
+
   func validate() throws {
     guard schedules > 0 else { throw ValidationError("at least one schedule") }
   }
 
   func run() async throws {
     let start = ContinuousClock.now
-    let counter = Counter(
-      schedules: schedules, seed: seed, onlyMachines: machines, onlyPayment: payment,
-      onlyPrograms: programs, onlyDates: dates)
+    let counter = Counter(schedules: schedules, seed: seed) {
+      [machines, payment, programs, dates, sensors] rules in
+      (!machines || rules.machines > 0) && (!payment || rules.terminals > 0)
+        && (!programs || rules.hasPrograms) && (!dates || rules.hasDates)
+        && (!sensors || rules.hasSensors)
+    }
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {

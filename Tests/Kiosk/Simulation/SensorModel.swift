@@ -1,0 +1,81 @@
+import Devices
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+
+/// The auditor's knowledge of the sensor in the refrigerator.
+struct SensorModel {
+  static let name = "fridge"
+  static let topic = "t/fridge"
+  /// The fruit and the machine that it blocks.
+  static let fruit = "kiwi"
+  static let machine = "arm"
+  /// The greatest value within the limits, in thousandths of a degree.
+  static let maximum = 7_000
+  static let alarmAfter = Duration.seconds(20)
+  static let blockAfter = Duration.seconds(60)
+  static let silentAfter = Duration.seconds(90)
+
+  /// The state by the entries of the ledger.
+  var (isAlarm, isSilent, isDiscarded) = (false, false, false)
+  var isBlocked = Knowledge.no
+  /// The time since which all readings that the kiosk has received are outside the limits, or `nil` if
+  /// the last one is within them.
+  var outsideSince: Duration?
+  /// Whether that time began in an earlier process.
+  var isCarried = false
+  /// The time of the last reading that the kiosk has received, or of its start.
+  var readAt = Duration.zero
+  /// The values that the kiosk has received, in thousandths of a degree.
+  var values: Set<Int> = []
+  /// The hours that have an entry.
+  var hours: Set<String> = []
+  /// Whether an entry has changed the state, and the ledger's record has not been compared since.
+  var hasChanged = true
+  /// The readings before the current batch.
+  var before: Readings?
+
+  static var settings: KioskSettings.Sensor {
+    KioskSettings.Sensor(
+      name: SensorID(name) ?? "sensor", binding: SensorBinding(topic: topic), unit: .celsius,
+      maximum: maximum, alarmAfter: alarmAfter, blockAfter: blockAfter, silentAfter: silentAfter,
+      fruits: [Fruit.ID(fruit) ?? "fruit"], machines: [MachineID(machine) ?? "machine"])
+  }
+
+  /// What may be known of the state only when a batch is over.
+  enum Knowledge { case no, maybe, yes }
+
+  /// The readings of a process.
+  struct Readings {
+    let outsideSince: Duration?
+    let readAt: Duration
+  }
+
+  var readings: Readings { Readings(outsideSince: outsideSince, readAt: readAt) }
+
+  /// Notes the time of a reading, and whether it is outside the limits.
+  mutating func read(_ value: Int, at now: Duration) {
+    readAt = now
+    outsideSince = value > Self.maximum ? outsideSince ?? now : nil
+    if outsideSince == nil { isCarried = false }
+    values.insert(value)
+  }
+
+  /// Notes that the current batch did not count.
+  mutating func batchIsAbandoned() {
+    guard let before else { return }
+    (outsideSince, readAt) = (before.outsideSince, before.readAt)
+    self.before = nil
+  }
+
+  /// Notes a start. The time outside the limits continues from the ledger's record, with the time that
+  /// the wall clock shows since.
+  mutating func kioskStarts(with record: SensorRecord?, at now: Duration, wallClock: Int64) {
+    (readAt, before) = (now, nil)
+    outsideSince = record?.outside.map { outside in
+      let away = max(0, wallClock - (record?.at.milliseconds ?? 0))
+      return now - outside - .milliseconds(away)
+    }
+    isCarried = outsideSince != nil
+  }
+}
