@@ -42,7 +42,7 @@ struct SensorModel {
       fruits: [Fruit.ID(fruit) ?? "fruit"], machines: [MachineID(machine) ?? "machine"])
   }
 
-  /// What may be known of the state only when a batch is over.
+  /// An answer that may be open until a batch is over.
   enum Knowledge { case no, maybe, yes }
 
   /// The readings of a process.
