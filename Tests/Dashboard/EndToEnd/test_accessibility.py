@@ -51,8 +51,9 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
         machines=[
             {"name": "bar", "juices": ["kiwi", "mango"]},
-            {"name": "press", "juices": [],
+            {"name": "press", "juices": [], "start_seconds": 1,
              "programs": {"clean": {"every_hours": 24, "automatic": False}, "rinse": {}, "prime": {}}},
+            {"name": "tap", "juices": [], "programs": {"prime": {}}},
         ],
         sensors=[{"name": "fridge", "topic": "t", "unit": "°C", "max": 7, "fruits": ["pineapple"],
                   "alarm_after_seconds": 0, "block_after_seconds": 1}],
@@ -86,11 +87,24 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     for name, state in (("cellar", "ok"), ("freezer", "alarm"), ("level", "outside")):
         report = {"state": state, "value": 4.5, "unit": "°C", "min": 0, "max": 7, "silent": name == "level"}
         client.publish(f"kiosk/k1/sensor/{name}", json.dumps(report), retain=True)
-    client.publish("kiosk/k1/machine/press/status", "online", retain=True)
-    client.publish("kiosk/k1/program/desk", '{"id":"p1","machine":"press","program":"clean"}')
+    # A program that a person must decide about, and one that runs.
+    begin(client, "press", "clean")
+    client.messages.first(lambda message: message.topic == "kiosk/k1/machine/press"
+                          and message.json["state"] == "silent")
+    begin(client, "tap", "prime", "started")
     twenty(client)
     client.messages.first(
         lambda message: message.topic == "kiosk/k1/stock" and "expired" in message.json)
+
+
+def begin(client: Client, machine: str, program: str, *statuses: str) -> None:
+    """Starts a program, and answers as the machine."""
+    client.publish(f"kiosk/k1/machine/{machine}/status", "online", retain=True)
+    client.publish(
+        "kiosk/k1/program/desk", json.dumps({"id": machine, "machine": machine, "program": program}))
+    job = client.messages.first(lambda message: message.topic == f"kiosk/k1/make/{machine}").json["job"]
+    for status in statuses:
+        client.publish(f"kiosk/k1/made/{machine}", json.dumps({"job": job, "status": status}))
 
 
 def pay(client: Client, *statuses: str) -> None:

@@ -129,7 +129,9 @@ struct MachineCards {
     }
     let who = notes.dropFirst().reduce(notes.first ?? .empty) { "\($0) · \($1)" }
     let buttons = context.isOperator ? buttons(of: program, machine, report) : []
-    let actions: HTML? = buttons.isEmpty ? nil : "<div class=\"actions\">\(buttons)</div>"
+    // Several buttons have no room beside the text.
+    let place: HTML = buttons.count > 1 ? "actions below" : "actions"
+    let actions: HTML? = buttons.isEmpty ? nil : "<div class=\"\(place)\">\(buttons)</div>"
     return """
       <li class="\(style)"><span class="what">\(program.program.name(language))</span>
       <span class="who">\(who)</span>\(actions)</li>
