@@ -51,8 +51,8 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
         machines=[
             {"name": "bar", "juices": ["kiwi", "mango"]},
-            {"name": "press", "juices": [], "start_seconds": 1,
-             "programs": {"clean": {"every_hours": 24, "automatic": False}, "rinse": {}, "prime": {}}},
+            {"name": "press", "juices": [], "programs": {
+                "clean": {"every_hours": 24, "automatic": False, "finish_seconds": 1}, "rinse": {}, "prime": {}}},
             {"name": "tap", "juices": [], "programs": {"prime": {}}},
         ],
         sensors=[{"name": "fridge", "topic": "t", "unit": "°C", "max": 7, "fruits": ["pineapple"],
@@ -88,9 +88,9 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
         report = {"state": state, "value": 4.5, "unit": "°C", "min": 0, "max": 7, "silent": name == "level"}
         client.publish(f"kiosk/k1/sensor/{name}", json.dumps(report), retain=True)
     # A program that a person must decide about, and one that runs.
-    begin(client, "press", "clean")
-    client.messages.first(lambda message: message.topic == "kiosk/k1/machine/press"
-                          and message.json["state"] == "silent")
+    begin(client, "press", "clean", "started")
+    client.messages.first(
+        lambda message: message.topic == "kiosk/k1/machine/press" and "needs_decision" in message.text)
     begin(client, "tap", "prime", "started")
     twenty(client)
     client.messages.first(
