@@ -211,8 +211,9 @@ import Testing
     kiosk.pass(.seconds(3_600))
     try kiosk.restart()
     let decision = try kiosk.receive(.order("kiwi"), .order("banana"))
-    #expect(try decision.statuses == [.rejected, .ready])
-    #expect(decision.steps == [.blocked])
+    // In the ledger the block precedes the order that it rejects.
+    let entries = decision.transaction.records.map(\.row.entry.status)
+    #expect(entries.prefix(3) == [.sensorBlocked, .rejected, .ready])
   }
 
   @Test func aRemovedSensorStillBlocks() throws {
