@@ -216,6 +216,15 @@ import Testing
     #expect(entries.prefix(3) == [.sensorBlocked, .rejected, .ready])
   }
 
+  /// The ledger has the first reading only.
+  @Test func aReloadForgetsNoTimeOutside() throws {
+    try read(5)
+    try read(8, after: .seconds(1))
+    try kiosk.reload(kiosk.settings)
+    kiosk.pass(.seconds(600))
+    #expect(try kiosk.receive().steps.contains(.alarm))
+  }
+
   @Test func aRemovedSensorStillBlocks() throws {
     try block()
     try kiosk.reload(.test())

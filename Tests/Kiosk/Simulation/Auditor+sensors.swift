@@ -164,13 +164,14 @@ extension Auditor {
     let outside =
       mayHaveCarriedMore ? .zero : sensor.outsideSince.map { now - $0 - Self.slack } ?? .zero
     let isBlocked = sensor.isBlocked == .yes
-    if outside > SensorModel.blockAfter,
-      !isBlocked
-        || outside > SensorModel.alarmAfter, !isBlocked,
-      !sensor.isAlarm
-        || now - sensor.readAt - Self.slack > SensorModel.silentAfter, !sensor.isSilent
-    {
+    if outside > SensorModel.blockAfter, !isBlocked {
+      fail(.decision, "the sensor does not block: \(sensor)")
+    }
+    if outside > SensorModel.alarmAfter, !isBlocked, !sensor.isAlarm {
       fail(.decision, "the sensor has no alarm: \(sensor)")
+    }
+    if now - sensor.readAt - Self.slack > SensorModel.silentAfter, !sensor.isSilent {
+      fail(.decision, "the sensor is not silent: \(sensor)")
     }
     let topic = "sensor/\(SensorModel.name)"
     guard let report = display[topic].flatMap({ try? SensorReport(payload: Array($0.utf8)) }),

@@ -53,6 +53,14 @@ package struct Sensors: Sendable {
   mutating func adopt(_ other: Sensors) {
     live = other.live.filter { id, _ in settings.contains { $0.name == id } }
     recordedAt = other.recordedAt
+    // The ledger does not have each change between these states.
+    for (id, known) in other.records where known.state == .ok || known.state == .outside {
+      guard var record = records[id], record.state == .ok || record.state == .outside else {
+        continue
+      }
+      (record.state, record.since) = (known.state, known.since)
+      records[id] = record
+    }
   }
 
   var isEmpty: Bool { settings.isEmpty && records.isEmpty }
