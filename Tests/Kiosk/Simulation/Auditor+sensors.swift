@@ -170,7 +170,8 @@ extension Auditor {
     if outside > SensorModel.alarmAfter, !isBlocked, !sensor.isAlarm {
       fail(.decision, "the sensor has no alarm: \(sensor)")
     }
-    if now - sensor.readAt - Self.slack > SensorModel.silentAfter, !sensor.isSilent {
+    let watched = now - max(sensor.readAt, sensor.onlineAt ?? now) - Self.slack
+    if watched > SensorModel.silentAfter, !sensor.isSilent {
       fail(.decision, "the sensor is not silent: \(sensor)")
     }
     let topic = "sensor/\(SensorModel.name)"

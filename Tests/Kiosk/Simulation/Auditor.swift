@@ -184,6 +184,7 @@ struct Auditor {
   /// Excuses messages that have reached the maximum age of an order.
   mutating func kioskIsOnline(at now: Duration) {
     isSessionNew = false
+    sensor.onlineAt = sensor.onlineAt ?? now
     for number in pending where now - sent[number].at >= .seconds(Model.maximumAge) {
       sent[number].isExcused = true
     }

@@ -26,6 +26,8 @@ struct SensorModel {
   var isCarried = false
   /// The time of the last reading that the kiosk has received, or of its start.
   var readAt = Duration.zero
+  /// The time at which the kiosk was first online since its start. It may watch the sensor only then.
+  var onlineAt: Duration?
   /// The values that the kiosk has received, in thousandths of a degree.
   var values: Set<Int> = []
   /// The hours that have an entry.
@@ -71,7 +73,7 @@ struct SensorModel {
   /// Notes a start. The time outside the limits continues from the ledger's record, with the time that
   /// the wall clock shows since.
   mutating func kioskStarts(with record: SensorRecord?, at now: Duration, wallClock: Int64) {
-    (readAt, before) = (now, nil)
+    (readAt, onlineAt, before) = (now, nil, nil)
     outsideSince = record?.outside.map { outside in
       let away = max(0, wallClock - (record?.at.milliseconds ?? 0))
       return now - outside - .milliseconds(away)
