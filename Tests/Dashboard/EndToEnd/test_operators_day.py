@@ -126,9 +126,12 @@ def test_the_fifteen_tasks_of_a_day(
         hand.tap("[data-print]")
         assert laptop.ask("return document.body.dataset.printed") == "yes"
 
-    def go_by_phone(hand: Hand) -> None:
+    def open_the_route(hand: Hand) -> None:
         hand.follow("header a[href='/routes']")
         hand.follow("main td a[href^='/routes/'], main th a[href^='/routes/']")
+
+    def go_by_phone(hand: Hand) -> None:
+        open_the_route(hand)
         phone.wait_for("This route opens without a network, too.", "#offline-ready")
         network.cut(phone)
         hand.follow("#stop-k2 a")
@@ -138,8 +141,7 @@ def test_the_fifteen_tasks_of_a_day(
         eventually(lambda: real["k2"].stock()["kiwi"] == 100)
 
     def correct(hand: Hand) -> None:
-        hand.follow("header a[href='/routes']")
-        hand.follow("main td a[href^='/routes/'], main th a[href^='/routes/']")
+        open_the_route(hand)
         hand.follow("#stop-k2 a")
         hand.follow("a[href='?correct=1']")
         hand.type("[name='brought.kiwi']", "80")
@@ -148,8 +150,7 @@ def test_the_fifteen_tasks_of_a_day(
         assert real["k2"].stock()["kiwi"] == 90
 
     def add_a_kiosk(hand: Hand) -> None:
-        hand.follow("header a[href='/routes']")
-        hand.follow("main td a[href^='/routes/'], main th a[href^='/routes/']")
+        open_the_route(hand)
         hand.follow("main a[href$='/edit']")
         hand.choose("add", "k1")
         hand.follow("main form .primary")

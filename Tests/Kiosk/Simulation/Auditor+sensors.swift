@@ -100,7 +100,7 @@ extension Auditor {
       (sensor.isBlocked, sensor.isAlarm, sensor.isDiscarded) = (.no, false, false)
       sensor.outsideSince = sensor.outsideSince.map { _ in now }
       sensor.isCarried = false
-      sensor.before = sensor.before.map { .init(outsideSince: now, readAt: $0.readAt) }
+      sensor.before = nil
     }
   }
 
