@@ -6,7 +6,7 @@ import Postgres
 /// only.
 enum ArchiveSchema {
   /// The migrations in order. The first one has the number 1.
-  static let migrations = [tables, views, payments, programs, sensors]
+  static let migrations = [tables, views, payments, programs, sensors, batches]
 
   /// Applies the missing migrations in one transaction.
   ///

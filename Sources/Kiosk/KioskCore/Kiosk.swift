@@ -108,6 +108,8 @@ package struct Kiosk: Sendable {
   package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
+    // guard: a reload outside the hours is no closing
+    next.isWithinHours = isWithinHours
     next.jobs.adopt(jobs)
     if let programs { next.programs?.adopt(programs) }
     next.charges.adopt(charges)

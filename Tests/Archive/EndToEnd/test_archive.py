@@ -275,6 +275,19 @@ def test_the_views_add_up(make_archive: MakeArchive, database: Postgres, client:
         "2026-11-01T10:00:00Z|fridge|°C||7.0|3.5|8.25|600|3600"])
     eventually(lambda: view("sensor, status, source, value, unit, fruits, machines, word, changes", "sensor") == [
         'fridge|sensor_discard|job/anna|9.5|°C|["kiwi"]||warm|{"kiwi": -4}'])
+    # Batches that are no objects stop nothing.
+    tell(client, "k3",
+         event(1, "restocked", source="restock/desk", changes={"kiwi": 12}, batches=[
+             {"fruit": "kiwi", "batch": 1, "amount": 12, "expires": "2026-12-01T09:00:00Z"}]),
+         event(2, "ready", 1, **order, changes={"kiwi": -3}, batches=[{"fruit": "kiwi", "batch": 1, "amount": -3}]),
+         event(3, "expired", 2, changes={"kiwi": -9}, batches=[{"fruit": "kiwi", "batch": 1, "amount": -9}]),
+         event(4, "removed", 3, source="restock/desk", reason="damaged", changes={"mango": -2}, expired={"kiwi": 9},
+               amount="3.60", currency="EUR"),
+         event(5, "restocked", 4, batches={"fruit": [7]}), event(6, "restocked", 5, batches=["kiwi", 7, None]))
+    eventually(lambda: view("seq, status, fruit, batch, amount, expires", "batch WHERE fruit <> '[7]'") == [
+        "1|restocked|kiwi|1|12|2026-12-01T09:00:00Z", "2|ready|kiwi|1|-3|", "3|expired|kiwi|1|-9|"])
+    assert view("kiosk, reason, source, changes, expired, cost, currency", "waste") == [
+        'k2|spoiled|job/anna|{"kiwi": -4}|||', 'k3|damaged|restock/desk|{"mango": -2}|{"kiwi": 9}|3.60|EUR']
     # As on the kiosk, what is discarded is no use.
     eventually(lambda: view("fruit, used, restocked", "fruit_used WHERE kiosk = 'k2'") == ["kiwi|0|-4"])
     assert view("fruit, taken", "time_to_restock") == ["kiwi|01:00:00"]

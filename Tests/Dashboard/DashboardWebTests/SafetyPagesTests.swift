@@ -85,11 +85,19 @@ import Testing
     let entry = LedgerEntry(
       seq: 7, epoch: 1, at: at, source: Source(kind: .job, name: "anna"), id: nil,
       outcome: .sensor(step))
+    var restock = LedgerEntry(
+      seq: 8, epoch: 1, at: at, source: Source(kind: .restock, name: "anna"), id: nil,
+      outcome: .restocked(changes: ["kiwi": 12, "mango": 5]))
+    restock.batches = [
+      BatchChange(
+        BatchID(fruit: "kiwi", number: 8), 12,
+        expires: Timestamp(milliseconds: at.milliseconds + 86_400_000))
+    ]
     return SafetyDay(
       id: request.id, day: request.day,
       sensors: [
         .init(name: "fridge", unit: .celsius, minimum: nil, maximum: 7000, hours: [hour, next])
-      ], entries: [entry], isShortened: false)
+      ], entries: [entry, restock], isShortened: false)
   }
 
   @Test(arguments: ["safety", "safety.csv"])
@@ -106,7 +114,8 @@ import Testing
       let page = try await loaded.text
       guard path == "safety" else {
         let lines = page.split(separator: "\r\n")
-        #expect(lines.count == 15)
+        #expect(lines.count == 22)
+        #expect(lines[3].hasSuffix("kiwi 12 best before 2026-11-11T09:00:00Z, mango 5\""))
         #expect(lines[1] == "2026-11-10,,readings,fridge,°C,4,9.5,12,60,,,,")
         #expect(
           lines[2].hasSuffix(
@@ -120,6 +129,7 @@ import Testing
       #expect(page.contains("fridge: discarded · 9.5 °C · Kiwi · too &lt;warm&gt;"))
       #expect(page.contains("anna"))
       #expect(page.contains("Kiwi 21"))
+      #expect(page.contains("Kiwi +12 (best before 2026-11-11 09:00), Mango +5"))
       #expect(!page.contains("has not sent all days"))
     }
   }

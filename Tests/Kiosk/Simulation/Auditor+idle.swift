@@ -5,16 +5,20 @@ import Ledger
 
 // Checks while no message is in flight.
 extension Auditor {
-  mutating func checkIdle(_ ledger: KioskLedger, at now: Duration) {
+  mutating func checkIdle(_ ledger: KioskLedger, at now: Duration, wallClock: Int64) {
     for number in pending.sorted() where mustCount(sent[number]) {
       fail(.lost, "message \(number) did not count")
     }
     pending = []
     idleAt.append(now)
+    idleSince = idleSince ?? now
     if let seq = unanswered.min() { fail(.answer, "entry \(seq) was never answered") }
     if lastEvent != seq { fail(.events, "the last event is \(lastEvent), the last entry \(seq)") }
     guard isDisplayConnected else { return }
-    var expected = ["status": "online", "service": model.isOpen ? "open" : "closed"]
+    var expected = ["status": "online"]
+    if let isOpen = isOpen(at: now, wallClock: wallClock) {
+      expected["service"] = isOpen ? "open" : "closed"
+    }
     for (fruit, amount) in model.shown { expected["stock/\(fruit)"] = String(amount) }
     for juice in model.variant.recipes.keys {
       expected["juice/\(juice)"] = String(isMade(juice) ? model.servings(of: juice) : 0)
@@ -22,7 +26,7 @@ extension Auditor {
     for (topic, value) in expected.sorted(by: { $0.key < $1.key }) where display[topic] != value {
       fail(.display, "\(topic) shows \(display[topic] ?? "nothing"), and not \(value)")
     }
-    checkMachines(at: now)
+    checkMachines(at: now, wallClock: wallClock)
     checkPaymentReports()
     checkSensor(at: now)
     let report = display["stock"].flatMap { try? StockReport(payload: Array($0.utf8)) }

@@ -493,7 +493,7 @@ extension Auditor {
     display["machine/\(maker.name)"].flatMap { try? MachineReport(payload: Array($0.utf8)) }
   }
 
-  mutating func checkMachines(at now: Duration) {
+  mutating func checkMachines(at now: Duration, wallClock: Int64) {
     for maker in rules.makers {
       let topic = "machine/\(maker.name)"
       guard let report = report(of: maker) else {
@@ -507,7 +507,7 @@ extension Auditor {
       if report.queue != queue || !report.jobs.map(\.description).elementsEqual(expected) {
         fail(.display, "\(topic) shows \(display[topic] ?? ""), and not \(own)")
       }
-      checkPrograms(report, own, of: maker, at: now)
+      checkPrograms(report, own, of: maker, at: now, wallClock: wallClock)
       if !isRight(report, own, of: maker.name, at: now) {
         fail(
           .display, "\(topic) shows \(report.state), not \(machineModel.records[maker.name] as Any)"

@@ -21,6 +21,17 @@ extension Auditor {
     program.uses.contains { $0.value > model.shown[$0.key, default: 0] }
   }
 
+  /// A program counts from the first start of a kiosk that has it.
+  mutating func beginPrograms(at now: Duration) {
+    for maker in rules.makers {
+      guard let machine = MachineID(maker.name) else { continue }
+      for program in maker.programs.keys {
+        let id = ProgramID(machine: machine, program: program)
+        machineModel.programs[id] = machineModel.programs[id] ?? .init(done: now)
+      }
+    }
+  }
+
   /// Returns whether the kiosk may measure a time since `start` by another clock: the wall clock was
   /// set since.
   private func isUncertain(since start: Duration) -> Bool {
@@ -90,7 +101,9 @@ extension Auditor {
     var known = machineModel.programs[step.id] ?? .init()
     switch step.kind {
     case .due:
-      if known.due != nil || !isCause(step.reason, of: program, known, at: now) {
+      if known.due != nil
+        || !isCause(step.reason, of: program, known, at: now, entry.at.milliseconds)
+      {
         fail(.decision, "entry \(entry.seq) has no cause: \(known)")
       }
       known.due = (now, entry.at.milliseconds)
@@ -110,7 +123,7 @@ extension Auditor {
 
   private func isCause(
     _ reason: String?, of program: MachineConfiguration.Program, _ known: MachineModel.Program,
-    at now: Duration
+    at now: Duration, _ wallClock: Int64
   ) -> Bool {
     func hasPassed(_ seconds: Int?, since start: Duration?) -> Bool {
       guard let seconds, let start else { return false }
@@ -120,8 +133,35 @@ extension Auditor {
     case "hours": hasPassed(program.every, since: known.done)
     case "idle": hasPassed(program.idle, since: known.made)
     case "glasses": program.glasses.map { known.glasses >= $0 } ?? false
+    case let edge? where edge == program.at?.rawValue:
+      edgeAge(of: program, at: wallClock).map { now - $0 > known.done } ?? false
+        || isUncertain(since: known.done)
     default: false
     }
+  }
+
+  /// Returns the time since the last opening or closing, if the program runs then.
+  private func edgeAge(
+    of program: MachineConfiguration.Program, at wallClock: Int64
+  ) -> Duration? {
+    program.at.map { .milliseconds(wallClock - HoursModel.last($0, at: wallClock)) }
+  }
+
+  /// Returns whether a program must be due: its cause is older than the kiosk needs to notice it.
+  private func mustBeDue(
+    _ program: MachineConfiguration.Program, _ known: MachineModel.Program, at now: Duration,
+    _ wallClock: Int64
+  ) -> Bool {
+    guard hasNoticed(at: now), !isUncertain(since: .zero) else { return false }
+    func hasPassed(_ seconds: Int?, since start: Duration?) -> Bool {
+      guard let seconds, let start else { return false }
+      return now - start > .seconds(seconds) + Self.notice
+    }
+    let edge = edgeAge(of: program, at: wallClock)
+    return hasPassed(program.every, since: known.done)
+      || hasPassed(program.idle, since: known.made)
+      || program.glasses.map { known.glasses >= $0 } ?? false
+      || edge.map { $0 > Self.notice && now - $0 > known.done } ?? false
   }
 
   /// Records a requested program.
@@ -190,7 +230,7 @@ extension Auditor {
 
   mutating func checkPrograms(
     _ report: MachineReport, _ own: [MachineModel.Job], of maker: MachineConfiguration,
-    at now: Duration
+    at now: Duration, wallClock: Int64
   ) {
     let expected = MachineProgram.allCases.filter { maker.programs[$0] != nil }
     guard report.programs.map(\.program) == expected, let machine = MachineID(maker.name) else {
@@ -205,6 +245,11 @@ extension Auditor {
         || shown.isOverdue && !mayBeClosed(maker.name, at: now, wallClock: nil)
       {
         fail(.display, "machine/\(maker.name) shows \(shown), not \(known as Any), \(job as Any)")
+      }
+      if let program = maker.programs[shown.program], shown.due == nil,
+        job == nil, mustBeDue(program, known ?? .init(), at: now, wallClock)
+      {
+        fail(.decision, "\(maker.name)/\(shown.program.rawValue) is not due: \(known as Any)")
       }
     }
   }

@@ -114,7 +114,8 @@ extension Auditor {
 
   /// Whether the clock was set after a start, before the kiosk may have first looked at it.
   private var mayHaveCarriedMore: Bool {
-    sensor.isCarried && lastJump.map { $0 >= startedAt } ?? false
+    (sensor.isCarried || sensor.before?.isCarried == true)
+      && lastJump.map { $0 >= startedAt } ?? false
   }
 
   private mutating func checkOk(_ entry: LedgerEntry) {

@@ -35,6 +35,8 @@ struct Auditor {
   var pending: Set<Int> = []
   /// The times at which no message was in flight.
   var idleAt: [Duration] = []
+  /// The time since which that is so after each step, or `nil` if it is not.
+  var idleSince: Duration?
   /// The entry that counts for each sender and id.
   var counted: [Identity: Int] = [:]
   var entries: [Int: Entry] = [:]
@@ -91,7 +93,10 @@ struct Auditor {
     var answer: [UInt8]?
   }
 
-  init(rules: Schedule.Rules) { self.rules = rules }
+  init(rules: Schedule.Rules) {
+    self.rules = rules
+    model.hasHours = rules.hasHours
+  }
 
   mutating func fail(_ rule: Violation.Rule, _ detail: String) {
     if violation == nil { violation = Violation(rule: rule, detail: detail) }
@@ -159,6 +164,7 @@ struct Auditor {
     startedAt = now
     self.sensor.kioskStarts(with: sensor, at: now, wallClock: wallClock)
     batches.kioskStarts(at: now)
+    beginPrograms(at: now)
   }
 
   /// Marks messages that queued for too long while the kiosk was away: they must not count.

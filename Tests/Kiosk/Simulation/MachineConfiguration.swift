@@ -17,9 +17,17 @@ struct MachineConfiguration: Sendable {
   struct Program: Sendable {
     /// Times in seconds.
     var every, idle, glasses: Int?
+    /// Opening or closing, if the kiosk has hours.
+    var at: MachineProgram.Cause?
     var grace = 20
     var isAutomatic = true
     var uses: [String: Int] = [:]
+
+    var withoutHours: Self {
+      var program = self
+      program.at = nil
+      return program
+    }
   }
 
   static let all = [
@@ -27,7 +35,7 @@ struct MachineConfiguration: Sendable {
       name: "bar", juices: ["banana", "kiwi", "strawberry_banana"],
       programs: [
         .clean: Program(every: 90, glasses: 3, grace: 2, uses: ["mango": 1]),
-        .prime: Program(glasses: 2),
+        .prime: Program(glasses: 2, at: .opening),
       ]),
     MachineConfiguration(
       name: "arm", atOnce: 2, start: 5, finish: 20, returnsFruit: false,
@@ -37,7 +45,7 @@ struct MachineConfiguration: Sendable {
     // The other menu has no kiwi.
     MachineConfiguration(
       name: "tap", juices: ["kiwi", "mango_kiwi"], start: 40,
-      programs: [.clean: Program(every: 60, grace: 60, uses: ["kiwi": 1])]),
+      programs: [.clean: Program(every: 60, at: .closing, grace: 60, uses: ["kiwi": 1])]),
   ]
 
   func makes(_ juice: String) -> Bool { juices?.contains(juice) ?? true }
@@ -52,6 +60,7 @@ struct MachineConfiguration: Sendable {
       settings.every = program.every.map { .seconds($0) }
       settings.idle = program.idle.map { .seconds($0) }
       settings.everyGlasses = program.glasses
+      settings.at = program.at
       settings.grace = .seconds(program.grace)
       settings.finishLimit = .seconds(finish)
       settings.isAutomatic = program.isAutomatic

@@ -127,7 +127,10 @@ struct Model {
     "strawberry": initial, "banana": initial, "pineapple": initial, "kiwi": initial,
     "mango": initial,
   ]
+  /// Whether a person has opened the kiosk.
   private(set) var isOpen = true
+  /// Whether the kiosk has opening hours.
+  var hasHours = false
   /// Number of orders made on each day.
   private var made: [Int: Int] = [:]
 
@@ -163,7 +166,7 @@ struct Model {
     let outcome: Outcome
     switch sending.content {
     case .order(let juice, let quantity):
-      if !isOpen { reasons.append("closed") }
+      if !isOpen || hasHours && !HoursModel.isOpen(at: now) { reasons.append("closed") }
       if !(1...variant.maximumQuantity).contains(quantity) {
         reasons.append("quantity_out_of_range")
       }

@@ -33,15 +33,19 @@ package struct Schedule: Sendable {
     package var hasDates: Bool
     /// Whether a sensor measures the refrigerator.
     package var hasSensors: Bool
+    /// Whether the kiosk has opening hours.
+    package var hasHours: Bool
 
     package init(
       behavior: MemoryBroker.Behavior = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
       batchLimit: Int = 1024, machines: Int = 0, terminals: Int = 0,
-      hasPrograms: Bool = false, hasDates: Bool = false, hasSensors: Bool = false
+      hasPrograms: Bool = false, hasDates: Bool = false, hasSensors: Bool = false,
+      hasHours: Bool = false
     ) {
       self.hasPrograms = hasPrograms
       self.hasDates = hasDates
       self.hasSensors = hasSensors
+      self.hasHours = hasHours
       self.behavior = behavior
       self.debounce = debounce
       self.perSecond = perSecond
@@ -57,6 +61,7 @@ package struct Schedule: Sendable {
       MachineConfiguration.all.prefix(machines).map { maker in
         var maker = maker
         if !hasPrograms { maker.programs = [:] }
+        if !hasHours { maker.programs = maker.programs.mapValues(\.withoutHours) }
         return maker
       }
     }
@@ -71,6 +76,7 @@ package struct Schedule: Sendable {
     maker.mayHavePrograms = seed.isMultiple(of: 3)
     maker.hasDates = seed.isMultiple(of: 5)
     maker.hasSensors = seed.isMultiple(of: 7)
+    maker.hasHours = seed.isMultiple(of: 4)
     rules = maker.rules()
     steps = [.start] + (0..<(8 + maker.random.below(40))).map { _ in maker.step() }
   }
@@ -89,6 +95,7 @@ extension Schedule {
     if rules.hasPrograms { title += ", programs" }
     if rules.hasDates { title += ", dates" }
     if rules.hasSensors { title += ", a sensor" }
+    if rules.hasHours { title += ", hours" }
     if rules.terminals > 0 { title += ", payment devices: \(rules.terminals)" }
     if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
     return title
@@ -110,6 +117,8 @@ private struct Maker {
   var hasDates = false
   /// Whether a sensor measures the refrigerator.
   var hasSensors = false
+  /// Whether the kiosk has opening hours.
+  var hasHours = false
   private var hasPrograms: Bool { mayHavePrograms && machines > 0 }
 
   private enum Disturbance: CaseIterable {
@@ -129,7 +138,7 @@ private struct Maker {
       behavior: random.pick(Schedule.behaviors), debounce: random.pick([0, 0, 300]),
       perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines,
       terminals: terminals, hasPrograms: hasPrograms, hasDates: hasDates,
-      hasSensors: hasSensors)
+      hasSensors: hasSensors, hasHours: hasHours)
   }
 
   mutating func step() -> Step {

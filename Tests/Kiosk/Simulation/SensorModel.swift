@@ -50,10 +50,13 @@ struct SensorModel {
   /// The readings of a process.
   struct Readings {
     let outsideSince: Duration?
+    let isCarried: Bool
     let readAt: Duration
   }
 
-  var readings: Readings { Readings(outsideSince: outsideSince, readAt: readAt) }
+  var readings: Readings {
+    Readings(outsideSince: outsideSince, isCarried: isCarried, readAt: readAt)
+  }
 
   /// Notes the time of a reading, and whether it is outside the limits.
   mutating func read(_ value: Int, at now: Duration) {
@@ -66,7 +69,7 @@ struct SensorModel {
   /// Notes that the current batch did not count.
   mutating func batchIsAbandoned() {
     guard let before else { return }
-    (outsideSince, readAt) = (before.outsideSince, before.readAt)
+    (outsideSince, isCarried, readAt) = (before.outsideSince, before.isCarried, before.readAt)
     self.before = nil
   }
 

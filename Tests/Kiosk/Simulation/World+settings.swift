@@ -22,6 +22,7 @@ extension World {
         devices: devices.map { KioskSettings.Payment.Device(name: $0) },
         freePanels: [Auditor.freePanel])
     }
+    if rules.hasHours { settings.hours = HoursModel.hours }
     if rules.hasSensors { settings.sensors = [SensorModel.settings] }
     try ConfigurationVariant.usual.apply(to: &settings, hasDates: rules.hasDates)
     return settings

@@ -208,7 +208,11 @@ package final class World {
   private func waitUntilIdle() {
     executor.run()
     observe()
-    if isIdle, let kiosk { auditor.checkIdle(kiosk.ledger, at: broker.now) }
+    if isIdle, let kiosk {
+      auditor.checkIdle(kiosk.ledger, at: broker.now, wallClock: wallClock)
+    } else {
+      auditor.idleSince = nil
+    }
     auditor.checkPours(of: machines)
   }
 

@@ -26,6 +26,9 @@ struct SimulateKiosk: AsyncParsableCommand {
   @Flag(help: "Only kiosks with a sensor in the refrigerator.")
   var sensors = false
 
+  @Flag(help: "Only kiosks with opening hours.")
+  var hours = false
+
   func validate() throws {
     guard schedules > 0 else { throw ValidationError("at least one schedule") }
   }
@@ -33,10 +36,10 @@ struct SimulateKiosk: AsyncParsableCommand {
   func run() async throws {
     let start = ContinuousClock.now
     let counter = Counter(schedules: schedules, seed: seed) {
-      [machines, payment, programs, dates, sensors] rules in
+      [machines, payment, programs, dates, sensors, hours] rules in
       (!machines || rules.machines > 0) && (!payment || rules.terminals > 0)
         && (!programs || rules.hasPrograms) && (!dates || rules.hasDates)
-        && (!sensors || rules.hasSensors)
+        && (!sensors || rules.hasSensors) && (!hours || rules.hasHours)
     }
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in

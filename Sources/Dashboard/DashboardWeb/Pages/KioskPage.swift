@@ -266,7 +266,7 @@ struct KioskPage {
     case .opened(let changes), .restocked(let changes):
       (
         "", "",
-        "\(amounts(changes))\(KioskState.undone(by: entry).map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
+        "\(amounts(changes, entry.batches))\(KioskState.undone(by: entry).map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
       )
     case .expired(let changes):
       ("bad", "", "\(amounts(changes)) · \(language("expired", "유통기한 지남"))")
@@ -299,9 +299,15 @@ struct KioskPage {
     return "\(kiosk.name(of: order.juice, language))\(times)"
   }
 
-  private func amounts(_ changes: FruitAmounts) -> String {
+  /// - Parameter batches: The batches that the changes bring, with their dates.
+  private func amounts(_ changes: FruitAmounts, _ batches: [BatchChange] = []) -> String {
     changes.map { fruit, amount in
-      "\(kiosk.name(of: fruit, language)) \(amount > 0 ? "+" : "")\(amount)"
+      let change = "\(kiosk.name(of: fruit, language)) \(amount > 0 ? "+" : "")\(amount)"
+      guard let expires = batches.first(where: { $0.id.fruit == fruit })?.expires else {
+        return change
+      }
+      let time = localTime.field(expires).replacing("T", with: " ")
+      return "\(change) (\(language("best before", "유통기한")) \(time))"
     }.joined(separator: ", ")
   }
 

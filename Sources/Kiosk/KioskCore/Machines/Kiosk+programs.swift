@@ -21,15 +21,16 @@ extension Kiosk {
   /// Returns the uptimes of the last opening and closing by the hours, within eight days.
   private func lastEdges(before now: Moment) -> [MachineProgram.Cause: Duration] {
     var edges: [MachineProgram.Cause: Duration] = [:]
+    // Hours begin and end with a minute.
+    let time = now.timestamp.milliseconds
+    var age = Duration.milliseconds(time - time / 60_000 * 60_000)
     var later = isWithinHours
-    for minutes in 1...8 * 1_440 where edges.count < 2 {
-      let time = Timestamp(milliseconds: now.timestamp.milliseconds - Int64(minutes) * 60_000)
-      let isWithin = isWithinHours(at: time)
+    for _ in 1...8 * 1_440 where edges.count < 2 {
+      let isWithin = isWithinHours(at: Timestamp(milliseconds: time - age.milliseconds - 60_000))
       let edge = later ? MachineProgram.Cause.opening : .closing
-      if isWithin != later, edges[edge] == nil {
-        edges[edge] = now.uptime - .seconds(60 * (minutes - 1))
-      }
-      later = isWithin
+      // guard: a program that was done after the opening is not done again
+      if isWithin != later, edges[edge] == nil { edges[edge] = now.uptime - age }
+      (later, age) = (isWithin, age + .seconds(60))
     }
     return edges
   }

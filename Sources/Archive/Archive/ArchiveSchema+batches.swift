@@ -1,0 +1,17 @@
+extension ArchiveSchema {
+  /// The views of fruit with a date, and of waste. A member of an entry may be anything: the views
+  /// convert nothing.
+  static let batches = """
+    -- The changes of batches: what came in has a date, what was used, expired or taken out is negative.
+    CREATE VIEW juice.batch AS
+      SELECT kiosk, epoch, seq, at, status, source, item->>'fruit' AS fruit, item->'batch' AS batch,
+        item->'amount' AS amount, item->>'expires' AS expires
+      FROM juice.event CROSS JOIN LATERAL jsonb_path_query(more, '$.batches[*] ? (@.type() == "object")') item;
+
+    -- What people have taken out, and what it had cost. What a sensor has blocked and a person discards is spoiled.
+    CREATE VIEW juice.waste AS
+      SELECT kiosk, epoch, seq, at, source, CASE status WHEN 'removed' THEN reason ELSE 'spoiled' END AS reason,
+        changes, more->'expired' AS expired, amount AS cost, currency
+      FROM juice.event WHERE status IN ('removed', 'sensor_discard')
+    """
+}
