@@ -18,12 +18,13 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 
 from arrivals import eventually
-from client import Client
+from client import Client, soon
 from conftest import MakeBrowser, MakeClient, MakeDashboard, MakeKiosk
 from dashboard import PASSWORDS, Browser, Dashboard
 from kiosk import Kiosk
 from mosquitto import Mosquitto
 from path_proxy import PathProxy
+from pouring import TerminalMachine
 from web_client import WebClient
 
 
@@ -47,7 +48,8 @@ def test_a_week_of_food_safety_prints_on_one_page(
          "alarm_after_seconds": 0, "block_after_seconds": 1, "fruits": ["kiwi", "mango"]},
         {"name": "tank", "topic": "t/tank", "unit": "ml", "min": 500},
     ]
-    kiosk = make_kiosk(sensors=sensors).start()
+    machines = [{"name": "bar", "programs": {"clean": {"every_glasses": 1}}}]
+    kiosk = make_kiosk(sensors=sensors, machines=machines).start()
     kiosk.stop()
     # A week of hours, with a warm afternoon.
     now = int(time.time()) // 3600 * 3600
@@ -73,6 +75,15 @@ def test_a_week_of_food_safety_prints_on_one_page(
     client.publish("t/tank", "990")
     client.restock({"id": "r1", "add": {"pineapple": 30, "kiwi": 5}})
     client.messages.first(lambda m: m.topic == "kiosk/k1/sensor/fridge" and m.json["state"] == "blocked")
+    # A cleaning, and fruit that expires and is taken out.
+    machine = TerminalMachine(kiosk).start("--seconds", "0.05")
+    client.messages.first(lambda m: m.topic == "kiosk/k1/machine/bar" and m.json["state"] == "idle")
+    client.order({"id": "o1", "juice": "banana"})
+    client.messages.first(lambda m: m.topic == "kiosk/k1/events" and m.json["status"] == "program_done")
+    client.restock({"id": "r2", "add": {"banana": 6}, "best_before": {"banana": soon(1)}})
+    client.messages.first(lambda m: m.topic == "kiosk/k1/events" and m.json["status"] == "expired")
+    client.restock({"id": "r3", "remove_expired": {"banana": 6}, "reason": "spoiled"})
+    machine.kill()
     client.close()
     browser.log_in(path="/kiosks/k1")
     browser.wait_for("Blocked by a sensor", "#sensor-decisions")
@@ -92,7 +103,8 @@ def test_a_week_of_food_safety_prints_on_one_page(
         ["pdftotext", "-layout", paper, "-"], check=True, capture_output=True, text=True
     ).stdout
     assert text.count("\f") == 1
-    for part in ("fridge", "tank", "minji", "Checked by", "Kiwi 15", "Mango 10"):
+    for part in ("fridge", "tank", "minji", "Checked by", "Kiwi 15", "Mango 10", "Banana 6", "Banana +6 (best before",
+                 "Banana -6 · expired", "taken out: spoiled", "bar: Clean: due (number of glasses)", "Clean: done"):
         assert part in text, part
     for screen in ("Log out", "CSV", "week before"):
         assert screen not in text, screen

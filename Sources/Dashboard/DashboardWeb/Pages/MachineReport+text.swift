@@ -58,12 +58,25 @@ extension ProgramStep {
   /// Returns the wording for the history.
   func text(_ language: Language) -> String {
     let name = id.program.name(language)
+    let cause = reason.flatMap { MachineProgram.Cause(rawValue: $0)?.text(language) }
     return switch kind {
-    case .due: language("\(name): due", "\(name): 필요")
+    case .due: language("\(name): due", "\(name): 필요") + (cause.map { " (\($0))" } ?? "")
     case .requested: language("\(name): requested", "\(name): 요청")
     case .done: language("\(name): done", "\(name): 완료")
     case .failed:
       language("\(name): not done", "\(name): 완료하지 못함") + ": " + language.failure(reason ?? "")
+    }
+  }
+}
+
+extension MachineProgram.Cause {
+  fileprivate func text(_ language: Language) -> String {
+    switch self {
+    case .hours: language("time since the last one", "마지막 실행 이후 시간")
+    case .glasses: language("number of glasses", "잔 수")
+    case .idle: language("not used", "사용 안 함")
+    case .opening: language("opening", "영업 시작")
+    case .closing: language("closing", "영업 종료")
     }
   }
 }
