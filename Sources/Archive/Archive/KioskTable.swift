@@ -28,9 +28,8 @@ package struct KioskTable {
     try ArchiveSchema.check(database, newerBy: tolerance)
   }
 
-  /// Replaces the list in one transaction. The archive keeps the events of a kiosk
-  /// that the new list lacks.
-  /// A kiosk that is new joins the latest rollout for its region that was not aborted.
+  /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new list
+  /// lacks. A kiosk that is new joins the latest rollout for its region that was not aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {

@@ -186,7 +186,7 @@ package struct ActivityLog: Sendable, Equatable {
       return before != (records.count, lasting.count, isCut)
     }
     var active: Set<Alert> = []
-    for kiosk in fleet.kiosks.values {
+    for kiosk in fleet.kiosks {
       for alert in kiosk.activeAlerts(at: now) {
         active.insert(alert)
         guard lasting[alert] == nil else { continue }

@@ -139,7 +139,7 @@ package struct AlertEvaluator: Sendable {
     }
     var active: Set<Alert> = isConnected ? [] : [.noBroker]
     if isConnected {
-      for kiosk in fleet.kiosks.values { active.formUnion(kiosk.activeAlerts(at: now)) }
+      for kiosk in fleet.kiosks { active.formUnion(kiosk.activeAlerts(at: now)) }
     }
     for alert in active where notified[alert] == nil { pending[alert] = pending[alert] ?? instant }
     for alert in pending.keys where !active.contains(alert) {

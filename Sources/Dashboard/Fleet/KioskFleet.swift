@@ -20,7 +20,7 @@ package struct KioskFleet: Sendable {
   package static let maximumPayload = 1 << 18
 
   private let root: [UInt8]
-  package private(set) var kiosks: [KioskID: KioskState] = [:]
+  private var states: [KioskID: Shared] = [:]
   /// The latest menu. Most kiosks of a fleet have the same one, which is decoded and stored once.
   private var menu: (payload: [UInt8], report: MenuReport)?
 
@@ -29,7 +29,18 @@ package struct KioskFleet: Sendable {
     self.root = Array(root.utf8) + [UInt8(ascii: "/")]
   }
 
-  package subscript(kiosk: KioskID) -> KioskState? { kiosks[kiosk] }
+  /// The state of a kiosk, which the copies of a fleet share: a page has a copy while messages change
+  /// one kiosk after the other.
+  private final class Shared: Sendable {
+    let state: KioskState
+
+    init(_ state: KioskState) { self.state = state }
+  }
+
+  /// The kiosks, in no particular order.
+  package var kiosks: some Collection<KioskState> { states.values.lazy.map(\.state) }
+
+  package subscript(kiosk: KioskID) -> KioskState? { states[kiosk]?.state }
 
   /// Returns the topic filters of all messages that a fleet reads.
   package static func filters(root: String) -> [String] {
@@ -57,14 +68,16 @@ package struct KioskFleet: Sendable {
     guard levels.count >= 2, let id = KioskID(levels[0]) else { return nil }
     // An empty status removes the kiosk: its operator clears the retained message.
     if payload.isEmpty, levels[1...] == ["status"] {
-      return kiosks.removeValue(forKey: id).map(\.id)
+      return states.removeValue(forKey: id).map { _ in id }
     }
-    let isKnown = kiosks[id] != nil
-    guard isKnown || kiosks.count < Self.maximumKiosks else { return nil }
+    let isKnown = states[id] != nil
+    guard isKnown || states.count < Self.maximumKiosks else { return nil }
     let report = levels[1...] == ["menu"] ? read(menu: payload) : nil
-    let isRead = kiosks[id, default: KioskState(id: id)].receive(
+    // Removed, because changing the lists of a state that is in use copies them.
+    var state = states.removeValue(forKey: id)?.state ?? KioskState(id: id)
+    let isRead = state.receive(
       levels[1...], payload, menu: report, isRetained: isRetained, at: now)
-    if !isRead, !isKnown { kiosks[id] = nil }
+    if isRead || isKnown { states[id] = Shared(state) }
     return isRead ? id : nil
   }
 

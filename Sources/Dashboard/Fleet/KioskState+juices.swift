@@ -32,8 +32,10 @@ extension KioskState {
     guard let stock = stock?.fruits else { return nil }
     let missing = juice.recipe.amounts.filter { stock[$0.fruit] ?? 0 < $0.amount }.map(\.fruit)
     if !missing.isEmpty { return .fruit(missing) }
-    let blocked = juice.recipe.amounts.map(\.fruit).filter(blockedFruits.contains)
-    if !blocked.isEmpty { return .blocked(blocked) }
+    let blocked = blockedFruits
+    let blockedInJuice =
+      blocked.isEmpty ? [] : juice.recipe.amounts.map(\.fruit).filter(blocked.contains)
+    if !blockedInJuice.isEmpty { return .blocked(blockedInJuice) }
     if !isMakeable(juice.id) {
       let out = Set(
         machines.values.filter { $0.makes(juice.id) && !$0.state.isProblem }.flatMap(\.out))

@@ -31,9 +31,10 @@ extension KioskState {
 
   /// Returns whether the kiosk can make the juice: a machine for it works, or it needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
-    let makers = machines.values.filter { $0.makes(juice) }
+    let (makers, blocked) = (machines.values.filter { $0.makes(juice) }, blockedFruits)
+    if makers.isEmpty, blocked.isEmpty { return true }
     let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]
-    if recipe.contains(where: { blockedFruits.contains($0.fruit) }) { return false }
+    if recipe.contains(where: { blocked.contains($0.fruit) }) { return false }
     return makers.isEmpty
       || makers.contains { maker in
         maker.takesOrders && recipe.allSatisfy { !maker.out.contains($0.fruit) }

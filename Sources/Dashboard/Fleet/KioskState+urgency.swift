@@ -68,7 +68,7 @@ extension KioskFleet {
   }
 
   package var count: Count {
-    kiosks.values.reduce(into: Count()) { count, kiosk in
+    kiosks.reduce(into: Count()) { count, kiosk in
       count.kiosks += 1
       count.soldToday += kiosk.soldToday ?? 0
       if !kiosk.machines.isEmpty { count.withMachines += 1 }
@@ -93,26 +93,39 @@ extension KioskFleet {
   package func byUrgency(
     matching text: String = "", in language: Language = .english
   ) -> [KioskState] {
-    let text = text.lowercased()
-    return kiosks.values
-      .filter { text.isEmpty || $0.isNamed(text) || $0.isDescribed(by: text) }
-      .map {
+    let search = text.isEmpty ? nil : KioskSearch(text)
+    return
+      kiosks.filter { search?.matches($0) ?? true }
+      .map { kiosk in
+        // Sorted without the states, because moving one takes longer than comparing.
         (
-          kiosk: $0, urgency: $0.urgency, dry: $0.nextStockout?.at.milliseconds ?? .max,
-          title: $0.title(language)
+          urgency: kiosk.urgency, dry: kiosk.nextStockout?.at.milliseconds ?? .max,
+          title: kiosk.title(language), id: kiosk.id
         )
       }
-      .sorted {
-        ($0.urgency, $0.dry, $0.title, $0.kiosk.id) < ($1.urgency, $1.dry, $1.title, $1.kiosk.id)
-      }
-      .map(\.kiosk)
+      .sorted(by: <)
+      .compactMap { self[$0.id] }
   }
 }
 
-extension KioskState {
-  fileprivate func isNamed(_ text: String) -> Bool {
-    id.text.lowercased().contains(text) || place?.lowercased().contains(text) == true
-      || name?.contains(text) == true
+/// A text to search for.
+private struct KioskSearch {
+  private let text: String
+  /// The conditions whose word the text is.
+  private let conditions: [@Sendable (KioskState) -> Bool]
+
+  init(_ text: String) {
+    self.text = text.lowercased()
+    conditions = Self.states.filter { [text = self.text] in $0.words.contains(text) }.map(\.isMet)
+  }
+
+  func matches(_ kiosk: KioskState) -> Bool {
+    isNamed(kiosk) || conditions.contains { $0(kiosk) } || isDescribed(kiosk)
+  }
+
+  private func isNamed(_ kiosk: KioskState) -> Bool {
+    kiosk.id.text.lowercased().contains(text) || kiosk.place?.lowercased().contains(text) == true
+      || kiosk.name?.contains(text) == true
   }
 
   /// The words for the states of a kiosk, in both languages.
@@ -133,19 +146,20 @@ extension KioskState {
     (["low", "부족"], { !$0.fruits(.low).isEmpty }),
   ]
 
-  fileprivate func isDescribed(by text: String) -> Bool {
-    if Self.states.contains(where: { $0.words.contains(text) && $0.isMet(self) }) { return true }
-    if machines.contains(where: { $0.value.needsAttention && $0.key.text.contains(text) }) {
+  /// Whether the text names a machine that needs attention, a juice that cannot be sold, or a fruit
+  /// that is short or low.
+  private func isDescribed(_ kiosk: KioskState) -> Bool {
+    if kiosk.machines.contains(where: { $0.value.needsAttention && $0.key.text.contains(text) }) {
       return true
     }
-    if unsoldJuices.contains(where: { juice, obstacle in
+    if kiosk.unsoldJuices.contains(where: { juice, obstacle in
       obstacle != .closed && (juice.id.text.contains(text) || juice.name.contains(text))
     }) {
       return true
     }
-    return (shortFruits + fruits(.low)).contains { fruit in
+    return (kiosk.shortFruits + kiosk.fruits(.low)).contains { fruit in
       if fruit.text.contains(text) { return true }
-      return menu?.menu.fruits.first { $0.id == fruit }?.name.contains(text) == true
+      return kiosk.menu?.menu.fruits.first { $0.id == fruit }?.name.contains(text) == true
     }
   }
 }

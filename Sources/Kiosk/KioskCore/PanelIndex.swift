@@ -10,8 +10,8 @@ struct PanelIndex: Sendable {
   /// The panels by topic, for topics that were looked up in `patterns` before.
   private var found: [String: [Int]] = [:]
 
-  /// Maximum number of topics in `found`, so that invented topics cannot exhaust the memory.
-  /// Devices do not use as many.
+  /// Maximum number of topics in `found`, so that invented topics cannot exhaust the memory. Real
+  /// devices use fewer.
   private static let maximumFound = 10_000
 
   init(_ panels: [PanelBinding]) {

@@ -46,7 +46,7 @@ import Testing
         stock: stock, perHour: use / 6, use: Array(repeating: use, count: 28))
       receive("forecast", ForecastReport(at: stockAt, fruits: ["kiwi": outlook]).payload)
     }
-    return try #require(fleet.kiosks.values.first)
+    return try #require(fleet.kiosks.first)
   }
 
   struct Case: Sendable {

@@ -26,7 +26,7 @@ extension DashboardServer {
       // Outages of others show what a kiosk's outage has in common with them.
       kiosk == nil || record.kiosk == kiosk || record.kind == .outages
     }
-    let zone = (kiosk.flatMap { fleet[$0] } ?? fleet.kiosks.values.min { $0.id < $1.id })?.timeZone
+    let zone = (kiosk.flatMap { fleet[$0] } ?? fleet.kiosks.min { $0.id < $1.id })?.timeZone
     return HistoryPage(
       kiosk: kiosk, fleet: fleet, choice: choice, records: records, isCut: isCut,
       localTime: LocalTime(zone, now: now, context.language), context: context)

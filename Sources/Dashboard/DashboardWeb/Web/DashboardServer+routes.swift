@@ -184,7 +184,7 @@ extension DashboardServer {
   }
 
   private func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {
-    let others = link.fleet.kiosks.values.filter { route[$0.id] == nil && $0.menu != nil }
+    let others = link.fleet.kiosks.filter { route[$0.id] == nil && $0.menu != nil }
     func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
     return RouteEditPage(
       route: route, others: others.sorted { key($0) < key($1) }, context: context)

@@ -80,7 +80,7 @@ extension DashboardServer {
       let localTime = chainRequest.layout.localTime
       let period = SalesPeriod(chainRequest.form, today: localTime.today)
       let choice = ChainSales(chainRequest.form)
-      let menus = link.fleet.kiosks.values.prefix(100).compactMap(\.menu?.menu)
+      let menus = link.fleet.kiosks.prefix(100).compactMap(\.menu?.menu)
       let language = context.language
       return try await chainRequest.answer { query throws(DatabaseError) in
         let page = SalesPage(

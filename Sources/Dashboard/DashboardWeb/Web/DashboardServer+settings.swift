@@ -26,7 +26,7 @@ extension DashboardServer {
     // The path names the only kiosk that `RequireRegion` has checked.
     let others =
       context.user?.region == nil
-      ? link.fleet.kiosks.values.filter { $0.id != kiosk.id && $0.fileMenu != nil } : []
+      ? link.fleet.kiosks.filter { $0.id != kiosk.id && $0.fileMenu != nil } : []
     func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
     return SettingsPage(
       kiosk: kiosk, others: others.sorted { key($0) < key($1) },

@@ -93,7 +93,7 @@ extension DashboardServer {
   }
 
   private func localTime(_ context: PageContext) -> LocalTime {
-    let zone = link.fleet.kiosks.values.min { $0.id < $1.id }?.timeZone
+    let zone = link.fleet.kiosks.min { $0.id < $1.id }?.timeZone
     return LocalTime(zone, now: link.time, context.language)
   }
 

@@ -47,8 +47,8 @@ package struct ProgramRecord: Hashable, Sendable {
 package struct Programs: Sendable {
   private let settings: [ProgramID: KioskSettings.Machine.Program]
   private(set) var records: [ProgramID: ProgramRecord]
-  /// Uptimes of what the records say, and the time before which the kiosk does not try again. Not
-  /// stored in the ledger.
+  /// The times of the records as uptimes, and the uptime before which the kiosk does not request a
+  /// program that failed. Not stored in the ledger.
   private var timers: [ProgramID: ProgramTimer] = [:]
   /// The uptimes of the last opening and closing by the hours, or `nil` before the kiosk has looked
   /// for them.

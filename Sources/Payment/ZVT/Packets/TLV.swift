@@ -9,8 +9,8 @@ enum TLV {
   /// Maximum number of elements of one container.
   private static let maximumElements = 1_000
 
-  /// Returns the elements up to the first one that cannot be read, and whether that is all. A
-  /// length that is beyond the end counts as the rest.
+  /// Returns the elements up to the first one that cannot be read, and whether all could be read. A
+  /// length beyond the end counts as the rest of the bytes.
   static func elements(_ bytes: ArraySlice<UInt8>) -> (elements: [TLVElement], isWhole: Bool) {
     var (rest, elements) = (bytes, [TLVElement]())
     while !rest.isEmpty {
