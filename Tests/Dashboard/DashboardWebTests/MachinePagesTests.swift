@@ -175,6 +175,26 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (CommandResult.Status.outOfStock, RejectionReason?.none, "Not enough fruit. Update the stock?"),
+    (.ready, nil, "is ready. Enjoy!"), (.rejected, .closed, "We are closed right now."),
+  ])
+  func theVirtualPanelSpeaksTheLanguageOfThePage(
+    status: CommandResult.Status, reason: RejectionReason?, text: String
+  ) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/panel", "csrf_token=\(scene.csrfToken)&id=p1&juice=kiwi")
+      _ = try await scene.nextCommand()
+      var result = Self.answer(status, id: "p1")
+      (result.reason, result.juice, result.message) = (reason, "kiwi", "재료가 모자라요.")
+      try await scene.kiosk("order/virtual/result", result.payload, retain: false)
+      let page = try await answer.text
+      #expect(page.contains(text) && !page.contains("재료가 모자라요."))
+    }
+  }
+
   @Test func anOrderIsFollowedUntilItIsReady() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

@@ -265,6 +265,19 @@ import ZVT
     let name = Recorded.hex("8bf1f9") + Array("4711 0080 0575 7038".utf8)
     #expect(Fields(name, .cp437)?.cardName == nil)
     #expect(Fields(Recorded.hex("22f0f4") + [0x12, 0x34, 0x56, 0x78], .cp437)?.last4 == nil)
+    // A terminal's number has eight digits, and its clock fourteen.
+    let number = Fields(Recorded.hex("060b" + "1f44084711008005757038"), .cp437)
+    #expect(number?.isWhole == true && number?.terminal == nil)
+    #expect(Fields(Recorded.hex("0607" + "1f440452523535"), .cp437)?.terminal == "52523535")
+    let clocks = [
+      "060f340d" + "1f0e0420230405" + "1f0f03225655": "20230405225655",
+      "06133411" + "1f0e084711008005757038" + "1f0f03225655": nil,
+      "06143412" + "1f0e0420230405" + "1f0f084711008005757038": nil,
+    ]
+    for (hex, clock) in clocks {
+      let fields = Fields(Recorded.hex(hex), .cp437)
+      #expect(fields?.isWhole == true && fields?.clock == clock)
+    }
   }
 
   @Test func characterSets() {

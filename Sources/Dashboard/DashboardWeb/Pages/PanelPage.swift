@@ -104,10 +104,24 @@ struct PanelPage {
     let ticket: HTML? = result.ticket.map { ticket in
       "<span class=\"ticket\">\(language("Ticket", "번호")) <b>\(ticket)</b></span> · "
     }
-    let words = result.message ?? result.reason?.text(language) ?? ""
+    let words = words(of: result)
     let short = kiosk.known(result.missing ?? [:])
     let text: HTML =
       short.isEmpty ? "\(words)" : "<a href=\"\(kiosk.restockAddress(short))\">\(words)</a>"
     return "<p class=\"notice \(result.status == .ready ? "good" : "warn")\">\(ticket)\(text)</p>"
+  }
+
+  /// Returns the text for the customer: in the language of the page, or for other results the kiosk's.
+  private func words(of result: CommandResult) -> String {
+    switch (result.status, result.reason, result.juice) {
+    case (.ready, _, let juice?):
+      CustomerMessage.ready(kiosk.name(of: juice, language), in: language)
+    case (.outOfStock, _, _): CustomerMessage.outOfStock(in: language)
+    case (_, .closed, _): CustomerMessage.closed(in: language)
+    case (_, .machineDown, _): CustomerMessage.machineDown(in: language)
+    case (_, .cleaningDue, _): CustomerMessage.cleaning(in: language)
+    case (_, .blocked, _): CustomerMessage.blocked(in: language)
+    default: result.message ?? result.reason?.text(language) ?? ""
+    }
   }
 }

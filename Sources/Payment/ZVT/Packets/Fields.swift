@@ -141,10 +141,13 @@ package struct Fields: Hashable, Sendable {
       case 0x23: readReceipts(element.value)
       case 0x34:
         let parts = TLV.elements(element.value).elements
-        let date = parts.first { $0.tag == 0x1F0E }.flatMap { BCD.text($0.value) }
-        let time = parts.first { $0.tag == 0x1F0F }.flatMap { BCD.text($0.value) }
-        if let date, let time { clock = date + time }
-      case 0x1F44: terminal = terminal ?? BCD.text(element.value)
+        if let date = parts.first(where: { $0.tag == 0x1F0E && $0.value.count == 4 }),
+          let time = parts.first(where: { $0.tag == 0x1F0F && $0.value.count == 3 })
+        {
+          clock = BCD.text(date.value + time.value)
+        }
+      // A longer one may be a card number.
+      case 0x1F44 where element.value.count == 4: terminal = terminal ?? BCD.text(element.value)
       default: break
       }
     }

@@ -38,6 +38,7 @@ enum PaymentFuzz {
     for text in texts.compactMap(\.self) {
       expect(!containsCardNumber(text), "\(text) may be a card number")
     }
+    expect((fields.clock?.utf8.count ?? 14) == 14, "\(fields.clock ?? "") is no time")
     expect((fields.last4?.utf8.count ?? 4) == 4, "\(fields.last4 ?? "") has not four digits")
     expect((0...999_999_999_999).contains(fields.amount ?? 0), "an amount of 12 digits")
     expect((0...9_999).contains(fields.receipt ?? 0), "a receipt of 4 digits")
