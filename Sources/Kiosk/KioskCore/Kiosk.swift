@@ -450,6 +450,13 @@ package struct Kiosk: Sendable {
     isWithinHours(at: now.timestamp) != isWithinHours
   }
 
+  /// Looks at both clocks at a start: from then on the monotonic clock measures the time outside limits,
+  /// also while the kiosk is offline.
+  package mutating func begin(at now: Moment) {
+    updateHours(at: now)
+    sensors.begin(at: now)
+  }
+
   package mutating func updateHours(at now: Moment) {
     let before = isWithinHours
     isWithinHours = isWithinHours(at: now.timestamp)

@@ -110,7 +110,7 @@ package actor Controller {
     startedAt = now.timestamp
     commandFilter = CommandFilter(settings: settings)
     core = Kiosk(settings: settings, state: state)
-    core.updateHours(at: now)
+    core.begin(at: now)
     (settingsChanges, settingsChange) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingOldest(16))
     uplinkProgress?.recorded(through: state.seq)

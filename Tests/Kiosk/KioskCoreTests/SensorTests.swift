@@ -206,6 +206,15 @@ import Testing
     #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
   }
 
+  /// The kiosk is offline for an hour after its start.
+  @Test func theTimeSinceAStartCountsWhateverTheClockShows() throws {
+    #expect(try read(8, minutes: 9).isEmpty)
+    kiosk.setClock(ahead: -86_400)
+    try kiosk.restart()
+    kiosk.pass(.seconds(3_600))
+    #expect(try kiosk.receive().steps.contains(.blocked))
+  }
+
   @Test func whatIsDueToBeBlockedIsNotSoldInTheSameBatch() throws {
     #expect(try read(8, minutes: 9).isEmpty)
     kiosk.pass(.seconds(3_600))

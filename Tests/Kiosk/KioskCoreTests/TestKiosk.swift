@@ -77,6 +77,7 @@ final class TestKiosk {
   ///   - late: Whether the kiosk was away for longer than the maximum age of an order.
   func restart(acknowledged: Int = 0, late: Bool = false) throws {
     core = Kiosk(settings: settings, state: try ledger.state())
+    core.begin(at: now)
     commandFilter = CommandFilter(settings: settings)
     tracker = DeliveryTracker()
     tracker.ledgerRead(unacknowledged: try ledger.deliveries(after: acknowledged))

@@ -157,6 +157,13 @@ package struct Sensors: Sendable {
     store(record, name, &live, at: now, into: &changes)
   }
 
+  /// Begins to watch the sensors that were outside their limits.
+  mutating func begin(at now: Moment) {
+    for sensor in settings where records[sensor.name]?.outside != nil {
+      live[sensor.name] = live[sensor.name] ?? look(at: sensor.name, at: now)
+    }
+  }
+
   /// Begins to watch a sensor after a start: its time outside the limits continues.
   private func look(at name: SensorID, at now: Moment) -> Live {
     let since = records[name].map { max(.zero, now.timestamp.since($0.at)) } ?? .zero
