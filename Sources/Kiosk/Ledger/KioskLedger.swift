@@ -279,6 +279,12 @@ extension KioskLedger {
     }
   }
 
+  /// The number of rows that were written since the ledger was opened. What was read before is
+  /// current as long as this is the same.
+  package var changes: Int {
+    get throws(LedgerError) { try reading { $0.totalChangesCount } }
+  }
+
   /// Reads one state of the ledger, with any number of queries.
   ///
   /// A reader uses a transaction. The kiosk does without one: it is the only writer, so all its

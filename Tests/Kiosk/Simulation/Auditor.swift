@@ -48,6 +48,14 @@ struct Auditor {
   var payments = PaymentModel()
   var batches = BatchModel()
   var sensor = SensorModel()
+  /// The state of the jobs and charges as last read, because most reads find no change.
+  private var stored: Stored?
+
+  private struct Stored {
+    let changes: Int
+    let work: (jobs: [Job], machines: [MachineID: MachineRecord])?
+    let payments: (charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord])?
+  }
 
   /// Whether the kiosk's next connection may find an empty queue.
   private var mayFindEmptyQueue = false
@@ -162,6 +170,7 @@ struct Auditor {
 
   mutating func kioskStarts(with sensor: SensorRecord?, at now: Duration, wallClock: Int64) {
     startedAt = now
+    stored = nil
     self.sensor.kioskStarts(with: sensor, at: now, wallClock: wallClock)
     batches.kioskStarts(at: now)
     beginPrograms(at: now)
@@ -253,15 +262,19 @@ struct Auditor {
   mutating func read(_ ledger: KioskLedger, at now: Duration, wallClock: Int64) {
     do {
       noteSilence(at: now)
-      for (row, reply) in try ledger.rows(after: seq, limit: .max) {
-        check(row.entry, reply, at: now)
+      let changes = try ledger.changes
+      if stored?.changes != changes {
+        stored = Stored(
+          changes: changes, work: rules.machines > 0 ? try ledger.machineState() : nil,
+          payments: rules.terminals > 0 ? try ledger.paymentState() : nil)
+        for (row, reply) in try ledger.rows(after: seq, limit: .max) {
+          check(row.entry, reply, at: now)
+        }
       }
-      if rules.machines > 0 {
-        let (jobs, machines) = try ledger.machineState()
+      if let (jobs, machines) = stored?.work {
         compare(jobs, machines, at: now, wallClock: wallClock)
       }
-      if rules.terminals > 0 {
-        let (charges, devices) = try ledger.paymentState()
+      if let (charges, devices) = stored?.payments {
         comparePayments(charges, devices, at: now)
       }
       try compareSensor(ledger)

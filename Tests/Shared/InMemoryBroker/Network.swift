@@ -164,9 +164,12 @@ struct Network {
     var isBusy = true
     while isBusy {
       isBusy = false
+      deliver()
       for client in clients.indices {
-        if write(client) { isBusy = true }
-        deliver()
+        if write(client) {
+          isBusy = true
+          deliver()
+        }
         guard let waiter = clients[client].waiter else { continue }
         if let event = eventForWaiter(client, waiter) {
           clients[client].waiter = nil
