@@ -66,10 +66,13 @@ extension Discovery {
 
   private func expiry(of fruit: Fruit.ID, _ localizedName: LocalizedName) -> Entity {
     let name = localizedName[language]
-    return Entity(.sensor, "expires_\(fruit)", text("\(name) expires", "\(name) 유통기한")) { json in
-      json.member("state_topic", topics.freshness(of: fruit))
-      json.member("value_template", "{{ none if value == 'none' else value }}")
-      json.member("device_class", "timestamp")
+    let topic = topics.freshness(of: fruit)
+    return Entity(
+      .sensor, "expires_\(fruit)", text("\(name) expires", "\(name) 유통기한"),
+      if: (topic, "'T' in value")
+    ) { json in
+      json.member("state_topic", topic)
+      json.time("value if 'T' in value else none")
     }
   }
 
@@ -77,11 +80,8 @@ extension Discovery {
   private var expired: Entity {
     Entity(.binarySensor, "expired", text("Expired fruit", "유통기한 지난 과일")) { json in
       json.member("state_topic", topics.stock)
-      json.member("value_template", "{{ 'ON' if value_json.expired | default({}) else 'OFF' }}")
-      json.member("json_attributes_topic", topics.stock)
-      json.member(
-        "json_attributes_template",
-        "{{ {'fruits': value_json.expired | default({})} | to_json }}")
+      json.value("'ON' if value_json.expired | default({}) else 'OFF'")
+      json.attributes(from: topics.stock, "'fruits': value_json.expired | default({})")
       json.member("device_class", "problem")
     }
   }
@@ -155,19 +155,22 @@ extension Discovery {
       }
     let request = Request(command: .program(id))
     let members = String(decoding: request.payload.dropFirst().dropLast(), as: UTF8.self)
+    let topic = topics.report(of: machine)
+    let due =
+      "(value_json.programs | default([]) | selectattr('program', 'eq', '\(program)')"
+      + " | map(attribute='due_at', default=none) | first | default(none))"
     return [
       Entity(.button, "\(program)_\(machine)", name) { json in
         json.commands(to: topics.command(from: Source(kind: .program, name: account)))
         json.member("command_template", Entity.command(members))
         json.member("icon", "mdi:water-sync")
       },
-      Entity(.sensor, "\(program)_due_\(machine)", text("\(name) due", "\(name) 예정")) { json in
-        json.member("state_topic", topics.report(of: machine))
-        json.member(
-          "value_template",
-          "{{ (value_json.programs | default([]) | selectattr('program', 'eq', '\(program)')"
-            + " | map(attribute='due_at', default=none) | first | default(none)) }}")
-        json.member("device_class", "timestamp")
+      Entity(
+        .sensor, "\(program)_due_\(machine)", text("\(name) due", "\(name) 예정"),
+        if: (topic, "value_json is defined and \(due)")
+      ) { json in
+        json.member("state_topic", topic)
+        json.time("\(due) if value_json is defined else none")
       },
     ]
   }
@@ -179,13 +182,13 @@ extension Discovery {
     return [
       Entity(.sensor, "machine_\(machine)", text("Machine \(machine)", "기계 \(machine)")) { json in
         json.member("state_topic", topic)
-        json.member("value_template", "{{ value_json.state }}")
+        json.value("value_json.state")
         json.member("device_class", "enum")
         json.member("icon", "mdi:blender")
       },
       Entity(.sensor, "queue_\(machine)", text("\(machine) queue", "\(machine) 대기")) { json in
         json.member("state_topic", topic)
-        json.member("value_template", "{{ value_json.queue }}")
+        json.value("value_json.queue")
         json.member("state_class", "measurement")
         json.member("icon", "mdi:tray-full")
       },
@@ -193,15 +196,13 @@ extension Discovery {
         .binarySensor, "problem_\(machine)", text("\(machine) problem", "\(machine) 문제")
       ) { json in
         json.member("state_topic", topic)
-        json.member(
-          "value_template",
-          "{{ 'OFF' if value_json.state in ['idle', 'busy', 'waiting', 'cleaning'] and not (\(Self.needsDecision)) else 'ON' }}"
-        )
-        json.member("json_attributes_topic", topic)
-        json.member(
-          "json_attributes_template",
-          "{{ {'state': value_json.state, 'reason': value_json.reason | default(''),"
-            + " 'waiting_for_decision': \(Self.needsDecision)} | to_json }}")
+        json.value(
+          "'OFF' if value_json.state in ['idle', 'busy', 'waiting', 'cleaning']"
+            + " and not (\(Self.needsDecision)) else 'ON'")
+        json.attributes(
+          from: topic,
+          "'status': value_json.state, 'reason': value_json.reason | default(''),"
+            + " 'waiting_for_decision': \(Self.needsDecision)")
         json.member("device_class", "problem")
       },
     ]
@@ -219,7 +220,7 @@ extension Discovery {
     return [
       Entity(.sensor, "sensor_\(sensor)", text("Sensor \(sensor)", "센서 \(sensor)")) { json in
         json.member("state_topic", topic)
-        json.member("value_template", "{{ value_json.value | default(none) }}")
+        json.value("value_json.value | default(none)")
         json.member("unit_of_measurement", unit == .milliliters ? "mL" : unit.rawValue)
         let type =
           switch unit {
@@ -234,14 +235,12 @@ extension Discovery {
         .binarySensor, "sensor_problem_\(sensor)", text("\(sensor) alarm", "\(sensor) 경보")
       ) { json in
         json.member("state_topic", topic)
-        json.member(
-          "value_template",
-          "{{ 'ON' if value_json.state in ['alarm', 'blocked'] or value_json.silent else 'OFF' }}")
-        json.member("json_attributes_topic", topic)
-        json.member(
-          "json_attributes_template",
-          "{{ {'state': value_json.state, 'silent': value_json.silent,"
-            + " 'fruits': value_json.fruits | default([])} | to_json }}")
+        json.value(
+          "'ON' if value_json.state in ['alarm', 'blocked'] or value_json.silent else 'OFF'")
+        json.attributes(
+          from: topic,
+          "'status': value_json.state, 'silent': value_json.silent,"
+            + " 'fruits': value_json.fruits | default([])")
         json.member("device_class", "problem")
       },
     ]
@@ -254,7 +253,7 @@ extension Discovery {
     let state = Entity(.sensor, "payment_\(device)", text("Payment \(device)", "결제 \(device)")) {
       json in
       json.member("state_topic", topic)
-      json.member("value_template", "{{ value_json.state }}")
+      json.value("value_json.state")
       json.member("device_class", "enum")
       json.member("icon", "mdi:contactless-payment")
     }
@@ -263,7 +262,7 @@ extension Discovery {
       text("\(device) charges for a person", "\(device) 확인할 결제")
     ) { json in
       json.member("state_topic", topic)
-      json.member("value_template", "{{ value_json.charges | count }}")
+      json.value("value_json.charges | count")
       json.member("state_class", "measurement")
       json.member("icon", "mdi:account-question")
     }
@@ -271,15 +270,12 @@ extension Discovery {
       .binarySensor, "payment_problem_\(device)", text("\(device) problem", "\(device) 문제")
     ) { json in
       json.member("state_topic", topic)
-      json.member(
-        "value_template",
-        "{{ 'ON' if value_json.state == 'off' or value_json.charges else 'OFF' }}")
-      json.member("json_attributes_topic", topic)
-      json.member(
-        "json_attributes_template",
-        "{{ {'state': value_json.state, 'reason': value_json.reason | default(''),"
+      json.value("'ON' if value_json.state == 'off' or value_json.charges else 'OFF'")
+      json.attributes(
+        from: topic,
+        "'status': value_json.state, 'reason': value_json.reason | default(''),"
           + " 'waiting_for_decision': value_json.charges | map(attribute='charge') | list,"
-          + " 'difference': value_json.difference} | to_json }}")
+          + " 'difference': value_json.difference")
       json.member("device_class", "problem")
     }
     return [state, waiting, problem] + [takings(at: device, topic)].compactMap(\.self)
@@ -291,10 +287,8 @@ extension Discovery {
     let units = "1" + String(repeating: "0", count: Int(currency.decimals))
     return Entity(.sensor, "takings_\(device)", text("\(device) takings", "\(device) 매출")) { json in
       json.member("state_topic", topic)
-      json.member(
-        "value_template",
-        "{{ ((value_json.captured | default(0)) - (value_json.refunded | default(0)))"
-          + " / \(units) }}")
+      json.value(
+        "((value_json.captured | default(0)) - (value_json.refunded | default(0))) / \(units)")
       json.member("device_class", "monetary")
       json.member("unit_of_measurement", currency.code)
     }
@@ -372,5 +366,30 @@ extension Discovery {
       json.member("entity_category", "diagnostic")
       write(&json)
     }
+  }
+}
+
+extension JSONWriter {
+  /// Writes the template of a state that is read from JSON. The kiosk clears the topic of a machine,
+  /// sensor or payment device that has left the configuration, and Home Assistant reads that before
+  /// it has removed the entity.
+  fileprivate mutating func value(_ expression: String) {
+    member("value_template", "{{ (\(expression)) if value_json is defined else none }}")
+  }
+
+  /// Writes the template of a time. Home Assistant logs a warning for a text that is no time. So an
+  /// entity without a time has another one, and is unavailable.
+  fileprivate mutating func time(_ expression: String) {
+    member("value_template", "{{ (\(expression)) or '1970-01-01T00:00:00Z' }}")
+    member("device_class", "timestamp")
+  }
+
+  /// Writes the template of attributes, which are members of a JSON object. Home Assistant drops
+  /// those that an entity has itself, such as `state` and `name`.
+  fileprivate mutating func attributes(from topic: String, _ members: String) {
+    member("json_attributes_topic", topic)
+    member(
+      "json_attributes_template",
+      "{{ ({\(members)} if value_json is defined else {}) | to_json }}")
   }
 }

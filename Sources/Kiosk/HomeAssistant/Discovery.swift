@@ -122,9 +122,6 @@ package struct Discovery: Sendable {
       json.member("name", "juice-kiosk")
       json.member("sw_version", version)
     }
-    json.member("availability_topic", topics.status)
-    json.member("payload_available", KioskStatus.online.rawValue)
-    json.member("payload_not_available", KioskStatus.offline.rawValue)
   }
 
   private func describe(_ entity: Entity, in json: inout JSONWriter) {
@@ -138,6 +135,16 @@ package struct Discovery: Sendable {
     // Set for each entity, because it has no effect for the whole device, although 2024.12 accepts
     // it there.
     json.member("qos", 1)
+    // Home Assistant expects the payloads `online` and `offline`, unless a message says otherwise.
+    var conditions: [(topic: String, expression: String?)] = [(topics.status, nil)]
+    if let (topic, expression) = entity.condition { conditions.append((topic, expression)) }
+    json.member("availability", conditions) { json, condition in
+      json.member("topic", condition.topic)
+      if let expression = condition.expression {
+        json.member("value_template", "{{ 'online' if \(expression) else 'offline' }}")
+      }
+    }
+    json.member("availability_mode", "all")
     entity.write(&json)
   }
 

@@ -14,16 +14,21 @@ struct Entity {
   let id: String
   /// The name that people read, after the name of the kiosk.
   let name: String
+  /// The condition for the entity to be available while the kiosk is online: a Jinja expression
+  /// about the messages on a topic.
+  let condition: (topic: String, expression: String)?
   /// Writes the members that differ from those of other entities.
   let write: (inout JSONWriter) -> Void
 
   init(
     _ component: Component, _ id: String, _ name: String,
+    if condition: (topic: String, expression: String)? = nil,
     write: @escaping (inout JSONWriter) -> Void
   ) {
     self.component = component
     self.id = id
     self.name = name
+    self.condition = condition
     self.write = write
   }
 }

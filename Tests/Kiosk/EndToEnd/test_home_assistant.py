@@ -25,6 +25,8 @@ controller controller
 panel panel1
 homeassistant homeassistant
 machine bar
+sensor fridge
+payment till
 """
 
 
@@ -102,7 +104,7 @@ def auditor(secured_broker: SecuredBroker) -> Iterator[Account]:
 def no_complaint(home: HomeAssistant) -> Iterator[None]:
     """Asserts that Home Assistant logs no warning or error during any test."""
     yield
-    assert home.complaints() == []
+    assert home.complaints() == [], "\n".join(home.complaints())
 
 
 def entities(fruits: list[str] = FRUITS, juices: list[str] = list(RECIPES)) -> set[str]:
@@ -278,6 +280,36 @@ def test_a_restart_of_home_assistant_brings_everything_back(
     auditor.wait_for("kiosk/k1/stock/kiwi", stock)
 
 
+def test_payments_are_watched(kiosk: ShownKiosk, home: HomeAssistant, secured_broker: SecuredBroker) -> None:
+    menu = {"base": "standard", "currency": "EUR", "juices": {"kiwi": {"price": 3.50}}}
+    kiosk.start_with(menu=menu, payment={"devices": [{"name": "till"}]})
+    home.wait_for("sensor.kiosk_k1_payment_till", "off")
+    problem = "binary_sensor.kiosk_k1_payment_problem_till"
+    home.until(lambda: home.wait_for(problem, "on")["attributes"].get("status") == "off")
+    till = Account(secured_broker, "till").subscribe("kiosk/k1/charge/till/#")
+    till.publish_all({"kiosk/k1/payment/till/status": "online"}, retain=True)
+    home.wait_for("sensor.kiosk_k1_payment_till", "idle")
+    home.wait_for(problem, "off")
+    home.call("button.press", "button.kiosk_k1_order_kiwi")
+    charge = json.loads(till.wait_for("kiosk/k1/charge/till", '"amount":350').payload)["charge"]
+
+    def say(status: str, **more: Any) -> None:
+        answer = {"charge": charge, "status": status} | more
+        till.publish_all({"kiosk/k1/paid/till": json.dumps(answer)})
+
+    say("waiting")
+    home.wait_for("sensor.kiosk_k1_payment_till", "waiting")
+    say("held", amount=350, currency="EUR")
+    till.wait_for("kiosk/k1/charge/till/capture")
+    say("captured", amount=350, currency="EUR")
+    home.until(lambda: float(home.states()["sensor.kiosk_k1_takings_till"]["state"]) == 3.5)
+    home.wait_for("sensor.kiosk_k1_payment_till", "idle")
+    home.wait_for("sensor.kiosk_k1_charges_till", "0")
+    till.drop()
+    kiosk.start_with()
+    home.until(lambda: set(home.states()) == entities())
+
+
 def test_a_machine_is_watched(kiosk: ShownKiosk, home: HomeAssistant, secured_broker: SecuredBroker) -> None:
     kiosk.start_with(machines=[{"name": "bar"}])
     bar = Account(secured_broker, "bar").subscribe("kiosk/k1/make/bar")
@@ -330,3 +362,50 @@ def test_what_leaves_the_kiosk_leaves_home_assistant(
     )
     kiosk.start_with(home_assistant={"enabled": False})
     home.until(lambda: home.states() == {})
+
+
+def test_food_safety_is_watched(kiosk: ShownKiosk, home: HomeAssistant, secured_broker: SecuredBroker) -> None:
+    fridge = {"name": "fridge", "topic": "kiosk/k1/measure/fridge", "unit": "°C", "max": 7,
+              "alarm_after_seconds": 0, "fruits": ["mango"]}
+    bar = {"name": "bar", "programs": {"clean": {"every_hours": 24}, "rinse": {"every_glasses": 9}}}
+    menu = {"base": "standard", "fruits": {"mango": {"keeps_hours": 48}}}
+    kiosk.start_with(menu=menu, machines=[bar], sensors=[fridge])
+    assert home.wait_for("sensor.kiosk_k1_sensor_fridge", "unknown")["attributes"]["unit_of_measurement"] == "°C"
+    thermometer = Account(secured_broker, "fridge")
+    thermometer.publish_all({"kiosk/k1/measure/fridge": "4.5"})
+    home.wait_for("sensor.kiosk_k1_sensor_fridge", "4.5")
+    home.wait_for("binary_sensor.kiosk_k1_sensor_problem_fridge", "off")
+    thermometer.publish_all({"kiosk/k1/measure/fridge": "9.5"})
+    home.wait_for("sensor.kiosk_k1_sensor_fridge", "9.5")
+    home.until(
+        lambda: home.wait_for("binary_sensor.kiosk_k1_sensor_problem_fridge", "on")["attributes"].get("status")
+        == "alarm"
+    )
+
+    machine = Account(secured_broker, "bar").subscribe("kiosk/k1/make/bar")
+    machine.publish_all({"kiosk/k1/machine/bar/status": "online"}, retain=True)
+    home.wait_for("sensor.kiosk_k1_machine_bar", "idle")
+
+    def due() -> str:
+        return home.states()["sensor.kiosk_k1_clean_due_bar"]["state"]
+
+    home.call("button.press", "button.kiosk_k1_clean_bar")
+    home.wait_for("sensor.kiosk_k1_machine_bar", "cleaning")
+    entry = kiosk.last_entry()
+    assert (entry["status"], entry["source"]) == ("program_requested", "program/homeassistant")
+    machine.wait_for("kiosk/k1/make/bar", f'"job":{entry["seq"]}')
+    machine.publish_all({"kiosk/k1/made/bar": json.dumps({"job": entry["seq"], "status": "done"})})
+    home.wait_for("sensor.kiosk_k1_machine_bar", "idle")
+    home.until(lambda: due().startswith("20"))
+
+    home.wait_for("sensor.kiosk_k1_rinse_due_bar", "unavailable")
+
+    home.wait_for("binary_sensor.kiosk_k1_expired", "off")
+    home.wait_for("sensor.kiosk_k1_expires_kiwi", "unavailable")
+    for amount in [0, 50]:
+        home.call("number.set_value", "number.kiosk_k1_set_mango", value=amount)
+    home.until(lambda: home.states()["sensor.kiosk_k1_expires_mango"]["state"].startswith("20"))
+    machine.drop()
+    thermometer.drop()
+    kiosk.start_with(menu=menu)
+    home.until(lambda: "sensor.kiosk_k1_sensor_fridge" not in home.states())

@@ -74,9 +74,10 @@ import Testing
       #expect(json["unique_id"] == .string(id))
       #expect(json["object_id"] == .string(id))
       #expect(json["default_entity_id"] == .string("\(topic.split(separator: "/")[0]).\(id)"))
-      #expect(json["availability_topic"] == .string("kiosk/k1/status"))
-      #expect(json["payload_available"] == .string("online"))
-      #expect(json["payload_not_available"] == .string("offline"))
+      #expect(
+        json["availability"]
+          == .array([.object([JSON.Member(key: "topic", value: .string("kiosk/k1/status"))])]))
+      #expect(json["availability_mode"] == .string("all"))
       #expect(json["device"]?["identifiers"] == .array([.string("kiosk_k1")]))
       #expect(json["device"]?["name"] == .string("Juice kiosk k1"))
       #expect(json["device"]?["manufacturer"] == .string("Juice Kiosk"))
@@ -143,7 +144,8 @@ import Testing
       #expect(try config(entity)["state_topic"] == .string("kiosk/k1/machine/bar"))
     }
     #expect(
-      try config("sensor/machine_bar")["value_template"] == .string("{{ value_json.state }}"))
+      try config("sensor/machine_bar")["value_template"]
+        == .string("{{ (value_json.state) if value_json is defined else none }}"))
     #expect(try config("sensor/queue_bar")["state_class"] == .string("measurement"))
     let problem = try config("binary_sensor/problem_bar")
     #expect(problem["device_class"] == .string("problem"))
@@ -173,7 +175,8 @@ import Testing
     #expect(
       takings["value_template"]
         == .string(
-          "{{ ((value_json.captured | default(0)) - (value_json.refunded | default(0))) / 100 }}"))
+          "{{ (((value_json.captured | default(0)) - (value_json.refunded | default(0))) / 100)"
+            + " if value_json is defined else none }}"))
     discovery.form = .device
     discovery.paymentDevices = []
     discovery.retainedTopics = ["kiosk/k1/payment/terminal"]
@@ -207,7 +210,16 @@ import Testing
     let expiry = try config("sensor/expires_kiwi")
     #expect(expiry["state_topic"] == .string("kiosk/k1/freshness/kiwi"))
     #expect(expiry["device_class"] == .string("timestamp"))
-    #expect(expiry["value_template"] == .string("{{ none if value == 'none' else value }}"))
+    #expect(
+      expiry["value_template"]
+        == .string("{{ (value if 'T' in value else none) or '1970-01-01T00:00:00Z' }}"))
+    guard case .array(let conditions) = expiry["availability"] else {
+      Issue.record("no conditions")
+      return
+    }
+    #expect(
+      conditions.map { $0["topic"] }
+        == ["kiosk/k1/status", "kiosk/k1/freshness/kiwi"].map(JSON.string))
     let problem = try config("binary_sensor/expired")
     #expect(problem["state_topic"] == .string("kiosk/k1/stock"))
     #expect(problem["device_class"] == .string("problem"))
@@ -326,9 +338,7 @@ import Testing
     let json = try #require(device.values.first)
     let members = try self.components(discovery)
     #expect(members.count == components.count)
-    let shared = [
-      "device", "origin", "availability_topic", "payload_available", "payload_not_available",
-    ]
+    let shared = ["device", "origin"]
     for member in members {
       guard case .string(let platform) = member.value["platform"],
         case .object(let rest) = member.value,
