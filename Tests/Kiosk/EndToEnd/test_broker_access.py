@@ -684,19 +684,21 @@ def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> 
         ).returncode == 0
         return bisect.bisect_left(range(10_000), True, key=lambda days: not is_valid(days))
 
-    assert make_accounts(tmp_path).returncode == 0
+    assert make_accounts(tmp_path, "--client-certificates").returncode == 0
     assert (days_left("server.crt"), days_left("ca.crt")) == (825, 3650)
-    # The script renews the certificate in its last month, and not earlier.
-    for days, expected in [(32, 32), (29, 825)]:
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-             "-nodes", "-keyout", "server.key", "-out", "server.crt", "-CA", "ca.crt", "-CAkey",
-             "authority/ca.key", "-subj", "/CN=x", "-days", f"{days}", "-addext",
-             "subjectAltName=DNS:localhost,IP:127.0.0.1"],
-            cwd=tmp_path, check=True, capture_output=True,
-        )
-        assert make_accounts(tmp_path).returncode == 0
-        assert days_left("server.crt") == expected
+    assert days_left("clients/panel1.crt") == 825
+    # The script renews a certificate that might expire before it runs again in a year, and no other.
+    for days, expected in [(398, 398), (395, 825)]:
+        for name in ["server", "clients/panel1"]:
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                 "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.crt", "-CA", "ca.crt", "-CAkey",
+                 "authority/ca.key", "-subj", "/CN=x", "-days", f"{days}", "-addext",
+                 "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+                cwd=tmp_path, check=True, capture_output=True,
+            )
+        assert make_accounts(tmp_path, "--client-certificates").returncode == 0
+        assert days_left("server.crt") == days_left("clients/panel1.crt") == expected
 
 
 @pytest.mark.parametrize(
