@@ -50,14 +50,16 @@ package struct ActivityLog: Sendable, Equatable {
 
     package var kind: Kind {
       switch event {
-      case .alert(.machine, _, _), .alert(.job, _, _), .alert(.sensor, _, _): .machines
+      case .alert(.machine, _, _), .alert(.job, _, _): .machines
       case .alert(.payment, _, _), .alert(.charge, _, _), .alert(.difference, _, _): .payments
-      case .alert(.out, _, _), .alert(.expires, _, _), .alert(.expired, _, _): .stockouts
+      case .alert(.out, _, _): .stockouts
+      case .alert(.sensor, _, _), .alert(.expires, _, _), .alert(.expired, _, _): .safety
       case .alert(.offline, _, _), .alert(.noBroker, _, _), .stopped: .outages
       case .entry(_, let entry):
         switch entry.outcome {
-        case .restocked, .expired, .removed: .restocks
-        case .failed, .returned, .decided, .program, .sensor: .machines
+        case .restocked: .restocks
+        case .failed, .returned, .decided: .machines
+        case .expired, .removed, .program, .sensor: .safety
         case .payment, .total: .payments
         default: .service
         }
@@ -76,7 +78,7 @@ package struct ActivityLog: Sendable, Equatable {
   }
 
   package enum Kind: String, CaseIterable, Sendable {
-    case outages, machines, payments, stockouts, service, restocks
+    case outages, machines, payments, stockouts, safety, service, restocks
     /// Changes by users that are no entries of a ledger.
     case actions
   }

@@ -66,6 +66,33 @@ import Testing
     }
   }
 
+  @Test func foodSafetyIsAKindOfItsOwn() async throws {
+    try await Scene.run { scene in
+      let alarm = """
+        {"since":"\(time(hoursAgo: 3))","alert":"sensor","kiosk":"k1","sensor":"fridge",\
+        "until":"\(time(hoursAgo: 2))"}
+        """
+      let records = [
+        outage("k1", 8), restock, alarm,
+        entry(2, "\"status\":\"expired\",\"changes\":{\"kiwi\":-4}"),
+        entry(
+          1,
+          """
+          "source":"machine/bar","status":"program_done","program":"clean","machine":"bar","job":5
+          """),
+      ]
+      try store(records.joined(separator: ","), in: scene)
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/kiosks/k1/history?kind=safety").text
+      #expect(page.contains("fridge") && page.contains("Kiwi -4") && page.contains("bar: Clean"))
+      #expect(page.components(separatedBy: "<li class").count - 1 == 3)
+      for (other, count) in [("machines", 0), ("restocks", 1), ("stockouts", 0)] {
+        let page = try await scene.get("/kiosks/k1/history?kind=\(other)").text
+        #expect(page.components(separatedBy: "<li class").count - 1 == count)
+      }
+    }
+  }
+
   @Test func itReadsTheDaysOfThePeriodAndWhatLasts() async throws {
     try await Scene.run { scene in
       let fault = """

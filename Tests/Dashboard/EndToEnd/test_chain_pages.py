@@ -105,10 +105,14 @@ def test_the_record_of_food_safety_of_any_kiosk(
         """)
     assert "/chain/kiosks/k7/safety" in viewer.get("/chain/kiosks/k7").text
     page = text(north, "/chain/kiosks/k7/safety?from=2026-11-09")
-    assert "Food safety of Kiosk 7, 2026-11-09 – 2026-11-15" in page
+    assert "Food safety of Kiosk 7 2026-11-09 – 2026-11-15" in page
     assert "limits to 7" in page and "2.5 8.25 10 1350" in page
     assert "anna fridge: discarded · 9.5 °C · kiwi · <warm>" in page and "bar: Clean" in page
     assert "Discarded: kiwi 4" in page and "has not sent" not in page
+    history = text(viewer, "/chain/kiosks/k7/history?days=90&kind=safety")
+    assert "fridge: discarded" in history and "bar: Clean" in history and "<warm>" in history
+    assert "fridge: discarded" in text(viewer, "/chain/kiosks/k7/history?days=90")
+    assert "fridge: discarded" not in text(viewer, "/chain/kiosks/k7/history?days=90&kind=machines")
     lines = viewer.get("/chain/kiosks/k7/safety.csv?from=2026-11-09").text.split("\r\n")
     assert lines[1] == "2026-11-10,,readings,fridge,°C,2.5,8.25,10,90,,,,"
     assert [line.split(",")[10] for line in lines[2:-1]] == ["sensor_discard", "program_done"]

@@ -98,6 +98,11 @@ extension ActivityLog.Kind {
     switch self {
     case .outages, .payments, .stockouts, .actions: []
     case .machines: [.failed, .returned, .poured, .again, .giveBack]
+    case .safety:
+      [
+        .expired, .removed, .programRequested, .programDone, .programFailed, .sensorAlarm,
+        .sensorBlocked, .sensorSilent, .sensorOk, .sensorDiscard, .sensorRelease,
+      ]
     case .service: [.open, .closed]
     case .restocks: [.restocked]
     }

@@ -76,6 +76,7 @@ extension ActivityLog.Kind {
     case .machines: language("Machines", "기계")
     case .payments: language("Payments", "결제")
     case .stockouts: language("Stockouts", "품절")
+    case .safety: language("Food safety", "식품 안전")
     case .service: language("Opening and closing", "영업")
     case .restocks: language("Restocks", "재고 채움")
     case .actions: language("Users", "사용자")
@@ -147,7 +148,7 @@ struct HistoryPage {
     let all: HTML? =
       layout == nil && context.user?.region != nil
       ? nil
-      : " <a href=\"\(layout == nil ? "" : "/chain")/history\">\(language("All kiosks", "모든 키오스크"))</a>"
+      : "<a href=\"\(layout == nil ? "" : "/chain")/history\">\(language("All kiosks", "모든 키오스크"))</a>"
     return """
       <p class="path"><a href="\(layout == nil ? "" : "/chain")/kiosks/\(kiosk)">← \(title(of: kiosk))</a>\(all)</p>
       """

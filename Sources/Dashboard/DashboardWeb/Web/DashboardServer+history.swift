@@ -53,7 +53,7 @@ extension DashboardServer {
     let (fleet, now) = (link.fleet, link.time)
     let start = choice.start(before: now)
     let seen = await activity.records(since: start) { record in
-      guard [.outages, .machines, .payments].contains(record.kind) else { return false }
+      guard [.outages, .machines, .payments, .safety].contains(record.kind) else { return false }
       if case .entry = record.event { return false }
       return kiosk == nil || record.kiosk == kiosk || record.kind == .outages
     }
