@@ -142,9 +142,10 @@ struct RouteForm {
       <li><label class="choice"><input type="checkbox" name="kiosk.\(kiosk.id)" value="1"\
       \(isTicked ? " checked" : .empty)\(kiosk.isKnown ? .empty : " disabled")>
       <span><b>\(kiosk.title(language))</b> <span class="muted">\(kiosk.place ?? "")</span></span></label>
-      <span class="chips">\(chips)<input class="order" type="number" inputmode="numeric" min="1" max="999" \
+      <span class="chips">\(chips)</span>
+      <input class="order" type="number" inputmode="numeric" min="1" max="999" \
       name="order.\(kiosk.id)" value="\(filled?["order.\(kiosk.id)"] ?? position(of: kiosk.id))" \
-      aria-label="\(language("Position of \(kiosk.title(language))", "\(kiosk.title(language)) 순서"))"></span></li>
+      aria-label="\(language("Position of \(kiosk.title(language))", "\(kiosk.title(language)) 순서"))"></li>
 
       """
   }

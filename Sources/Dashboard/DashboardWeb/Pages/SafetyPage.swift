@@ -22,11 +22,10 @@ struct SafetyPage {
   var kioskTitle: String { name ?? kiosk.title(language) }
   var kioskAddress: String { "\(isOfChain ? "/chain" : "")/kiosks/\(kiosk.id)" }
 
-  var title: String {
-    let last = CivilDate(daysSinceEpoch: first.daysSinceEpoch + Self.dayCount - 1)
-    return language(
-      "Food safety of \(kioskTitle), \(first) – \(last)",
-      "\(kioskTitle) 식품 안전, \(first) – \(last)")
+  var title: String { language("Food safety of \(kioskTitle)", "\(kioskTitle) 식품 안전") }
+
+  private var last: CivilDate {
+    CivilDate(daysSinceEpoch: first.daysSinceEpoch + Self.dayCount - 1)
   }
 
   private var sensors: [SensorID] {
@@ -43,9 +42,9 @@ struct SafetyPage {
       ? language.notice(
         .warn, "The kiosk has not sent all days of this week: load the page again.",
         "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.") : nil
-    let place: HTML? = kiosk.place.map { "<p class=\"muted\">\($0)</p>" }
+    let place: HTML? = kiosk.place.map { " · \($0)" }
     return """
-      \(place)<nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
+      <p class="muted"><span class="nowrap">\(first.description) – \(last.description)</span>\(place)</p><nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
       <a href="\(week(-7))">← \(language("week before", "이전 주"))</a>
       <a href="\(week(7))">\(language("week after", "다음 주")) →</a></nav>
       \(missing)

@@ -103,10 +103,13 @@ struct SalesPage {
       """
   }
 
-  private func span(_ days: ClosedRange<Int64>) -> String {
-    func text(_ day: Int64) -> String { "\(CivilDate(daysSinceEpoch: day))" }
-    return days.count == 1
-      ? text(days.lowerBound) : "\(text(days.lowerBound)) – \(text(days.upperBound))"
+  private func span(_ days: ClosedRange<Int64>) -> HTML {
+    let (first, last) = (
+      CivilDate(daysSinceEpoch: days.lowerBound), CivilDate(daysSinceEpoch: days.upperBound)
+    )
+    return first == last
+      ? "\(first.description)"
+      : "<span class=\"nowrap\">\(first.description) – \(last.description)</span>"
   }
 
   // MARK: Tables
