@@ -14,8 +14,10 @@ package struct MailServer: Sendable {
   private let account: (name: String, password: String)?
   private let helo: String?
 
+  /// Creates a server that sends each message over a connection of its own.
+  ///
   /// - Parameters:
-  ///   - caFile: A PEM file of trusted certificates, or `nil` for those of the system.
+  ///   - caFile: A PEM file of trusted certificates, or `nil` for the system's.
   ///   - helo: The name of this computer for EHLO, or `nil` for its fully qualified name.
   package init(
     host: String, port: Int, encryption: Encryption, caFile: String? = nil,

@@ -50,8 +50,8 @@ extension KioskState {
     return service == .closed ? .closed : nil
   }
 
-  /// The juices that cannot be sold, in the order of the menu.
-  package var unsoldJuices: [(juice: Juice, obstacle: SaleObstacle)] {
+  /// The juices that cannot be sold, each with what prevents its sale, in the order of the menu.
+  package var unavailableJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     (menu?.menu.juices ?? []).compactMap { juice in obstacle(to: juice).map { (juice, $0) } }
   }
 

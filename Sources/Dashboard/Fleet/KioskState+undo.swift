@@ -6,7 +6,8 @@ extension KioskState {
   /// Time for which an entry can be undone.
   package static let undoTime = Duration.seconds(600)
 
-  /// Returns the entry of the history with this number, or `nil` if there is none.
+  /// Returns the entry with this `seq` among the latest restocks, openings, closings and decisions,
+  /// or `nil`.
   package func service(_ seq: Int) -> LedgerEntry? { services.first { $0.seq == seq } }
 
   /// Returns the restock that undoes an entry of the history, or `nil` if the entry is older than

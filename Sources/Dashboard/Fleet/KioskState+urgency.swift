@@ -152,7 +152,7 @@ private struct KioskSearch {
     if kiosk.machines.contains(where: { $0.value.needsAttention && $0.key.text.contains(text) }) {
       return true
     }
-    if kiosk.unsoldJuices.contains(where: { juice, obstacle in
+    if kiosk.unavailableJuices.contains(where: { juice, obstacle in
       obstacle != .closed && (juice.id.text.contains(text) || juice.name.contains(text))
     }) {
       return true

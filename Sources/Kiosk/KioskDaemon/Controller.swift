@@ -234,10 +234,10 @@ package actor Controller {
     try deleteDeliveries()
     // Redeliveries were counted at their first delivery.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
+    let (serviceBefore, hadDates) = (core.service, core.batches.isActive)
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
     // guard: a machine gets a request only after the commit
-    let (serviceBefore, hadDates) = (core.service, core.batches.isActive)
     let decision = try commit(parsedDeliveries, counting: new, at: now)
     if !decision.transaction.records.isEmpty || !decision.transaction.batches.isEmpty
       || decision.machinesChanged || decision.paymentChanged || decision.sensorsChanged

@@ -112,7 +112,8 @@ struct KioskLog: Sendable {
       let juices = machine.juices.map { $0.map(\.text).sorted().joined(separator: ", ") }
       warn(
         "machine \(machine.name) is disabled or no longer configured: orders for "
-          + "\(juices ?? "all juices") are rejected with machine_down, unless another machine makes "
+          + "\(juices ?? "all juices") are rejected with "
+          + "\(RejectionReason.machineDown.rawValue), unless another machine makes "
           + "them. If they need no machine, configure \(machine.name) with 'juices: []'")
     }
   }

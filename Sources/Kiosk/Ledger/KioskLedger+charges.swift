@@ -47,7 +47,7 @@ extension KioskLedger {
     SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
       step.released, step.refunded, step.extra, ordered.source, ordered.ticket, ordered.juice,
       ordered.quantity, ending.amount AS sold,
-      IIF(open.state = 'undecided', COALESCE(open.booked, open.held, open.amount), 0) AS undecided
+      IIF(open.state = 'undecided', COALESCE(open.captured, open.held, open.amount), 0) AS undecided
     FROM (SELECT extra ->> 'charge' AS charge, MIN(extra ->> 'device') AS device, MIN(at) AS at,
           MIN(currency) AS currency,
           MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS seq,

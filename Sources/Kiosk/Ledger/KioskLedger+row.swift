@@ -198,7 +198,7 @@ extension Charge {
     self.init(
       number: number, device: device, sale: sale, amount: amount,
       at: Timestamp(milliseconds: row["at"]), day: row["day"], state: state, goal: goal,
-      held: money("held", "held_currency"), booked: money("booked", "booked_currency"),
+      held: money("held", "held_currency"), captured: money("captured", "captured_currency"),
       wanted: money("wanted", "currency"), reason: row["reason"])
   }
 }

@@ -144,19 +144,19 @@ extension KioskLedger {
           WHEN step.captured > 1 THEN 'is captured twice'
           WHEN step.refunded > 1 THEN 'is refunded twice'
           WHEN step.held > 1 THEN 'is held twice'
-          WHEN step.returned > step.booked THEN 'is refunded for more than was captured'
+          WHEN step.returned > step.captured_amount THEN 'is refunded for more than was captured'
           WHEN open.number IS NOT NULL OR step.decided THEN NULL
           WHEN step.ordered IS NULL THEN NULL
           WHEN job.seq IS NOT NULL THEN 'is not open, and its juice is being made'
           WHEN ending.seq IS NULL THEN 'is not open, and its order has not ended'
-          WHEN ending.amount IS NULL AND step.booked > step.returned
+          WHEN ending.amount IS NULL AND step.captured_amount > step.returned
             THEN 'is captured, and nothing was made'
-          WHEN ending.amount IS NOT NULL AND step.returned = 0 AND step.booked <> ending.amount
-            THEN 'is captured for ' || step.booked || ', and ' || ending.amount || ' was made'
+          WHEN ending.amount IS NOT NULL AND step.returned = 0 AND step.captured_amount <> ending.amount
+            THEN 'is captured for ' || step.captured_amount || ', and ' || ending.amount || ' was made'
         END AS flaw
       FROM (SELECT extra ->> 'charge' AS charge, SUM(status = 'captured') AS captured,
             SUM(status = 'refunded') AS refunded, SUM(status = 'held') AS held,
-            SUM(IIF(status = 'captured', amount, 0)) AS booked,
+            SUM(IIF(status = 'captured', amount, 0)) AS captured_amount,
             SUM(IIF(status = 'refunded', amount, 0)) AS returned,
             MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS ordered,
             MAX(source IS NOT NULL AND status <> 'awaiting_payment' AND status <> 'held') AS decided

@@ -6,7 +6,8 @@ package import KioskProtocol
 /// The durable record of one kiosk: an SQLite file that changes in whole transactions only.
 ///
 /// Each `commit` is one transaction and one fsync (WAL with `synchronous=FULL`; with `NORMAL` a
-/// power cut loses the last commits). `LedgerWriter` executes it, except where noted:
+/// power cut loses the last commits). `LedgerWriter` writes it; the rows of batches and sensors are
+/// written by the extensions with those names:
 ///
 /// | table | content | written |
 /// |---|---|---|

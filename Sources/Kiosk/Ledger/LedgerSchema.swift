@@ -186,8 +186,8 @@ enum LedgerSchema {
       goal TEXT NOT NULL,                         -- what the kiosk wants from the device
       held INTEGER CHECK (held > 0),              -- as far as it is recorded
       held_currency TEXT,
-      booked INTEGER CHECK (booked > 0),
-      booked_currency TEXT,
+      captured INTEGER CHECK (captured > 0),
+      captured_currency TEXT,
       wanted INTEGER CHECK (wanted > 0),          -- to be captured
       reason TEXT,                                -- why a person must decide
       name TEXT,                                  -- of the juice, as the customer was promised it
@@ -196,7 +196,7 @@ enum LedgerSchema {
       correlation BLOB
     ) STRICT;
 
-    -- The last status of each payment device, and what it has booked since its last total.
+    -- The last status of each payment device, and what it has captured since its last total.
     CREATE TABLE payment_device (
       name TEXT PRIMARY KEY,
       status TEXT NOT NULL,

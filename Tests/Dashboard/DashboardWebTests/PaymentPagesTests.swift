@@ -84,7 +84,7 @@ import Testing
 
   @Test(arguments: [
     (ChargeDecision.Choice.refund, RejectionReason?.none, "refund requested"),
-    (.released, nil, "recorded as given back"), (.captured, nil, "recorded as booked"),
+    (.released, nil, "recorded as given back"), (.captured, nil, "recorded as captured"),
     (.refund, .noDecisionNeeded, "not possible for the charge now"),
   ])
   func aDecisionGoesOutInTheUsersName(

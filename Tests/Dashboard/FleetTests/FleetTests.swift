@@ -118,7 +118,7 @@ import Testing
     let count = fleet.count
     #expect((count.out, count.closed, count.low, count.needingAttention) == (2, 1, 1, 1))
     func unsold(_ kiosk: KioskID) -> [Juice.ID: SaleObstacle] {
-      Dictionary(uniqueKeysWithValues: (fleet[kiosk]?.unsoldJuices ?? []).map { ($0.id, $1) })
+      Dictionary(uniqueKeysWithValues: (fleet[kiosk]?.unavailableJuices ?? []).map { ($0.id, $1) })
     }
     #expect(unsold("all") == [:])
     #expect(unsold("short") == ["strawberry": .fruit(["strawberry"])])
@@ -158,11 +158,11 @@ import Testing
   @Test mutating func whyAJuiceCannotBeSoldWithMachines() {
     open("k1")
     receive("k1/machine/bar", report(.fault))
-    #expect(fleet["k1"]?.unsoldJuices.map(\.obstacle) == [.machine])
+    #expect(fleet["k1"]?.unavailableJuices.map(\.obstacle) == [.machine])
     receive("k1/machine/bar", report(.idle).replacing("{", with: "{\"out\":[\"kiwi\"],"))
-    #expect(fleet["k1"]?.unsoldJuices.map(\.obstacle) == [.machineOut(["kiwi"])])
+    #expect(fleet["k1"]?.unavailableJuices.map(\.obstacle) == [.machineOut(["kiwi"])])
     receive("k1/stock", stock(["kiwi": 2]))
-    #expect(fleet["k1"]?.unsoldJuices.map(\.obstacle) == [.fruit(["kiwi"])])
+    #expect(fleet["k1"]?.unavailableJuices.map(\.obstacle) == [.fruit(["kiwi"])])
   }
 
   @Test(

@@ -343,8 +343,8 @@ def judge(kiosk: Kiosk, device: Device, port: int, sent: int) -> None:
             count["not made"] += 1
     print(f"{sent} orders sent: {count}; device {device.sums()}")
     undecided = set(charges)
-    booked = {r["charge"]: r["amount"] for r in device.records() if r["status"] == "captured"}
-    assert {c: a for c, a in booked.items() if c not in undecided} == {
+    captured = {r["charge"]: r["amount"] for r in device.records() if r["status"] == "captured"}
+    assert {c: a for c, a in captured.items() if c not in undecided} == {
         c: a for c, a in moved["captured"].items() if c not in undecided}
     # The device has never moved the money of a charge twice.
     kinds = [(r["charge"], r["status"]) for r in device.records() if r["status"] != "waiting"]

@@ -308,7 +308,7 @@ private final class PaymentSchedule {
     let number = charge.number
     let net = (device.captured[number] ?? 0) - (device.refunded[number] ?? 0)
     let choice: String
-    if charge.booked != nil {
+    if charge.captured != nil {
       choice =
         device.refunded[number] != nil
         ? "refunded" : dice.oneIn(2) || charge.sale == nil ? "refund" : "captured"
@@ -388,7 +388,7 @@ private final class PaymentSchedule {
       let net = (captured[order.charge] ?? 0) - (refunded[order.charge] ?? 0)
       let isRefunded = refunded[order.charge] != nil && net == 0
       if net != sold, !isRefunded, !accepted.contains(order.charge) {
-        return "order \(seq): \(sold) was made, and \(net) is booked"
+        return "order \(seq): \(sold) was made, and \(net) is captured"
       }
     }
     return nil

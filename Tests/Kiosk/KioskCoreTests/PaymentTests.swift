@@ -551,11 +551,11 @@ import Testing
     try kiosk.ledger.verify()
   }
 
-  @Test func anotherAmountBookedThanAskedForIsForAPerson() throws {
+  @Test func anotherAmountCapturedThanAskedForIsForAPerson() throws {
     let kiosk = try begun()
     try kiosk.receive(.made("done", job: 3))
-    let booked = try kiosk.receive(.paid("captured", 300))
-    #expect(try booked.reasons == [.wrongAmount])
+    let captured = try kiosk.receive(.paid("captured", 300))
+    #expect(try captured.reasons == [.wrongAmount])
     #expect(kiosk.state == .undecided)
     #expect(kiosk.steps.suffix(1) == ["captured 300"], "the ledger says what the device has")
     #expect(try kiosk.receive(.decide("captured")).statuses == [.applied])

@@ -85,14 +85,14 @@ extension Auditor {
 
   /// Returns the step that a decision means, or `nil` if a person need not decide.
   private static func step(_ choice: String, of charge: Charge) -> String? {
-    let isBooked = charge.booked != nil
+    let isCaptured = charge.captured != nil
     switch (charge.state, choice) {
     case (.captured, "refund"): return "refund"
-    case (.undecided, "refund"): return isBooked ? "refund" : nil
-    case (.undecided, "refunded"): return isBooked ? "refunded" : nil
-    case (.undecided, "captured"): return isBooked ? "kept" : "captured"
-    case (.undecided, "capture"): return isBooked || charge.held == nil ? nil : "capture"
-    case (.undecided, "release"), (.undecided, "released"): return isBooked ? nil : choice
+    case (.undecided, "refund"): return isCaptured ? "refund" : nil
+    case (.undecided, "refunded"): return isCaptured ? "refunded" : nil
+    case (.undecided, "captured"): return isCaptured ? "kept" : "captured"
+    case (.undecided, "capture"): return isCaptured || charge.held == nil ? nil : "capture"
+    case (.undecided, "release"), (.undecided, "released"): return isCaptured ? nil : choice
     default: return nil
     }
   }
@@ -313,7 +313,7 @@ extension Auditor {
       let number = charge.number
       let entered = payments.charges[number]
       // A charge without an order may have been opened by an answer that moved nothing yet.
-      if entered == nil && charge.sale != nil || charge.booked?.units != entered?.captured
+      if entered == nil && charge.sale != nil || charge.captured?.units != entered?.captured
         || charge.sale == nil && charge.state != .releasing && charge.state != .undecided
           && entered?.decisions.isEmpty != false
       {
@@ -473,7 +473,7 @@ extension Auditor {
       let net = (charge?.captured ?? 0) - (charge?.refunded ?? 0)
       let isRight = net == order.sold ?? 0 || charge?.refunded != nil && net == 0
       if order.end == nil || !isRight && charge?.decisions.isEmpty != false {
-        fail(.lost, "order \(order.seq) is \(order), and \(net) is booked")
+        fail(.lost, "order \(order.seq) is \(order), and \(net) is captured")
       }
     }
   }

@@ -58,7 +58,7 @@ package enum Step: Hashable, Sendable {
     case publishAgain(Int)
     /// The device says that it holds money for a charge that it never got.
     case invents(Int)
-    /// A held charge is given back or booked at the terminal itself, by its limit or by a person.
+    /// A held charge is given back or captured at the terminal itself, by its limit or by a person.
     case ends(Terminal.State)
     case endDay
     case malfunction(Terminal.Malfunction)

@@ -27,7 +27,7 @@ extension World {
       }
     case .ends(let state):
       guard
-        // A person who has seen another amount booked than asked for has no word for it.
+        // A person who has seen another amount captured than asked for has no word for it.
         let (number, charge) = terminal.charges
           .filter({ $0.value.state == .held && $0.value.held == $0.value.asked })
           .min(by: { $0.key < $1.key })
@@ -62,7 +62,7 @@ extension World {
     let number = auditor.charge(pick)
     let journal = terminals.lazy.compactMap { $0.charges[number] }.first
     var choice = "released"
-    if auditor.payments.open[number]?.booked != nil {
+    if auditor.payments.open[number]?.captured != nil {
       choice = pick % 2 == 0 ? "refund" : "captured"
       if journal?.state == .refunded { choice = "refunded" }
     } else if journal?.captured ?? 0 > 0 {

@@ -40,7 +40,8 @@ enum ChainIssue: String, CaseIterable, Sendable {
   case sharedIDs = "shared-ids"
   case clocks, quarantine
 
-  /// A query for a kiosk, the subject, a first and a last number, an amount and a time.
+  /// An SQL query with the columns `kiosk`, `what`, `low` and `high` (the first and last number),
+  /// `amount` (entries, seconds or repetitions) and `at`; those that an issue does not have are null.
   fileprivate var view: String {
     switch self {
     case .soldOut:

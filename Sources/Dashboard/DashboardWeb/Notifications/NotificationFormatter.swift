@@ -192,7 +192,7 @@ package struct NotificationFormatter: Sendable {
 
   /// Returns a phrase with the juices that cannot be sold because a fruit is short.
   private func unsold(at kiosk: KioskState, for fruit: Fruit.ID) -> String {
-    let names = kiosk.unsoldJuices.compactMap { juice, obstacle -> String? in
+    let names = kiosk.unavailableJuices.compactMap { juice, obstacle -> String? in
       guard case .fruit(let fruits) = obstacle, fruits.contains(fruit) else { return nil }
       return juice.name[language].visible(upTo: Self.maximumName)
     }

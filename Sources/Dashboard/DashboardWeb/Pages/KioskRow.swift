@@ -76,8 +76,8 @@ struct KioskRow {
     return (short + others).prefix(Self.maximumFruits).map(slot) + [more]
   }
 
-  /// Returns the stock of a fruit above a bar with its low threshold. A fruit that is short links
-  /// to its restock.
+  /// Returns the stock of a fruit above a bar with its low mark. For a fruit that is short, it is a
+  /// link to the restock form.
   private func slot(_ fruit: Fruit) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
     let name = fruit.name[language]

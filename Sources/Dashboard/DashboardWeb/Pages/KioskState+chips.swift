@@ -40,7 +40,7 @@ extension KioskState {
 
   /// The juices that cannot be sold, with their reasons, except for those of a closed kiosk.
   private var missingJuices: [(juice: Juice, obstacle: SaleObstacle)] {
-    unsoldJuices.filter { $0.obstacle != .closed }
+    unavailableJuices.filter { $0.obstacle != .closed }
   }
 
   /// Returns the juices that cannot be sold with their reasons, such as

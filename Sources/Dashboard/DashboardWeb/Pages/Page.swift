@@ -16,7 +16,7 @@ struct Page {
   var scripts: [Asset] = []
   /// The IANA name of the time zone of the page's times, or `nil` if it has none.
   var timeZone: String?
-  /// Whether the page uses the full width of the screen, for a long list.
+  /// Whether the page uses the full width of the screen.
   var isFull = false
 
   func response(_ context: PageContext) -> Response {

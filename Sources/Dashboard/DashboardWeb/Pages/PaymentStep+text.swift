@@ -11,7 +11,7 @@ extension PaymentStep.Kind {
     case .capture: language("capture requested", "결제 요청")
     case .release: language("release requested", "승인 취소 요청")
     case .refund: language("refund requested", "환불 요청")
-    case .kept: language("accepted as booked", "결제 확인")
+    case .kept: language("accepted as captured", "결제 확인")
     }
   }
 }
@@ -23,7 +23,7 @@ extension ChargeDecision.Choice {
     case .refund: PaymentStep.Kind.refund.text(language)
     case .capture: PaymentStep.Kind.capture.text(language)
     case .release: PaymentStep.Kind.release.text(language)
-    case .captured: language("recorded as booked", "결제됨으로 기록")
+    case .captured: language("recorded as captured", "결제됨으로 기록")
     case .released: language("recorded as given back", "승인 취소됨으로 기록")
     case .refunded: language("recorded as refunded", "환불됨으로 기록")
     }
@@ -33,10 +33,10 @@ extension ChargeDecision.Choice {
   func name(_ language: Language) -> String {
     switch self {
     case .refund: language("Refund", "환불하기")
-    case .capture: language("Book it", "결제하기")
+    case .capture: language("Capture it", "결제하기")
     case .release: language("Give back", "승인 취소하기")
-    case .captured: language("Is booked", "결제되어 있음")
-    case .released: language("Is not booked", "결제 안 됨")
+    case .captured: language("Is captured", "결제되어 있음")
+    case .released: language("Is not captured", "결제 안 됨")
     case .refunded: language("Is refunded", "환불되어 있음")
     }
   }
@@ -75,8 +75,8 @@ extension Language {
     switch reason {
     case "no answer": self("the device does not answer", "단말기 응답 없음")
     case "no order": self("held without an order", "주문 없이 승인됨")
-    case "made, not paid": self("the hold ended before it was booked", "결제 전에 승인이 끝남")
-    case "booked, not made": self("booked, and not made", "결제되었지만 만들지 못함")
+    case "made, not paid": self("the hold ended before it was captured", "결제 전에 승인이 끝남")
+    case "captured, not made": self("captured, and not made", "결제되었지만 만들지 못함")
     case "unknown": self("the device cannot find it out", "단말기도 알 수 없음")
     default: reason
     }

@@ -61,10 +61,11 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let now: Int
     /// The expected stock on arrival.
     package let expected: Int
+    /// Number of portions to bring.
     package let bring: Int
     /// Whether a forecast was available. If not, `expected` equals `now`.
     package let isForecast: Bool
-    /// Expired fruit to take out, as it was when the route was created.
+    /// Number of expired portions to take out, counted when the route was created.
     package let takeOut: Int
   }
 

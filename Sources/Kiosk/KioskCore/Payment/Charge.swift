@@ -20,7 +20,7 @@ package struct Charge: Hashable, Sendable {
   /// The amount that the device holds, as far as the ledger has recorded it.
   package var held: Money?
   /// The amount that the device has captured, as far as the ledger has recorded it.
-  package var booked: Money?
+  package var captured: Money?
   /// The amount to capture.
   package var wanted: Money?
   /// The reason why a person must decide.
@@ -63,7 +63,7 @@ package struct Charge: Hashable, Sendable {
 
   package init(
     number: Int, device: PaymentDeviceID, sale: Sale?, amount: Money, at: Timestamp, day: Int,
-    state: ChargeState, goal: ChargeState? = nil, held: Money? = nil, booked: Money? = nil,
+    state: ChargeState, goal: ChargeState? = nil, held: Money? = nil, captured: Money? = nil,
     wanted: Money? = nil, reason: String? = nil
   ) {
     self.number = number
@@ -75,7 +75,7 @@ package struct Charge: Hashable, Sendable {
     self.state = state
     self.goal = goal ?? state
     self.held = held
-    self.booked = booked
+    self.captured = captured
     self.wanted = wanted
     self.reason = reason
   }
@@ -118,9 +118,9 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case held
   /// The hold has ended, and the juice is being made.
   case gone
-  /// The device shall book the amount, give back the hold, or cancel a booked charge.
+  /// The device shall book the amount, give back the hold, or cancel a captured charge.
   case capturing, releasing, refunding
-  /// The amount is booked; until the end of the day it can be refunded.
+  /// The amount is captured; until the end of the day it can be refunded.
   case captured
   /// A person decides.
   case undecided

@@ -33,7 +33,7 @@ extension Kiosk {
       save(charge.with(.capturing), at: now, in: &decision)
     case .release: save(charge.with(.releasing), at: now, in: &decision)
     case .captured, .kept:
-      charge.booked = charge.booked ?? entry.amount
+      charge.captured = charge.captured ?? entry.amount
       var kept = charge.with(.captured)
       // A refund that was requested before may still have happened.
       if charge.goal == .refunding { kept.goal = .refunding }
@@ -46,14 +46,14 @@ extension Kiosk {
 extension Charge {
   /// Returns the step that a person's decision means, or `nil` if the state does not allow it.
   func allows(_ choice: ChargeDecision.Choice) -> PaymentStep.Kind? {
-    let isBooked = booked != nil
+    let isCaptured = captured != nil
     switch (choice, state) {
-    case (.refund, .captured), (.refund, .undecided): return isBooked ? .refund : nil
-    case (.capture, .undecided): return held != nil && !isBooked ? .capture : nil
-    case (.release, .undecided): return isBooked ? nil : .release
-    case (.captured, .undecided): return isBooked ? .kept : .captured
-    case (.released, .undecided): return isBooked ? nil : .released
-    case (.refunded, .undecided): return isBooked ? .refunded : nil
+    case (.refund, .captured), (.refund, .undecided): return isCaptured ? .refund : nil
+    case (.capture, .undecided): return held != nil && !isCaptured ? .capture : nil
+    case (.release, .undecided): return isCaptured ? nil : .release
+    case (.captured, .undecided): return isCaptured ? .kept : .captured
+    case (.released, .undecided): return isCaptured ? nil : .released
+    case (.refunded, .undecided): return isCaptured ? .refunded : nil
     default: return nil
     }
   }
@@ -63,7 +63,7 @@ extension Charge {
     switch kind {
     case .captured: wanted ?? held ?? amount
     case .released: held
-    case .refunded: booked
+    case .refunded: captured
     case .held, .capture, .release, .refund, .kept: nil
     }
   }

@@ -160,14 +160,14 @@ extension Kiosk {
     guard var charge = charges.charge(ofOrder: seq) else { return }
     let price = glasses == charge.sale?.order.quantity ? charge.amount : charge.price(of: glasses)
     charge.wanted = price
-    switch (price, charge.state, charge.booked) {
-    case (let price?, _, let booked?):
-      let isRight = price == booked
+    switch (price, charge.state, charge.captured) {
+    case (let price?, _, let captured?):
+      let isRight = price == captured
       save(
-        isRight ? charge.with(.captured) : charge.undecided(.capturing, "booked \(booked)"),
+        isRight ? charge.with(.captured) : charge.undecided(.capturing, "captured \(captured)"),
         at: now, in: &decision)
     case (nil, _, _?):
-      save(charge.undecided(.releasing, "booked, not made"), at: now, in: &decision)
+      save(charge.undecided(.releasing, "captured, not made"), at: now, in: &decision)
     case (_?, .gone, nil):
       save(charge.undecided(.capturing, "made, not paid"), at: now, in: &decision)
     case (nil, .gone, nil): close(charge, in: &decision)

@@ -108,7 +108,7 @@ extension Kiosk {
     case .capturing:
       if isWrong { return wrong }
       charges.notDone(charge)
-    case .undecided where charge.booked == nil:
+    case .undecided where charge.captured == nil:
       if charge.held == nil {
         record(.held, of: charge, money, answer, at: now, in: &decision)
         charge.held = money
@@ -133,7 +133,7 @@ extension Kiosk {
       charges.noteDecline(charge, answer.reason ?? "declined", at: now.uptime)
       endUnpaid(charge, .declined, answer.reason, isOver: true, at: now, in: &decision)
     case .held, .capturing:
-      guard charge.booked == nil, charge.held != nil else { break }
+      guard charge.captured == nil, charge.held != nil else { break }
       record(.released, of: charge, charge.held, answer, at: now, in: &decision)
       charge.held = nil
       if charge.state == .held,
@@ -147,7 +147,7 @@ extension Kiosk {
         save(charge.undecided(.capturing, "made, not paid"), at: now, in: &decision)
       }
     case .releasing:
-      guard charge.booked == nil else { break }
+      guard charge.captured == nil else { break }
       if charge.held != nil {
         record(.released, of: charge, charge.held, answer, at: now, in: &decision)
       }
@@ -161,7 +161,7 @@ extension Kiosk {
     in decision: inout Decision
   ) -> Rejection? {
     var charge = charge
-    if charge.booked != nil {
+    if charge.captured != nil {
       guard charge.state == .refunding else { return nil }
       // guard: an answer that may be older than the refund does not refuse it
       if charges.wasAsked(charge, .refund) {
@@ -176,17 +176,17 @@ extension Kiosk {
       return nil
     }
     record(.captured, of: charge, money, answer, at: now, in: &decision)
-    charge.booked = money
+    charge.captured = money
     switch charge.goal {
     case .sent, .waiting:
       endUnpaid(charge, .unknown, at: now, in: &decision)
-      save(charge.undecided(.releasing, "booked, not made"), at: now, in: &decision)
+      save(charge.undecided(.releasing, "captured, not made"), at: now, in: &decision)
     case .held:
       save(charge, at: now, in: &decision)
     case .capturing:
-      // guard: another amount booked than asked for is for a person
+      // guard: another amount captured than asked for is for a person
       guard money == charge.wanted else {
-        save(charge.undecided(.capturing, "booked \(money)"), at: now, in: &decision)
+        save(charge.undecided(.capturing, "captured \(money)"), at: now, in: &decision)
         return Rejection(
           .wrongAmount,
           "charge \(charge.number): \(charge.wanted ?? charge.amount) was to be captured")
@@ -195,7 +195,7 @@ extension Kiosk {
     case .gone:
       save(charge.with(.held), at: now, in: &decision)
     case .releasing, .queued, .captured, .refunding, .undecided:
-      save(charge.undecided(.releasing, "booked, not made"), at: now, in: &decision)
+      save(charge.undecided(.releasing, "captured, not made"), at: now, in: &decision)
     }
     return nil
   }
@@ -205,17 +205,17 @@ extension Kiosk {
     in decision: inout Decision
   ) {
     var charge = charge
-    if charge.booked == nil {
+    if charge.captured == nil {
       record(.captured, of: charge, money, answer, at: now, in: &decision)
-      charge.booked = money
+      charge.captured = money
     }
     record(.refunded, of: charge, money, answer, at: now, in: &decision)
     if charge.state == .sent || charge.state == .waiting {
       endUnpaid(charge, .unknown, isOver: true, at: now, in: &decision)
     } else if charge.state == .held || charge.state == .gone {
-      (charge.held, charge.booked) = (nil, nil)
+      (charge.held, charge.captured) = (nil, nil)
       save(charge.with(.gone), at: now, in: &decision)
-    } else if money != charge.booked {
+    } else if money != charge.captured {
       save(charge.undecided(.refunding, "refunded \(money)"), at: now, in: &decision)
     } else {
       close(charge, in: &decision)
@@ -268,8 +268,8 @@ extension Kiosk {
       case .held where isUnpaid: open(foreign, at: now, in: &decision)
       case .captured where isUnpaid && !isNew:
         record(.captured, of: foreign, money, answer, at: now, in: &decision)
-        foreign.booked = money
-        open(foreign.undecided(.releasing, "booked, not made"), at: now, in: &decision)
+        foreign.captured = money
+        open(foreign.undecided(.releasing, "captured, not made"), at: now, in: &decision)
       // The day of the charge has ended in between.
       case .refunded where last == .captured || last == .refund || last == .kept:
         record(.refunded, of: foreign, money, answer, at: now, in: &decision)

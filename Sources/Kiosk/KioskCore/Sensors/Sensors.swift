@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// The sensors of a kiosk: judges their readings, and determines what they block.
+/// The sensors of a kiosk: evaluates their readings, and determines what they block.
 ///
 /// | state | next state |
 /// |---|---|
@@ -114,7 +114,8 @@ package struct Sensors: Sendable {
 
   // MARK: Readings
 
-  /// Judges a message of a sensor.
+  /// Evaluates a message of a sensor. A value that no sensor can measure, and a single jump, count
+  /// as no reading.
   ///
   /// - Parameter value: The value in thousandths of the unit, or `nil` if the message has none.
   mutating func read(_ value: Int?, of name: SensorID, at now: Moment, into changes: inout Changes)

@@ -37,7 +37,7 @@ struct UplinkScheduler: Sendable {
     let id: Request.ID
     let epoch: Int
     let range: ClosedRange<Int>
-    /// The first entry that has not been published.
+    /// The first entry of `range` that this replay has not published yet.
     var next: Int
 
     var isOver: Bool { next > range.upperBound }

@@ -42,7 +42,7 @@ package struct ChargeRequest: Hashable, Sendable {
 
   /// A request about a charge that a device has answered: the last level of `charge/<device>/...`.
   package enum Action: String, CaseIterable, Hashable, Sendable {
-    /// Book an amount of what is held, and give back the rest.
+    /// Capture a part of the held amount or all of it, and release the rest.
     case capture
     /// Give back all that is held; before a card was presented, end the prompt.
     case release

@@ -172,16 +172,16 @@ package struct ChargeDecision: Hashable, Sendable {
     // Requests to the device.
     /// Gives a captured charge back, once and on the same day.
     case refund
-    /// Books what is held.
+    /// Captures the held amount.
     case capture
-    /// Gives back what is held.
+    /// Releases the held amount.
     case release
     // What a person has seen in the journal of the terminal.
-    /// The amount is booked, and stays so.
+    /// The device captured the amount, and it stays captured.
     case captured
-    /// The device holds nothing and has booked nothing.
+    /// The device holds nothing and has captured nothing.
     case released
-    /// The booked amount was given back.
+    /// The captured amount was refunded.
     case refunded
   }
 

@@ -13,7 +13,7 @@ package struct PaymentFirmware: Sendable {
   /// Whether the device cannot begin a charge.
   package var isInFault = false
   private var records: [Int: Record] = [:]
-  /// The amount booked since the last total, and the number of totals.
+  /// The amount captured since the last total, and the number of totals.
   private var sums: (captured: Int, refunded: Int, count: Int, total: Int) = (0, 0, 0, 0)
   private var currency: Currency?
 
@@ -76,8 +76,8 @@ package struct PaymentFirmware: Sendable {
     switch (action, known?.state) {
     case (.capture, .held):
       guard let held = known?.money else { break }
-      let booked = Money(units: max(1, min(units ?? held.units, held.units)), held.currency)
-      actions = [store(charge, .captured, booked)]
+      let captured = Money(units: max(1, min(units ?? held.units, held.units)), held.currency)
+      actions = [store(charge, .captured, captured)]
     case (.release, .held), (.release, .prompted):
       actions = [store(charge, .released, nil)]
     case (.refund, .captured): actions = [store(charge, .refunded, known?.money)]

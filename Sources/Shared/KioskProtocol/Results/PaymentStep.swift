@@ -19,7 +19,7 @@ package struct PaymentStep: Hashable, Sendable {
     case held, captured, released, refunded
     // Requests by a person.
     case capture, release, refund
-    /// A person accepts what is booked.
+    /// A person accepts the captured amount.
     case kept
 
     var status: LedgerEntry.Status {

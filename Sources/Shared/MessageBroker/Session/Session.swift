@@ -262,6 +262,7 @@ extension Session {
   /// Whether writing has to wait for the client, which has to acknowledge a batch or to discard the
   /// state of an earlier session.
   private var isWaitingForClient: Bool {
+    // A batch holds back its own PUBACKs, which the library has already queued.
     // guard: nothing is subscribed to in a new session before the client has taken that in
     batch != .none || isBeginning || events.contains(.sessionBegan)
   }
@@ -298,8 +299,8 @@ extension Session {
   /// The time of the next attempt to connect, or `nil` if none is scheduled.
   package var retryTime: Instant? { if case .waiting(let until) = link { until } else { nil } }
 
-  /// Maximum duration of a wait for the socket, so that a longer gap proves that the process was
-  /// suspended.
+  /// Maximum duration of a wait for the socket. It is shorter than the session expiry, so a longer
+  /// time between two calls means that the process was suspended or blocked.
   package var longestWait: Duration { lifetime?.longestWait ?? .seconds(1) }
 
   private var hasConnection: Bool {

@@ -44,7 +44,7 @@ enum PaymentFuzz {
     expect((0...9_999).contains(fields.receipt ?? 0), "a receipt of 4 digits")
   }
 
-  /// Sends the bytes to a device that has a prompt, a hold and a lost booking.
+  /// Sends the bytes to a device that has a prompt, a hold and a lost capture.
   private static func drive(_ bytes: [UInt8]) {
     for isOpen in [true, false] {
       var journal = ChargeJournal()
