@@ -98,7 +98,7 @@ package struct Archiver: Service {
     return store
   }
 
-  /// Time after which this archiver tries to take the lock again. During it, a waiting archiver tries
-  /// five times.
+  /// Time after which this archiver tries to take the lock again. A waiting archiver tries five
+  /// times during it.
   private static let handoverDelay = Duration.seconds(5)
 }
