@@ -6,8 +6,8 @@ import ZVT
 
 /// The file of the charge journal: one entry per line, each on the disk before the next step.
 ///
-/// The caller must hold its `JournalLock`. A line that a power cut has truncated is removed: no
-/// action was executed after it.
+/// The caller must hold its `JournalLock`. A line that a power cut has truncated is removed: the
+/// device executed no action after it.
 final class JournalFile {
   /// Maximum size in bytes. A larger file is an error.
   private static let maximumSize = 64 << 20
