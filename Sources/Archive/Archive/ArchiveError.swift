@@ -1,14 +1,16 @@
 package import Postgres
 
-/// An error that ends the archiver's current session.
+/// An error of the archive's database or its schema.
 package enum ArchiveError: Error, Hashable, Sendable {
   /// The database failed. The archiver tries again.
   case database(DatabaseError)
-  /// The schema has a migration that this version of the program does not contain.
+  /// The schema has a migration that this version of the program does not contain. The value is the
+  /// number of the schema's last migration.
   case newerSchema(Int)
-  /// The schema lacks a migration, or does not exist.
+  /// The schema lacks a migration. The value is the number of its last migration, 0 if there is no
+  /// schema.
   case olderSchema(Int)
-  /// PostgreSQL does not know the time zone, or knows another one by that name.
+  /// PostgreSQL has no region with this time zone name, or uses the name as an abbreviation.
   case unknownTimeZone(String)
 }
 

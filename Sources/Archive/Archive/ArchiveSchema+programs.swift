@@ -1,5 +1,5 @@
 extension ArchiveSchema {
-  /// The view of what machines do besides juices.
+  /// The view of the programs that machines run, such as cleaning.
   static let programs = """
     CREATE VIEW juice.program AS
       SELECT kiosk, epoch, seq, at, machine, more->>'program' AS program, status, source, reason, job, changes

@@ -1,6 +1,6 @@
 extension ArchiveSchema {
-  /// The views of sensors. A member of an entry may be anything: the views convert nothing, and an
-  /// index stores no more than the length of a time.
+  /// The views of sensors. They convert no value, because a member of an entry may have any JSON
+  /// type. For the same reason the index stores only the first 20 characters of `hour`.
   static let sensors = """
     -- The readings of each hour that is over, with the limits then.
     CREATE VIEW juice.sensor_hour AS

@@ -1,5 +1,5 @@
 extension ArchiveSchema {
-  /// The views that operators of a chain query. Days are days in `archive.time_zone`.
+  /// The views for SQL queries about a chain. Days are days in `archive.time_zone`.
   static let views = """
     CREATE VIEW juice.sales AS
       SELECT kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed FROM juice.sales_day;

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The tables of the archive, in the schema `juice` of its database.
+/// The tables and views of the archive, in the schema `juice` of its database.
 ///
 /// A released migration is never edited; a new one is appended. Each migration consists of SQL
 /// only.
@@ -32,12 +32,12 @@ enum ArchiveSchema {
     guard version == migrations.count else { throw .newerSchema(version) }
   }
 
-  /// Checks that this program can use the schema. Only the active archiver changes it, because an
-  /// older archiver cannot restart with a newer schema.
+  /// Checks that this program can use the schema. Does not migrate: only the active archiver does,
+  /// because an older archiver cannot restart with a newer schema.
   ///
-  /// - Parameter tolerance: The number of migrations that may be newer than this program. Such a
-  ///   migration keeps what the commands for an emergency use: an operator with the older program
-  ///   can look at a roll-out and end it.
+  /// - Parameter tolerance: Maximum number of migrations in the schema that this program does not
+  ///   contain. The next migration keeps the columns that the emergency commands use: with the
+  ///   older program, an administrator can read the state of a rollout and end it.
   /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.olderSchema`.
   static func check(
     _ database: PostgresConnection, newerBy tolerance: Int = 0

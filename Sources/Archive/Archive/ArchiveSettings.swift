@@ -5,7 +5,7 @@ package struct ArchiveSettings: Sendable {
   /// A connection string of libpq.
   package var database: String
   package var password: String?
-  /// The first topic levels of all kiosks.
+  /// The topic levels before the kiosk id, the same for all kiosks.
   package var root: String
   /// The MQTT client identifier of the session in which the broker keeps events; the same for every
   /// archiver of a chain. It is also the `Request.ID` of the replay requests to kiosks.
@@ -18,7 +18,7 @@ package struct ArchiveSettings: Sendable {
   package var gapDelay: Duration
   /// The time zone whose days are summed, as a name of the IANA time zone database.
   package var timeZone: String
-  /// Days for which entries are kept after their arrival, or `nil` to keep them for ever.
+  /// Number of days for which entries are kept after their arrival, or `nil` to keep them forever.
   package var keepDays: Int?
 
   package init(

@@ -7,13 +7,14 @@ extension ArchiveStore {
   enum GapAnswer {
     /// The kiosk did not answer, or was busy.
     case later(String)
-    /// The kiosk sent all the entries that it has, and some of the range are not among them.
+    /// The kiosk published all the requested entries that it has, and some of the range are
+    /// missing.
     case incomplete
     /// The kiosk has no entry of the range.
     case never(String)
   }
 
-  /// Returns the gaps whose kiosks are due for a request.
+  /// Returns at most `limit` gaps whose next request is due, the longest overdue first.
   ///
   /// - Parameter kiosks: Kiosks that are excluded because a request to them is pending.
   func dueGaps(
@@ -59,12 +60,12 @@ extension ArchiveStore {
   }
 
   /// Records the first entry of a ledger, as its kiosk reported it. Deletes or shortens the gaps
-  /// below it, and records what is missing at the end of the preceding ledger. Does nothing if
-  /// another report came first.
+  /// below it, and records a gap if entries are missing at the end of the preceding ledger. Has no
+  /// effect if another report has changed the first expected entry before.
   ///
   /// - Parameters:
-  ///   - low: The first entry of the ledger that the archive knew before this report.
-  ///   - seq: The first entry of the ledger.
+  ///   - low: The number of the first expected entry of the ledger before this report.
+  ///   - seq: The number of the first entry of the ledger.
   ///   - before: The epoch of the preceding ledger, or `nil` if there is none.
   func begin(
     _ ledger: LedgerKey, low: Int, with seq: Int, before: Int?

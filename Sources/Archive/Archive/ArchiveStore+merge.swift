@@ -5,12 +5,12 @@ package import Postgres
 
 /// The merge: stores a batch in the database in one transaction.
 extension ArchiveStore {
-  /// Commits a batch. Finds rows that the database rejects by bisection, and quarantines them.
+  /// Commits a batch. If the database rejects rows, finds them by bisection and quarantines them.
   package func archive(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
     do {
       return try commit(batch)
     } catch {
-      // Any other statement has no value that a kiosk can make invalid.
+      // Only the statements with the batch's rows contain values that a kiosk can make invalid.
       guard rowsError == error, error.remedy == .quarantine, let first = batch.rows.first else {
         throw error
       }
@@ -82,7 +82,7 @@ extension ArchiveStore {
     }
   }
 
-  /// Stores the rows of `arrival` that are not stored yet.
+  /// Stores the rows of `arrival` that the table `event` lacks.
   private func storeMissing() throws(DatabaseError) -> Int {
     do {
       return try database.run(
@@ -101,14 +101,14 @@ extension ArchiveStore {
 
   /// Marks the days of stored rows, whose sums have to be computed again.
   ///
-  /// A mark that exists is locked and stays until this transaction ends, so that a computation that
-  /// deletes it reads these rows. A mark that a computation is deleting is skipped, and a new one is
+  /// A mark that exists is locked until this transaction ends, so that a computation that deletes
+  /// the mark reads these rows. A mark that a computation is deleting is skipped, and a new one is
   /// inserted: a batch never waits for sums.
   private func markDays(of rows: [EventRow]) throws(DatabaseError) {
     var times: [(KioskID, Timestamp)] = []
     for span in LedgerSpan.spans(of: rows) {
-      // The first and the last of the times within half a day have all of its days in any time zone.
-      // Entries mostly have the order of their times.
+      // Times within half a day fall on at most two days in any time zone: the days of the first
+      // and of the last time. Entries are mostly in the order of their times.
       var (first, last) = (rows[span.rows.lowerBound].at, rows[span.rows.lowerBound].at)
       func add() {
         times.append((span.ledger.kiosk, first))
@@ -151,7 +151,7 @@ extension ArchiveStore {
       """, [.array(kiosks.map(\.key.text)), .array(kiosks.map { "\($0.value)" })])
   }
 
-  /// Maximum number of conflicts that are kept of one key. The first ones are kept.
+  /// Maximum number of stored conflicts per key. The first ones are kept.
   private static let maximumConflicts = 10
 
   /// Stores the rows of `arrival` whose key is stored with different content.
@@ -184,8 +184,8 @@ extension ArchiveStore {
 
   /// Records which entries of which ledgers have arrived or are known to exist.
   ///
-  /// - Returns: Whether each row is new. An entry is known by its ledger and the gaps in it, also
-  ///   after its row was deleted with its partition.
+  /// - Returns: For each row, whether it is new according to the tables `ledger` and `gap`. They
+  ///   still cover an entry whose row was deleted with its partition.
   private func track(_ batch: EventBatch) throws(DatabaseError) -> [Bool] {
     let rows = batch.rows
     let spans = LedgerSpan.spans(of: rows)
@@ -220,6 +220,8 @@ private struct LedgerSpan {
   let rows: Range<Int>
   let seqs: ClosedRange<Int>
 
+  /// Returns the spans of a batch's rows, one per ledger.
+  ///
   /// - Parameter rows: Rows sorted by key.
   static func spans(of rows: [EventRow]) -> [LedgerSpan] {
     var spans: [LedgerSpan] = []
@@ -243,7 +245,7 @@ private struct LedgerSpan {
 private struct KnownLedger {
   let low: Int
   let high: Int
-  /// The lowest entry that has arrived.
+  /// The number of the lowest entry that has arrived, or `nil` if none has.
   let first: Int?
 }
 
@@ -266,7 +268,7 @@ extension ArchiveStore {
     return known
   }
 
-  /// Reads the gaps that entries of these spans may close.
+  /// Reads the gaps that overlap these spans into the trackers.
   private func findGaps(
     _ spans: [LedgerSpan], into trackers: inout [LedgerKey: SequenceTracker]
   ) throws(DatabaseError) {

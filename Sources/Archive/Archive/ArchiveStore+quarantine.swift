@@ -3,14 +3,14 @@ import Postgres
 
 /// Messages that cannot be archived. The archiver stores them for inspection and continues.
 extension ArchiveStore {
-  /// Maximum number of stored messages. Above it the oldest ones are deleted.
+  /// Maximum number of stored messages. Above it, the oldest ones are deleted.
   static let maximumRows = 10_000
   /// Maximum length of the stored part of a payload, in bytes.
   private static let payload = 4096
 
   func quarantine(_ rejections: [EventBatch.Rejection]) throws(DatabaseError) {
     guard !rejections.isEmpty else { return }
-    // Only as many rows are written as will be kept.
+    // Rows above the maximum would be deleted at once, so they are not written.
     var text = CopyText()
     for rejection in rejections.suffix(Self.maximumRows) {
       let topic = rejection.message.topic.unicodeScalars.prefix(512)

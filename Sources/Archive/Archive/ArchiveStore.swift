@@ -39,9 +39,11 @@ package final class ArchiveStore {
   let gapDelay: Int64
   /// The time zone whose days are summed.
   let timeZone: String
-  /// The error of the last batch, if the database reported it for its rows.
+  /// The error that the database reported for the rows of the last batch, or `nil`.
   var rowsError: DatabaseError?
 
+  /// Connects to the archive's database.
+  ///
   /// - Throws: `DatabaseError` if the database does not exist or is not reachable.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
     database = try PostgresConnection(archive: settings)
@@ -57,10 +59,11 @@ package final class ArchiveStore {
     try database.run("SELECT pg_try_advisory_lock(\(Self.lock))").rows.first?.first == "t"
   }
 
-  /// The key of the lock, which no other lock in the database uses (`juic`, 2).
+  /// The key of the lock (`juic`, 2). No other lock in the database may use it.
   static let lock = 0x6A75_6963_0002
 
-  /// Migrates the schema and creates the temporary table. Requires the lock.
+  /// Checks the time zone, migrates the schema, and creates the temporary table `arrival`. The
+  /// caller must hold the lock.
   package func open() throws(ArchiveError) {
     try Self.checkTimeZone(timeZone, in: database)
     try ArchiveSchema.migrate(database)
@@ -75,7 +78,7 @@ package final class ArchiveStore {
     }
   }
 
-  /// Checks that the database knows the time zone and has a schema for this program.
+  /// Checks that the database has the time zone and a schema that this program can use.
   ///
   /// - Returns: Whether the database has no archive yet.
   package static func check(_ settings: ArchiveSettings) throws(ArchiveError) -> Bool {
@@ -98,7 +101,7 @@ package final class ArchiveStore {
   ) throws(ArchiveError) {
     let isKnown: Bool
     do throws(DatabaseError) {
-      // A name without a slash may be an abbreviation for PostgreSQL: IST is Israel's time there.
+      // PostgreSQL reads some names without a slash as abbreviations: IST is Israel's time there.
       isKnown = try !database.run(
         """
         SELECT name FROM pg_timezone_names
@@ -120,7 +123,7 @@ package final class ArchiveStore {
 }
 
 extension PostgresConnection {
-  /// Connects to the archive's database, with the schema `juice` and UTC.
+  /// Connects to the archive's database, and selects the schema `juice` and the time zone UTC.
   convenience init(
     archive settings: ArchiveSettings, timeout: Duration = .seconds(60)
   ) throws(DatabaseError) {

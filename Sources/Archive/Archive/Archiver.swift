@@ -11,9 +11,12 @@ package struct Archiver: Service {
   private let logger: Logger
   private let pauses: ClosedRange<Duration>
 
+  /// Creates an archiver.
+  ///
   /// - Parameters:
   ///   - makeBroker: Creates an unconnected client each time this archiver becomes active.
-  ///   - pauses: The first and the longest pause before a new attempt after a database error.
+  ///   - pauses: The first and the longest pause before a new attempt after a database error. The
+  ///     pause doubles with each error.
   package init(
     settings: ArchiveSettings, logger: Logger,
     pauses: ClosedRange<Duration> = .seconds(1) ... .seconds(60),
@@ -28,7 +31,8 @@ package struct Archiver: Service {
   /// Runs until the task is cancelled or a graceful shutdown begins. Tries again while the database
   /// or the broker is not reachable.
   ///
-  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.unknownTimeZone`, and the errors of `makeBroker`.
+  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.unknownTimeZone`, and the errors of
+  ///   `makeBroker`.
   package func run() async throws {
     try await cancelWhenGracefulShutdown {
       let worker = SumWorker(settings, logger: logger)
@@ -56,7 +60,8 @@ package struct Archiver: Service {
             try? await Task.sleep(for: Self.handoverDelay)
           }
         } catch ArchiveError.database(let error) {
-          // Errors with one SQLSTATE are logged once: their text may name another file each time.
+          // Errors with the same SQLSTATE are logged once: their texts may each name a different
+          // file.
           let isRepeated =
             error.state.isEmpty ? error == lastError : error.state == lastError?.state
           if !isRepeated { logger.error("\(error). Trying again until it works") }
@@ -82,8 +87,8 @@ package struct Archiver: Service {
         if !isWaiting { logger.notice("another archiver is active; waiting for its end") }
         isWaiting = true
         // Polls, because PostgreSQL sends no notification when a lock is released, and a query that
-        // blocks on the lock would keep VACUUM from removing dead rows. The sleep throws only if the
-        // task is cancelled.
+        // blocks on the lock would prevent VACUUM from removing dead rows. The sleep throws only if
+        // the task is cancelled.
         guard (try? await Task.sleep(for: Self.handoverDelay / 5)) != nil else { return nil }
       }
     } catch {
@@ -93,6 +98,7 @@ package struct Archiver: Service {
     return store
   }
 
-  /// Time within which another archiver is certain to get a released lock.
+  /// Time after which this archiver tries to take the lock again. A waiting archiver tries five
+  /// times during it.
   private static let handoverDelay = Duration.seconds(5)
 }

@@ -4,15 +4,21 @@ struct CopyText {
   private(set) var bytes: [UInt8] = []
   private var isRowBegun = false
 
+  /// Creates a builder without rows.
+  ///
   /// - Parameter capacity: The expected size in bytes.
   init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
+  /// Appends a text.
+  ///
   /// - Parameter text: Text without U+0000, which PostgreSQL rejects; `nil` becomes NULL.
   mutating func field(_ text: String?) {
     guard let text else { return null() }
     field(text: text.utf8)
   }
 
+  /// Appends a text in UTF-8.
+  ///
   /// - Parameter text: UTF-8 without U+0000.
   mutating func field(text: some Collection<UInt8>) {
     // Most texts need no escape and are copied as a whole.
@@ -33,6 +39,8 @@ struct CopyText {
     }
   }
 
+  /// Appends a text without a check for characters to escape.
+  ///
   /// - Parameter text: UTF-8 without a character that has to be escaped.
   mutating func field(plain text: some Collection<UInt8>) {
     beginField()

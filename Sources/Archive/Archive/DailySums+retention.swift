@@ -1,12 +1,12 @@
 package import Postgres
 
-/// Retention: `event` is deleted by whole partitions, and the sums stay.
+/// Retention: the archiver deletes whole partitions of `event`, and keeps the sums.
 ///
 /// A partition holds the entries that arrived within a tenth of `archive.keep_days`. It is deleted
-/// `keep_days` after the last of them arrived. `ledger` and `gap` still show which entries have
-/// arrived, so that one that arrives again is recognised.
+/// `keep_days` days after the last of them arrived. `ledger` and `gap` still show which entries
+/// have arrived, so that the archiver recognizes an entry that arrives again.
 extension DailySums {
-  /// Begins a new partition, or deletes old ones, if it is time.
+  /// Begins a new partition and deletes old ones, if they are due.
   ///
   /// - Returns: The number of deleted partitions.
   package func retire() throws(DatabaseError) -> Int {
@@ -47,10 +47,11 @@ extension DailySums {
     }
   }
 
-  /// Deletes a partition. Entries that the sums lack, and those with the fruits of kiosks, are moved
-  /// to the current one. All statements see the same marks, so that a day is either closed or has all of its entries.
+  /// Deletes a partition. Moves to the current one the entries that the sums still lack, and the
+  /// `opened` entries, which contain the fruits of kiosks. All statements read the same snapshot of
+  /// the marks, so that a day is either closed or has all of its entries.
   private func delete(_ number: Int) throws(DatabaseError) {
-    // Reads an index of the whole partition, which takes longer than another statement may.
+    // The longer timeout is for a statement that reads an index of the whole partition.
     let session = try PostgresConnection(archive: settings, timeout: .seconds(3600))
     try session.transaction { () throws(DatabaseError) in
       try session.run(

@@ -1,11 +1,12 @@
 package import Postgres
 
-/// The daily sums, computed from `event` for the days of kiosks that have received entries.
+/// The daily sums, computed from `event` for each day of a kiosk for which entries have arrived.
 ///
-/// A batch marks the days of its entries in `dirty_day`. `step()` takes marks, reads all entries of
-/// these days, and replaces the rows of their sums, in one short transaction. So late, repeated and
-/// reordered entries are nothing special, and a day that cannot be computed keeps its mark with the
-/// error, is tried again later, and delays no other day.
+/// A batch marks the days of its entries in `dirty_day`. `step()` selects the marks that are due,
+/// reads all entries of their days, replaces the rows of their sums, and deletes the marks, in one
+/// short transaction. So late, repeated and reordered entries need no special case. A day that
+/// cannot be computed keeps its mark, with the error, is computed again later, and delays no other
+/// day.
 ///
 /// ```swift
 /// let sums = try DailySums(settings)
@@ -22,10 +23,10 @@ package final class DailySums {
 
   let database: PostgresConnection
   let settings: ArchiveSettings
-  /// The database's time at which the last step began, and its duration.
+  /// The start of the last step, by the database's clock, and the duration of the step.
   private var (pickedAt, taken) = (String?.none, Duration.zero)
 
-  /// Maximum number of days of one transaction. A day takes about a millisecond.
+  /// Maximum number of days computed in one transaction. A day takes about a millisecond.
   package static let maximumDays = 64
 
   /// Connects to a migrated database.
@@ -36,13 +37,16 @@ package final class DailySums {
     try database.run("SET statement_timeout = '50s'; \(Self.scratch)")
   }
 
-  /// Tries to become the only session that computes sums: of two, the slower one would replace
-  /// newer rows. PostgreSQL holds the lock for as long as the session exists (`juic`, 3).
+  /// Tries to become the only session that computes sums: of two sessions, the slower one would
+  /// replace newer rows with older ones. PostgreSQL holds the lock for as long as the session
+  /// exists (`juic`, 3).
+  ///
+  /// - Returns: `false` if another session holds the lock.
   package func takeLock() throws(DatabaseError) -> Bool {
     try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0003))").rows.first?.first == "t"
   }
 
-  /// Computes the sums of up to `maximumDays` days, those first whose entries have waited longest.
+  /// Computes the sums of up to `maximumDays` days, the longest overdue first.
   ///
   /// - Returns: The number of days; 0 if no mark is due.
   package func step() throws(DatabaseError) -> Int {
@@ -62,8 +66,9 @@ package final class DailySums {
     return days.count
   }
 
-  /// Returns the time to wait while more days are due: if batches have marked days during the last
-  /// step, as long as it took, because the other half of a processor's time is for batches.
+  /// Returns the time to wait before the next step if more days are due: the duration of the last
+  /// step if batches marked days during it, otherwise zero. So batches get half of a processor's
+  /// time.
   package func pause() throws(DatabaseError) -> Duration {
     let isMarked = try database.run(
       "SELECT FROM dirty_day WHERE due > $1::timestamptz AND due <= now() LIMIT 1", [pickedAt])
@@ -84,7 +89,8 @@ package final class DailySums {
     }
   }
 
-  /// Schedules the next attempt after a minute, then after twice the time, up to an hour.
+  /// Stores the error and schedules the next attempt: after a minute, then after twice the time, up
+  /// to an hour.
   private func postpone(_ days: ArraySlice<Day>, _ error: DatabaseError) throws(DatabaseError) {
     for day in days {
       try database.run(
@@ -116,7 +122,8 @@ extension DailySums {
     let values = days.map { "('\($0.kiosk)', '\($0.day)'::date)" }.joined(separator: ", ")
     return [
       "INSERT INTO picked VALUES \(values)",
-      // Waits for batches that keep one of the marks: the next statement reads their entries.
+      // Waits for the transactions of batches that have locked a mark, so that the next statement
+      // reads their entries.
       "DELETE FROM dirty_day USING picked WHERE dirty_day.kiosk = picked.kiosk AND dirty_day.day = picked.day",
       "DELETE FROM picked USING closed_day WHERE closed_day.kiosk = picked.kiosk AND closed_day.day = picked.day",
       entries, Self.sales, Self.takings, Self.fruits, Self.jobs, Self.cups, Self.waitingCups,
@@ -132,8 +139,9 @@ extension DailySums {
     """
   }
 
-  /// Returns a condition that selects the entries of a table's `kiosk` and `day`. The range for the
-  /// index has a margin, because a zone may repeat or skip midnight.
+  /// Returns an SQL condition that selects the entries of a table's `kiosk` and `day`. The time
+  /// range for the index has a margin of three hours, because a time zone may repeat or skip
+  /// midnight.
   func isOnDay(_ table: String) -> String {
     """
     event.kiosk = \(table).kiosk
@@ -143,14 +151,14 @@ extension DailySums {
     """
   }
 
-  /// Returns a statement that replaces the rows of a table for the picked days, or of the touched
-  /// kiosks. Rows that stay the same are not written.
+  /// Returns a statement that replaces the rows of a table for the picked days, or for the touched
+  /// kiosks. Unchanged rows are not written.
   ///
   /// - Parameters:
   ///   - keys: The columns of the key, besides those of the scope.
   ///   - query: A query for the columns of the scope, the keys and the values.
   ///   - scope: The table with the days or kiosks whose rows are replaced, and its columns.
-  ///   - then: What to do with `changed (kiosk)`, instead of nothing.
+  ///   - then: The final statement, which can read `changed (kiosk)`; by default it returns no row.
   private static func replace(
     _ table: String, keys: [String], values: [String], with query: String,
     in scope: (table: String, columns: [String]) = ("picked", ["kiosk", "day"]),
@@ -181,7 +189,8 @@ extension DailySums {
       """
   }
 
-  /// Counts as the kiosk's own report does: an order with a machine counts when the juice is made.
+  /// The sales by juice, counted like the kiosk's own report: an order for a machine counts when
+  /// the juice is made.
   private static let sales = replace(
     "sales_day", keys: ["juice"],
     values: ["glasses", "orders", "out_of_stock", "rejected", "failed"],
@@ -206,9 +215,9 @@ extension DailySums {
       GROUP BY 1, 2, 3
       """)
 
-  /// Removed fruit was not used by a juice: it counts as a negative restock, as on the kiosk. Most
-  /// rows contain the change of a recipe, so equal changes are counted before they are
-  /// expanded.
+  /// The fruit used and restocked. Removed fruit was not used by a juice: it counts as a negative
+  /// restock, as on the kiosk. Most rows contain the change of a recipe, so equal changes are
+  /// counted before they are expanded.
   private static let fruits = replace(
     "fruit_day", keys: ["fruit"], values: ["used", "restocked"],
     with: """
@@ -224,8 +233,8 @@ extension DailySums {
       GROUP BY 1, 2, 3
       """)
 
-  /// The jobs that were made, with the time since their orders. Most orders are among the entries
-  /// of the same day.
+  /// The jobs that were made, with the time since their orders in seconds. Most orders are among
+  /// the entries of the same day; the other ones are read from `event`.
   private static let jobs = """
     INSERT INTO cup SELECT kiosk, day, epoch, number, coalesce(machine, ''),
       date_part('epoch', at - coalesce(ordered, (
@@ -242,7 +251,8 @@ extension DailySums {
     WHERE status = 'made'
     """
 
-  /// The time is unknown for a cup whose order is missing, or later because a clock was set.
+  /// The numbers and times of cups by machine. The time is unknown if the order of a cup is
+  /// missing, or is later than the cup because a clock was set.
   private static let cups = replace(
     "cup_day", keys: ["machine"], values: ["made", "seconds", "slowest", "unknown"],
     with: """
@@ -257,7 +267,8 @@ extension DailySums {
       SELECT DISTINCT kiosk, day, epoch, job FROM cup WHERE seconds IS NULL AND job IS NOT NULL
       """)
 
-  /// An order that arrives after its juice was made gives the day of the juice its time.
+  /// Marks the days of cups whose orders have arrived late, because their times can be computed
+  /// now.
   private static let lateOrders = """
     INSERT INTO dirty_day (kiosk, day) SELECT DISTINCT kiosk, waiting.day
     FROM cup_waiting waiting JOIN fresh USING (kiosk, epoch)
@@ -265,8 +276,9 @@ extension DailySums {
       AND (kiosk, waiting.day) NOT IN (SELECT kiosk, day FROM picked)
     """
 
-  /// Keeps the first of several equal entries in a row. `run` numbers the rows of entries
-  /// without a gap, because an entry of another day, by a wrong clock, may be in a gap.
+  /// Of successive entries of a fruit that are alike, keeps the first one. `run` is equal for
+  /// entries with successive numbers: between two runs, an entry may be missing because a wrong
+  /// clock put it on another day.
   private static let supplies = replace(
     "supply", keys: ["fruit", "epoch", "seq"], values: ["at", "is_out"],
     with: """
@@ -284,10 +296,10 @@ extension DailySums {
       ) turn WHERE is_out IS DISTINCT FROM before
       """, then: "INSERT INTO touched SELECT kiosk FROM changed")
 
-  /// A stockout lasts from the first order that lacked a fruit to its next restock. Within a ledger
-  /// the order of entries is that of their numbers; of two ledgers, that one is earlier whose first
-  /// entry is. A time outside those of the entries before and after it is replaced by the nearer of
-  /// both.
+  /// A stockout lasts from the first order that lacked a fruit to the next restock of the fruit.
+  /// Within a ledger, entries are ordered by their numbers; of two ledgers, the one with the
+  /// earlier first entry comes first. A time that is not between those of the entries before and
+  /// after it is replaced by the nearer of the two.
   private static let stockouts = replace(
     "stockout", keys: ["fruit", "epoch", "seq"], values: ["since", "until", "is_bounded"],
     with: """
@@ -322,8 +334,8 @@ extension DailySums {
 // MARK: Payments
 
 extension DailySums {
-  /// The steps of charges, and the price of what was made for them. The order of a juice that was
-  /// made after midnight is an entry of another day.
+  /// The steps of charges, and the price of the juices that were made for them. If a juice was made
+  /// after midnight, its order is an entry of another day.
   fileprivate static let charges = replace(
     "charge_day", keys: ["charge"],
     values: [
@@ -375,10 +387,10 @@ extension DailySums {
 }
 
 extension DatabaseError {
-  /// Whether the error belongs to the statement and its data, so that others may succeed: neither
-  /// the connection, nor the server, its memory or its disk has failed.
+  /// Whether the statement or its data caused the error, so that other statements may succeed:
+  /// neither the connection, nor the server, its memory or its disk has failed.
   fileprivate var concernsData: Bool {
-    // Query_canceled is the statement's own timeout.
+    // `query_canceled` is the statement's own timeout.
     if state == "57014" { return true }
     return !["", "08", "25", "40", "53", "55", "57", "58"].contains(String(state.prefix(2)))
   }

@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskProtocol
 package import MessageBroker
 
-/// A batch of deliveries, decoded into what the archive stores.
+/// A batch of deliveries, decoded into the values that the archive stores.
 package struct EventBatch: Sendable {
   /// A message that cannot be archived.
   struct Rejection: Sendable {
@@ -12,17 +12,19 @@ package struct EventBatch: Sendable {
 
   /// The events, sorted by key.
   var rows: [EventRow] = []
-  /// The latest status of each kiosk: whether it is online.
+  /// Whether each kiosk is online, by its latest status.
   var presence: [KioskID: Bool] = [:]
   /// The latest report of each kiosk about the menu that the chain sent it.
   var menus: [KioskID: DesiredMenuReport] = [:]
-  /// The last entry of ledgers, as their kiosks report it in `health`.
+  /// The number of the last entry of each ledger, as its kiosk reports it in `health`.
   var positions: [LedgerKey: Int] = [:]
   var rejections: [Rejection] = []
 
   init(rows: [EventRow]) { self.rows = rows }
 
-  /// - Parameter root: The first topic levels of all kiosks.
+  /// Decodes deliveries. A delivery that cannot be decoded becomes a rejection.
+  ///
+  /// - Parameter root: The topic levels before the kiosk id, the same for all kiosks.
   package init(_ deliveries: [Delivery], root: String) {
     rows.reserveCapacity(deliveries.count)
     for delivery in deliveries {
@@ -63,7 +65,8 @@ package struct EventBatch: Sendable {
     return text
   }
 
-  /// Returns whether a status means online. An empty payload, a cleared status, means offline.
+  /// Returns whether a status means online. An empty payload, which is a cleared status, means
+  /// offline.
   ///
   /// - Throws: `UnreadableEvent` if the payload is neither `online` nor `offline`.
   private static func isOnline(_ payload: [UInt8]) throws(UnreadableEvent) -> Bool {
@@ -74,7 +77,8 @@ package struct EventBatch: Sendable {
     }
   }
 
-  /// Returns the last entry of the ledger. An empty payload is a cleared report.
+  /// Returns the position of the ledger's last entry, or `nil` if the report is cleared (an empty
+  /// payload) or contains none.
   private static func position(
     _ health: [UInt8]
   ) throws(UnreadableEvent) -> LedgerPosition? {
@@ -93,11 +97,11 @@ package struct EventBatch: Sendable {
 
   /// Returns the kiosk that a topic names, or `nil` if the topic has another form.
   ///
-  /// - Parameter what: The end of the topic, such as `events`.
+  /// - Parameter what: The topic levels after the kiosk id, such as `events`.
   static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {
     let slash = UInt8(ascii: "/")
     var topic = topic
-    // Compares bytes: a comparison of `String`s would search for characters.
+    // Compares bytes, because a comparison of `String`s would search for the bounds of characters.
     return topic.withUTF8 { bytes in
       let middle = bytes.dropFirst(root.utf8.count).dropLast(what.utf8.count)
       guard middle.count > 2, middle.first == slash, middle.last == slash,

@@ -1,13 +1,14 @@
 /// A column of the table `event` that stores a member of events, and the values it accepts.
 ///
-/// The limits are above those of every kiosk, and low enough that PostgreSQL can store and index
-/// each value and sum them up.
+/// The limits are above the values that any kiosk sends, and low enough that PostgreSQL can store,
+/// index and sum up each value.
 struct EventColumn {
   enum Kind {
     /// A text of at most this number of bytes.
     case text(Int)
     case time
-    /// Digits in quotes, optionally with a decimal point between them; at most 32 characters.
+    /// A JSON string of digits, optionally with a decimal point between them; at most 32
+    /// characters.
     case decimal
     case whole(ClosedRange<Int>)
     /// An object with an amount for each fruit.

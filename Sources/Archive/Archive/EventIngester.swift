@@ -35,7 +35,7 @@ actor EventIngester {
   private let store: ArchiveStore
   private let settings: ArchiveSettings
   private let logger: Logger
-  /// Whether "archiving" is logged only after the first commit, because the previous ingester
+  /// Whether the start is logged only after the first commit, because the previous ingester
   /// connected to the database but could not store anything.
   private var mustConfirmStorage: Bool
   /// Whether a batch was committed.
@@ -48,6 +48,8 @@ actor EventIngester {
   /// messages by topic.
   private var logged: Set<String> = []
 
+  /// Creates an ingester.
+  ///
   /// - Parameters:
   ///   - store: The store, which holds the lock.
   ///   - mustConfirmStorage: Whether the previous ingester ended with an error that PostgreSQL
@@ -164,14 +166,14 @@ actor EventIngester {
   }
 
   private func handleReplayResult(_ message: Message) throws(DatabaseError) {
-    // A result that cannot be read is ignored: the request is sent again until one can.
+    // An unreadable result is ignored: the request is sent again until it is answered or times out.
     guard let kiosk = EventBatch.kiosk(of: message.topic, answers, root: settings.root),
       let result = try? ReplayResult(payload: message.payload),
       let replay = replayScheduler.receive(result, from: kiosk, at: .now)
     else { return }
     switch result {
     case .replaying(_, _, let range, let before):
-      // At the latest, the ledger begins with the entry after the gap, which the archive has.
+      // The ledger begins at the latest with the entry after the gap.
       try store.begin(
         replay.ledger, low: replay.range.lowerBound,
         with: min(range.lowerBound, replay.range.upperBound + 1), before: before)
@@ -208,7 +210,7 @@ actor EventIngester {
     await broker.acknowledge()
   }
 
-  /// Probes the database when no message is pending, because no batch does.
+  /// Probes the database while no message arrives, because then no batch uses the connection.
   private func probe() throws(DatabaseError) {
     guard ContinuousClock.now - lastProbeAt > Self.probeInterval else { return }
     try store.probe()

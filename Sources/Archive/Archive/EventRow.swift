@@ -5,14 +5,14 @@ package import MessageBroker
 /// An entry of a kiosk's ledger as a row of the table `event`.
 ///
 /// It is decoded from the event itself and not from a `LedgerEntry`: a kiosk that is newer than the
-/// archive may send members that `LedgerEntry` lacks, and the archive keeps them as they were
-/// written. It is a class because rows are sorted.
+/// archive may send members that `LedgerEntry` lacks, and the archive stores their original text.
+/// It is a class, so that sorting moves references.
 package final class EventRow: Sendable {
   package let key: EventKey
   let at: Timestamp
   /// All columns as one line in the text format of COPY.
   package let line: [UInt8]
-  /// The message as it arrived.
+  /// The original message.
   let message: Message
 
   /// The names of the columns in the order of `line`.
@@ -44,7 +44,7 @@ package final class EventRow: Sendable {
     var (seq, at, epoch) = (Int?.none, Timestamp?.none, 0)
     for (index, column) in EventColumn.all.enumerated() {
       guard let member = values[index] else {
-        // The one column without which an event is complete and which is not null.
+        // `epoch` is the only column that an event may omit and that must not be null.
         line.field(index == EventColumn.epoch ? epoch : nil)
         continue
       }
@@ -77,7 +77,7 @@ package final class EventRow: Sendable {
     (self.at, self.line, self.message) = (at, line.bytes, message)
   }
 
-  /// Checks that `jsonb` can store a JSON text as it is written.
+  /// Checks that `jsonb` can store a JSON text, and that it is within the limits of `EventColumn`.
   private static func checkStorable(_ json: [UInt8]) throws(UnreadableEvent) {
     guard json.count <= EventColumn.maximumMore else {
       throw UnreadableEvent("its unknown members have more than \(EventColumn.maximumMore) bytes")
@@ -140,7 +140,7 @@ extension JSON.Member {
   /// The first instant of the year 1. PostgreSQL has no year 0.
   private static let firstTime = Timestamp(milliseconds: -62_135_596_800_000)
 
-  /// Returns an amount. It must be a text, because other readers round JSON numbers.
+  /// Returns an amount. It must be a JSON string, because some JSON parsers round numbers.
   fileprivate func decimal() throws(UnreadableEvent) -> String {
     let text = try text(upTo: 32)
     guard text.utf8.isDecimal else { throw UnreadableEvent("'\(key)' is not a valid amount") }
@@ -168,8 +168,8 @@ extension JSON.Member {
 }
 
 extension String.UTF8View {
-  /// Whether the text is digits, optionally with a decimal point between digits. Written by hand: a
-  /// Regex would take longer than the rest of the decoder.
+  /// Whether the text consists of digits, optionally with a decimal point between digits. Uses no
+  /// `Regex`, which would take longer than the rest of the decoder.
   fileprivate var isDecimal: Bool {
     var (digits, points) = (0, 0)
     for byte in self {

@@ -2,9 +2,9 @@ import JuiceDomain
 package import KioskProtocol
 package import Postgres
 
-/// The list of the chain's kiosks in the database, as its administrator maintains it.
+/// The list of the chain's kiosks in the database.
 package struct KioskTable {
-  /// The differences between a new list and the previous one.
+  /// The numbers of kiosks that a new list adds, changes and removes.
   package struct Changes: Equatable {
     package var added = 0
     package var changed = 0
@@ -28,8 +28,8 @@ package struct KioskTable {
     try ArchiveSchema.check(database, newerBy: tolerance)
   }
 
-  /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new list
-  /// lacks. A kiosk that is new joins the latest rollout for its region that was not aborted.
+  /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new
+  /// list lacks. A new kiosk joins the latest rollout for its region that was not aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {

@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskProtocol
 
 /// The schedule of replay requests: at most one pending range per kiosk, requested again until the
-/// kiosk finishes it. A value without I/O and without a clock.
+/// kiosk has published it, rejects it or does not answer. A value without I/O and without a clock.
 struct ReplayScheduler: Sendable {
   struct PendingReplay: Sendable {
     let ledger: LedgerKey
@@ -11,8 +11,8 @@ struct ReplayScheduler: Sendable {
     fileprivate(set) var lastAnswerAt: ContinuousClock.Instant
 
     /// The request, with an id derived from the range, so that another archiver can continue it. It
-    /// includes the entry after the gap, which the kiosk always has: if its ledger begins inside
-    /// the range, it reports the first entry.
+    /// includes the entry after the gap: a kiosk whose ledger begins with that entry then reports
+    /// it as the first one, and does not reject the request.
     var request: ReplayRequest {
       let id = "\(ledger.epoch)-\(range.lowerBound)-\(range.upperBound)"
       return ReplayRequest(
@@ -27,6 +27,8 @@ struct ReplayScheduler: Sendable {
   /// Number of kiosks to which a request may be sent now.
   var capacity: Int { min(Self.maximumPerSecond, Self.maximumOpen - open.count) }
 
+  /// Records replays of gaps, up to the capacity and at most one per kiosk.
+  ///
   /// - Parameter gaps: Gaps, the most urgent first.
   /// - Returns: The replays to request now.
   mutating func schedule(

@@ -18,7 +18,7 @@ package struct Rollout: Equatable, Sendable {
     package var isOpen: Bool { self == .running || self == .paused }
   }
 
-  /// The number of kiosks in each state.
+  /// The number of kiosks with each result.
   package struct Counts: Equatable, Sendable {
     package var unsent = 0
     /// Kiosks that were sent the menu and may still report within the timeout.
@@ -85,12 +85,13 @@ package struct Rollout: Equatable, Sendable {
     if counts.sent < first { return .send(min(first - counts.sent, counts.unsent)) }
     if counts.sent == first, counts.waiting > 0 { return .wait }
     guard let sinceLast else { return .send(1) }
-    // After a pause, the menus that were not sent during it do not all follow at once.
+    // After a pause, limits the number of menus, so that those not sent during it do not all follow
+    // at once.
     let due = min(Int(max(0, min(sinceLast, 60)) * Double(perMinute) / 60), max(1, perMinute / 6))
     return due > 0 ? .send(min(due, counts.unsent)) : .wait
   }
 
-  /// Returns the state that follows from a decision.
+  /// Returns the state after a decision.
   ///
   /// - Throws: `RolloutError` if the decision is not possible now.
   package func state(after decision: Decision) throws(RolloutError) -> State {
@@ -105,14 +106,14 @@ package struct Rollout: Equatable, Sendable {
   }
 }
 
-/// The reason why a rollout rejects a decision.
+/// The reason why a rollout cannot start, or why a decision about it is not possible.
 package enum RolloutError: Error, Equatable, Sendable {
   case none
   case noKiosks(region: String?)
   /// Size of the encoded menu message, in bytes.
   case tooLarge(Int, limit: Int)
   case open(version: Int, Rollout.State)
-  /// More kiosks than the limit, in percent, will refuse the menu.
+  /// The share of the kiosks that will refuse the menu exceeds the limit, in percent.
   case doesNotFit([RolloutTable.Misfit], of: Int, limit: Double)
   case notNow(Rollout.Decision, Rollout)
   case overLimit(Rollout)

@@ -3,14 +3,14 @@ import KioskProtocol
 import Postgres
 import YAMLConfiguration
 
-/// The check of a menu before it is sent: by the rules of the kiosks, with the fruits that their
-/// ledgers have.
+/// The check of a menu before it is sent: by the rules of the kiosks, with the fruits in their
+/// ledgers.
 extension RolloutTable {
   /// Kiosks with the same fruits that will refuse a menu.
   package struct Misfit: Equatable, Sendable, CustomStringConvertible {
     /// The number of kiosks, at least 1.
     package let count: Int
-    /// The first of them by its id.
+    /// The lowest id of these kiosks.
     let kiosk: String
     let errors: ConfigurationErrors
 
@@ -19,11 +19,12 @@ extension RolloutTable {
     }
   }
 
-  /// Maximum number of sets of fruits that are checked, those of most kiosks first.
+  /// Maximum number of sets of fruits that are checked. The sets that most kiosks have are checked
+  /// first.
   private static let maximumFruitSets = 100
 
-  /// Returns the kiosks that will refuse the menu of a rollout, by the entries that the archive has.
-  /// A kiosk that has sent none is not among them.
+  /// Returns the kiosks that will refuse the menu of a rollout, according to their `opened`
+  /// entries. Omits a kiosk without such an entry in the archive.
   func misfits(of plan: Plan, version: String?) throws(DatabaseError) -> [Misfit] {
     let sets = try database.run(
       """
@@ -54,11 +55,11 @@ extension RolloutTable {
 extension RolloutTable.Plan {
   /// Checks the menu by the rules of a kiosk.
   ///
-  /// - Parameter fruits: The fruits of the kiosk, or `nil` to omit what depends on them.
+  /// - Parameter fruits: The fruits of the kiosk, or `nil` to omit the rules that depend on fruits.
   /// - Throws: All errors, in the order of the file.
   func check(fruits: [Fruit]?) throws(ConfigurationErrors) {
     let collector = DiagnosticCollector(file: file, environment: [:])
-    // The version of the rollout is not known yet; the errors name the file.
+    // The version of the rollout does not exist yet; the errors name the file.
     _ = MenuReader(
       DesiredMenu(version: .max, text: menu), file: file, fruits: fruits, into: collector)
     guard collector.errors.isEmpty else {

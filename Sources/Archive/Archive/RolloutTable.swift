@@ -3,14 +3,15 @@ import KioskProtocol
 package import Postgres
 
 /// The rollouts of menus in the database. The commands of `juice-archive fleet` write decisions;
-/// the active archiver executes them. All times are those of the database.
+/// the active archiver executes them. All times are by the clock of the database.
 ///
 /// ```swift
 /// // fleet push
 /// let table = try RolloutTable(settings)
 /// try table.push(
 ///   RolloutTable.Plan(
-///     menu: yaml, file: "menu.yaml", region: "Seoul", first: 5, perMinute: 60, limit: 5, timeout: 300))
+///     menu: yaml, file: "menu.yaml", region: "Seoul", first: 5, perMinute: 60, limit: 5,
+///     timeout: 300))
 /// // fleet pause, fleet resume --limit 10
 /// try table.decide(.pause)
 /// try table.decide(.resume, limit: 10)
@@ -57,7 +58,7 @@ package struct RolloutTable {
   private static let failed = "result IN ('refused', 'silent')"
   /// Time until the menu is sent again to a kiosk that has not reported, in seconds.
   private static let resendInterval = 30
-  /// Maximum number of menus sent per call of `proceed()`, which is once a second.
+  /// Maximum number of menus sent per call of `proceed()`, which the archiver calls once a second.
   private static let maximumPerSecond = 200
 
   let database: PostgresConnection
@@ -82,11 +83,12 @@ package struct RolloutTable {
 
   // MARK: Decisions
 
-  /// Starts a rollout to the listed kiosks, or if there is no list, to those that have sent
-  /// events. A rollout that has stopped is aborted.
+  /// Starts a rollout to the listed kiosks or, if the list is empty, to the kiosks that have sent
+  /// events. Aborts the previous rollout if it was stopped automatically.
   ///
   /// - Returns: The rollout, and the kiosks that will refuse the menu.
-  /// - Throws: `ConfigurationErrors` if no kiosk can read the menu; `RolloutError`, `DatabaseError`.
+  /// - Throws: `ConfigurationErrors` if the menu is invalid for every kiosk; `RolloutError`,
+  ///   `DatabaseError`.
   package func push(_ plan: Plan) throws -> (rollout: Rollout, misfits: [Misfit]) {
     try plan.check(fruits: nil)
     let size = DesiredMenu(version: .max, text: plan.menu).payload.count
@@ -142,7 +144,7 @@ package struct RolloutTable {
   /// Executes a decision on the latest rollout.
   ///
   /// - Parameters:
-  ///   - limit: A new limit, in percent.
+  ///   - limit: A new maximum share of failed kiosks, in percent, or `nil` to keep the current one.
   ///   - again: Whether the menu is sent again to the kiosks that have failed.
   /// - Throws: `RolloutError`, `DatabaseError`.
   package func decide(
@@ -184,8 +186,8 @@ package struct RolloutTable {
     return try rollout()
   }
 
-  /// Changes the state. An aborted rollout keeps the time at which each kiosk was sent the menu, and
-  /// sends it to no kiosk again.
+  /// Changes the state of a rollout. An aborted rollout keeps the time at which the menu was sent
+  /// to each kiosk; the archiver sends it to no kiosk again.
   private func end(_ version: String, as state: Rollout.State) throws(DatabaseError) {
     try database.run(
       "UPDATE juice.rollout SET state = $2, changed = now() WHERE version = $1",
@@ -204,7 +206,7 @@ package struct RolloutTable {
     return last
   }
 
-  /// Returns the rollouts, the latest first.
+  /// Returns up to `limit` rollouts, the latest first.
   package func rollouts(limit: Int = 1) throws(DatabaseError) -> [Rollout] {
     try database.run(
       """
@@ -233,7 +235,7 @@ package struct RolloutTable {
 
   /// Executes the next step of the running rollout.
   ///
-  /// - Returns: The menus to send now, and the rollout if this step ended it.
+  /// - Returns: The menus to send now, and the rollout if this step has stopped or completed it.
   func proceed() throws(DatabaseError) -> (
     menus: [(kiosk: KioskID, menu: DesiredMenu)], end: Rollout?
   ) {
@@ -266,8 +268,8 @@ package struct RolloutTable {
       """, ["\(version)"])
   }
 
-  /// Returns the menus to send, for the first time or again: the latest unreported one of each
-  /// kiosk.
+  /// Returns the menus to send now, for the first time or again, and records them as sent. A kiosk
+  /// gets only the latest menu that it has not reported.
   private func due() throws(DatabaseError) -> [(kiosk: KioskID, menu: DesiredMenu)] {
     let rows = try database.run(
       """

@@ -1,8 +1,8 @@
 /// The record of which entries of one ledger have arrived: all from `low` to `high`, except for the
 /// gaps.
 ///
-/// A kiosk numbers its entries without gaps, but they may arrive out of order, twice, or again a
-/// year later.
+/// A kiosk gives its entries successive numbers, but they may arrive out of order, twice, or again
+/// a year later.
 struct SequenceTracker: Equatable, Sendable {
   struct Gap: Equatable, Sendable {
     var first: Int
@@ -11,18 +11,20 @@ struct SequenceTracker: Equatable, Sendable {
     let since: String?
   }
 
-  /// The lowest expected entry: 1, until the kiosk has reported the first entry of the ledger.
+  /// The number of the lowest expected entry: 1, until the kiosk has reported the first entry of
+  /// the ledger.
   private(set) var low: Int
-  /// The highest entry that has arrived or is known to exist; below `low` if there is none.
+  /// The number of the highest entry that has arrived or is known to exist; below `low` if there is
+  /// none.
   private(set) var high: Int
-  /// The relevant gaps in ascending order.
+  /// The gaps that entries to insert may close, in ascending order.
   private(set) var gaps: [Gap]
   /// The changed gaps by their last entry; the value is `nil` for a closed gap.
   private(set) var changes: [Int: Gap?] = [:]
 
   /// Creates a tracker, by default for a ledger of which no entry has arrived.
   ///
-  /// - Parameter gaps: The gaps within the range of entries to insert, at least.
+  /// - Parameter gaps: At least the gaps within the range of the entries to insert.
   init(low: Int = 1, high: Int = 0, gaps: [Gap] = []) {
     self.low = low
     self.high = high
@@ -46,7 +48,7 @@ struct SequenceTracker: Equatable, Sendable {
     return true
   }
 
-  /// Records that the ledger has all entries up to one, which may not have arrived yet.
+  /// Records that the ledger has all entries up to a number, even if they have not arrived yet.
   mutating func expect(through last: Int) {
     guard last > high else { return }
     open(Gap(first: high + 1, last: last, since: nil))

@@ -1,8 +1,9 @@
 import Logging
 import Postgres
 
-/// The archiver's second task: computes the daily sums while `EventIngester` stores batches. Has a
-/// session and a thread of its own, because a statement blocks, so a batch never waits for sums.
+/// The archiver's second task: computes the daily sums while `EventIngester` stores batches. Has
+/// its own session and its own thread, because a statement blocks its thread. So a batch never
+/// waits for sums.
 actor SumWorker {
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -48,8 +49,8 @@ actor SumWorker {
         retiredAt = .now
         retire(sums)
       }
-      // Entries of a second share a step. A mark may also be due again, so there is no event to wait
-      // for.
+      // One step computes the entries of a second together. The worker polls, because a mark can
+      // also become due again without an event.
       let delay = count < DailySums.maximumDays ? Self.interval : try sums.pause()
       guard await wait(delay) else { return }
     }
@@ -65,6 +66,8 @@ actor SumWorker {
     }
   }
 
+  /// Suspends the task for a duration.
+  ///
   /// - Returns: `false` if the task is cancelled.
   private func wait(_ duration: Duration) async -> Bool {
     (try? await Task.sleep(for: duration)) != nil

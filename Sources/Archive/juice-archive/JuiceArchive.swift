@@ -25,8 +25,8 @@ struct JuiceArchive: AsyncParsableCommand {
 typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
 
 extension ConfigurationOptions {
-  /// Runs the part of a command that uses the database. If there is no configuration file, the error
-  /// of a connection says so.
+  /// Runs the part of a command that uses the database. If the connection fails and there is no
+  /// configuration file, the error message says that the file is missing.
   func withSettings<Result>(_ body: (ArchiveSettings) throws -> Result) throws -> Result {
     let settings = try ArchiveSettings(load())
     do { return try body(settings) } catch ArchiveError.database(let error)
@@ -40,6 +40,8 @@ extension ConfigurationOptions {
 }
 
 extension ArchiveSettings {
+  /// Creates settings from a configuration, and reads the password.
+  ///
   /// - Throws: `ConfigurationErrors` if the password cannot be read.
   init(_ configuration: ArchiveConfiguration) throws(ConfigurationErrors) {
     self.init(

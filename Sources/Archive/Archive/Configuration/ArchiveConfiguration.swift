@@ -3,8 +3,9 @@ import JuiceDomain
 import KioskProtocol
 package import YAMLConfiguration
 
-/// The archive's configuration: its database and the source of its events. It is read from a file
-/// of its own, as strictly as `KioskConfiguration`; the same environment variables override it.
+/// The archive's configuration: its database and the source of its events. It is read from a
+/// separate file by the same strict rules as `KioskConfiguration`, and environment variables
+/// override it in the same way.
 ///
 /// config/archive.yaml explains each key, with its range and its default.
 package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {

@@ -5,8 +5,9 @@ package import YAMLConfiguration
 /// The list of a chain's kiosks, read from CSV: `id,region,name,place`, one line per kiosk.
 ///
 /// A field with a comma or a quote is quoted (RFC 4180); no field has a line break. `name` and
-/// `place` may be empty. What Excel writes is accepted: a byte order mark, CRLF, a first line such as
-/// `sep=;`, semicolons or tabs as separators, and empty fields at the end of a line.
+/// `place` may be empty. The variants that Excel writes are accepted: a byte order mark, CRLF, a
+/// first line such as `sep=;`, semicolons or tabs as separators, and empty fields at the end of a
+/// line.
 package struct KioskList: Sendable, Equatable {
   /// The required first line of the file.
   package static let header = "id,region,name,place"
@@ -14,7 +15,7 @@ package struct KioskList: Sendable, Equatable {
   /// The kiosks in the order of the file.
   package var kiosks: [ListedKiosk] = []
 
-  /// Reads the file, which has at most 16 MiB.
+  /// Reads a file of at most 16 MiB.
   ///
   /// - Throws: The errors of the first twenty lines that have an error.
   package static func load(path: String) throws(ConfigurationErrors) -> Self {
@@ -27,6 +28,8 @@ package struct KioskList: Sendable, Equatable {
     return try parse(csv: text, file: path)
   }
 
+  /// Parses the text of a file.
+  ///
   /// - Parameter file: The path, for error messages.
   package static func parse(csv: String, file: String) throws(ConfigurationErrors) -> Self {
     var list = Self()
@@ -77,7 +80,7 @@ package struct KioskList: Sendable, Equatable {
   }
 }
 
-/// An error in a line.
+/// An error in a line of the list.
 private struct Flaw: Error {
   let diagnostic: Diagnostic
   let column: Int
@@ -126,7 +129,7 @@ extension Substring.UnicodeScalarView {
 
 private struct Field {
   var text: String
-  /// The position of the first character in the line, in Unicode scalars, from 1.
+  /// The position of the first character of the field in the line, in Unicode scalars, from 1.
   var column: Int
 
   /// Returns the separator of a header, or `nil` if the line is not the header.
@@ -180,7 +183,8 @@ private struct Field {
     }
   }
 
-  /// Returns the field as display text without surrounding spaces, or `nil` if it is blank.
+  /// Returns the field as display text, with one space for each run of spaces and none at its ends,
+  /// or `nil` if it is blank.
   ///
   /// - Parameters:
   ///   - name: The name of the field, for error messages.

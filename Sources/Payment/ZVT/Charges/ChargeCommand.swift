@@ -1,17 +1,18 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// A message of the kiosk to a payment device: the contract of deploy/docs/payment.md.
+/// A command of the kiosk to a payment device, as deploy/docs/payment.md defines it. Amounts are in
+/// the smallest unit of the currency.
 package enum ChargeCommand: Hashable, Sendable {
-  /// Hold this amount.
+  /// Holds an amount.
   case charge(ChargeRequest)
-  /// Book this amount, and release the rest.
+  /// Captures an amount of the hold, and releases the rest.
   case capture(charge: Int, amount: Int)
-  /// Give back all of the hold.
+  /// Releases the whole hold, or ends the prompt.
   case release(charge: Int)
-  /// Cancel a captured charge.
+  /// Refunds a captured charge.
   case refund(charge: Int)
-  /// Publish what is known.
+  /// Publishes the stored state of the charge.
   case state(charge: Int)
 
   package var charge: Int {
@@ -22,6 +23,8 @@ package enum ChargeCommand: Hashable, Sendable {
     }
   }
 
+  /// Parses the payload of a command.
+  ///
   /// - Parameter action: The topic level after `charge/<device>`, or `nil` for a new charge.
   /// - Throws: `JSONError` if a member is missing or out of range.
   package init(_ action: ChargeRequest.Action?, payload: [UInt8]) throws(JSONError) {

@@ -4,9 +4,9 @@ package import KioskProtocol
 // One entry of the journal is one line of JSON.
 
 extension ChargeJournal.Entry {
-  /// Returns the line without its end.
+  /// Returns the entry as a line of JSON, without the newline.
   ///
-  /// - Parameter time: The time of the entry, for people.
+  /// - Parameter time: The time at which the entry is written.
   package func line(at time: Timestamp) -> [UInt8] {
     JSONWriter.object { json in
       json.member("at", time.description)
@@ -29,7 +29,7 @@ extension ChargeJournal.Entry {
     }
   }
 
-  /// Parses a line, or returns `nil` if it is no entry.
+  /// Parses a line. Returns `nil` if it is not an entry.
   package init?(line: [UInt8]) {
     guard let json = try? JSON.parse(line) else { return nil }
     if let last = json.integer("last") {

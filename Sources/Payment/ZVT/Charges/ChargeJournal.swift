@@ -1,24 +1,24 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// The device's journal: the records of its charges and its ends of day.
+/// The journal of the device: the state of each charge, and the ends of day.
 ///
-/// A value that entries change. The file contains one entry a line; the entries in their order are
-/// the journal.
+/// The value is the result of applying the entries in their order. The file contains one entry per
+/// line.
 package struct ChargeJournal: Sendable {
   package enum Entry: Hashable, Sendable {
     case charge(ChargeRecord)
-    /// A result that the terminal has shown, and that belongs to no charge.
+    /// A result of the terminal that no charge record contains.
     case seen(ResultID)
-    /// The end of day of this number was asked for.
+    /// The device requested the end of day with this number.
     case closing(Int)
     case total(DayTotal)
-    /// The first line of a shortened file: the day's sums, the last number and the last total of
-    /// the lines that were left out.
+    /// The highest charge number, the sums of the day, and the last end of day. A new file begins
+    /// with it; a shortened file contains it after the records.
     case summary(last: Int, Day, DayTotal?)
   }
 
-  /// The identity of a terminal's result.
+  /// The receipt and trace number by which a result of the terminal is recognized.
   package struct ResultID: Hashable, Sendable {
     package var receipt: Int?
     package var trace: Int?
@@ -31,7 +31,8 @@ package struct ChargeJournal: Sendable {
     init(receipt: Int?, trace: Int?) { (self.receipt, self.trace) = (receipt, trace) }
   }
 
-  /// The amount booked since the last end of day, in the currency's smallest unit.
+  /// The sums since the last end of day: amounts in the smallest unit of the currency, and the
+  /// number of captures.
   package struct Day: Hashable, Sendable {
     package var captured = 0
     package var refunded = 0
@@ -40,17 +41,17 @@ package struct ChargeJournal: Sendable {
     package init() {}
   }
 
-  /// The number of records that are kept apart from those that are not final.
+  /// Maximum number of final records that are kept, besides all records that are not final.
   private static let maximumFinal = 2_000
   private static let maximumSeen = 500
 
-  /// The records by number; older final ones are left out.
+  /// The records by charge number, without the oldest final ones.
   package private(set) var records: [Int: ChargeRecord] = [:]
-  /// The highest number.
+  /// The highest charge number.
   package private(set) var last = 0
   package private(set) var day = Day()
   package private(set) var total: DayTotal?
-  /// The number of an end of day that was asked for and has no result.
+  /// The number of an end of day that was requested and has no result, or `nil`.
   package private(set) var closing: Int?
   /// The latest results, the oldest first.
   private var seen: [ResultID] = []
@@ -94,17 +95,17 @@ package struct ChargeJournal: Sendable {
     if seen.count > Self.maximumSeen { seen.removeFirst() }
   }
 
-  /// Whether the terminal has shown this result before.
+  /// Whether the terminal has reported this result before.
   func hasSeen(_ id: ResultID) -> Bool { seen.contains(id) }
 
-  /// The records that are not final, by number.
+  /// The records that are not final, sorted by charge number.
   package var open: [ChargeRecord] {
     records.values.filter { !$0.state.isFinal }.sorted { $0.charge < $1.charge }
   }
 
-  /// Entries that make an equal journal.
+  /// The entries that make an equal journal from an empty one.
   package var shortened: [Entry] {
-    // The sums of the records are in the summary, which comes after them.
+    // The summary follows the records, because it replaces the sums to which they were added.
     records.values.sorted { $0.charge < $1.charge }.map(Entry.charge) + seen.map(Entry.seen)
       + [.summary(last: last, day, total)] + (closing.map { [.closing($0)] } ?? [])
   }
@@ -113,10 +114,11 @@ package struct ChargeJournal: Sendable {
 /// An end of day: the payload of `payment/<device>/total`.
 package struct DayTotal: Hashable, Sendable {
   package let sums: PaymentTotal
-  /// The sum that the terminal has booked, less its cancellations, or `nil` if it does not say.
+  /// The sum of the terminal's payments minus its cancellations, in the smallest unit of the
+  /// currency, or `nil` if the terminal does not report it.
   package let terminalNet: Int?
 
-  /// Whether the terminal's sum differs from the device's own.
+  /// Whether the terminal reports another sum than the device.
   package var isDifferent: Bool {
     terminalNet.map { $0 != sums.captured.units - sums.refunded.units } ?? false
   }

@@ -1,25 +1,25 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The stored state of a charge.
+/// The stored state of a charge. Amounts without a currency are in its smallest unit.
 package struct ChargeRecord: Hashable, Sendable {
   package enum State: String, CaseIterable, Sendable {
-    /// The prompt was asked for; what became of it may not be known.
+    /// The prompt was requested; its result may be unknown.
     case begun
     case held
     case declined
-    /// The booking was asked for.
+    /// The capture was requested.
     case capturing
     case captured
-    /// Giving back the hold was asked for, or the end of the prompt.
+    /// The release of the hold, or the end of the prompt, was requested.
     case releasing
     case released
     case refunding
     case refunded
-    /// The terminal cannot say what became of the charge.
+    /// The device cannot find out what became of the charge.
     case unknown
 
-    /// Whether a command that moves money was asked for and has no result yet.
+    /// Whether a command that moves money was requested and has no result yet.
     var isInProgress: Bool {
       switch self {
       case .begun, .capturing, .releasing, .refunding: true
@@ -27,7 +27,7 @@ package struct ChargeRecord: Hashable, Sendable {
       }
     }
 
-    /// Whether nothing is held any more, and nothing is in progress.
+    /// Whether no amount is held any more, and no command is in progress.
     package var isFinal: Bool {
       switch self {
       case .declined, .captured, .released, .refunded: true
@@ -38,24 +38,25 @@ package struct ChargeRecord: Hashable, Sendable {
 
   /// The way in which the terminal holds the amount.
   package enum Method: String, CaseIterable, Sendable {
-    /// An authorisation that waits until the goods are made.
+    /// An authorisation that the terminal completes when the goods are made.
     case goodsFirst = "goods_first"
     case reservation
   }
 
   package let charge: Int
   package let ticket: Int
-  /// The amount asked for.
+  /// The amount that the kiosk wants to hold.
   package let price: Money
   package var method: Method
   package var state = State.begun
-  /// The amount held.
+  /// The held amount, or `nil` if none was held.
   package var held: Int?
-  /// The amount of which the booking was asked for.
+  /// The amount that the kiosk wants to capture.
   package var asked: Int?
-  /// The amount booked for the kiosk.
+  /// The captured amount.
   package var booked: Int?
-  /// Whether the terminal has booked a payment (goods first) before the kiosk asked for it.
+  /// Whether the terminal has completed a `goodsFirst` payment before the kiosk requested the
+  /// capture.
   package var isBookedEarly = false
   package var receipt: Int?
   package var trace: Int?
@@ -64,7 +65,7 @@ package struct ChargeRecord: Hashable, Sendable {
   package var last4: String?
   package var reason: String?
 
-  /// Takes over what the terminal says of a result.
+  /// Stores the receipt data of a result.
   mutating func take(_ fields: Fields) {
     receipt = fields.receipt ?? receipt
     trace = fields.trace ?? trace
@@ -73,7 +74,7 @@ package struct ChargeRecord: Hashable, Sendable {
     last4 = fields.last4 ?? last4
   }
 
-  /// The report on this state.
+  /// The answer that reports this state.
   package var answer: PaymentAnswer {
     func money(_ units: Int?) -> Money { Money(units: units ?? price.units, price.currency) }
     let status: PaymentAnswer.Status =
@@ -104,7 +105,7 @@ extension ChargeRecord {
       charge: request.charge, ticket: request.ticket, price: request.amount, method: method)
   }
 
-  /// A charge that is never begun, because the kiosk asked for its end first.
+  /// Creates the record of a charge that never begins, because the kiosk requested its end first.
   init(never charge: Int, _ currency: Currency, _ state: State) {
     self.init(
       charge: charge, ticket: 0, price: Money(units: 0, currency), method: .reservation,

@@ -1,7 +1,7 @@
 package import JuiceDomain
 import KioskProtocol
 
-/// Settings of a payment device: its terminal, and the deviations of the terminal's maker.
+/// The settings of a payment device, and how its terminal differs from those of other makers.
 package struct DeviceSettings: Sendable {
   /// The way in which amounts are held.
   package enum Mode: String, CaseIterable, Sendable {
@@ -11,7 +11,7 @@ package struct DeviceSettings: Sendable {
     case reservation
   }
 
-  /// The command that books a part of a reservation.
+  /// The command that captures a part of a reservation.
   package enum Capture: String, CaseIterable, Sendable {
     case partialReversal = "partial_reversal"
     case bookTotal = "book_total"
@@ -28,24 +28,24 @@ package struct DeviceSettings: Sendable {
   }
 
   package var currency = Currency.euro
-  /// The number of the currency in ISO 4217.
+  /// The ISO 4217 number of the currency.
   package var currencyNumber = 978
   package var password = 0
   /// The configuration byte of the registration.
   package var configuration: UInt8 = 0xDE
   /// Whether the registration contains a TLV container.
   package var hasContainer = true
-  /// The payment type of reservations; `40`: the terminal chooses.
+  /// The payment type of reservations; with `0x40` the terminal chooses.
   package var paymentType: UInt8 = 0x40
   package var mode = Mode.auto
-  /// The number of times that the terminal asks whether the goods are made.
+  /// Maximum number of times that the terminal asks whether the goods are made.
   package var asks: UInt8 = 10
-  /// The shortest time between two of these questions.
+  /// The shortest time between two of these questions, in seconds.
   package var secondsPerAsk = 2
   package var capture = Capture.partialReversal
   package var repeatsReceipt = true
   package var canAbort = true
-  /// Whether the terminal can book a part of a payment that waits for the goods.
+  /// Whether the terminal can capture a part of a `goodsFirst` payment.
   package var booksInPart = false
   package var reversal = Reversal.any
   package var showsText = true
@@ -56,7 +56,7 @@ package struct DeviceSettings: Sendable {
 
   package init() {}
 
-  /// The method for a charge.
+  /// Returns the method for a charge.
   func method(of request: ChargeRequest) -> ChargeRecord.Method {
     switch mode {
     case .goodsFirst: .goodsFirst
@@ -70,7 +70,7 @@ package struct DeviceSettings: Sendable {
 }
 
 extension Currency {
-  /// The number in ISO 4217 of currencies that terminals of ZVT are used with, or `nil`.
+  /// The ISO 4217 number of a currency that ZVT terminals use, or `nil` for any other currency.
   package var number: Int? {
     switch code {
     case "EUR": 978

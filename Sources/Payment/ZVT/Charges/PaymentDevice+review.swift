@@ -1,11 +1,11 @@
 import JuiceDomain
 import KioskProtocol
 
-// What became of commands whose result was lost: after a power cut, a lost connection, an abort.
+// The review of charges whose last result was lost: in a power cut, with a connection, by an abort.
 //
-// Two questions are asked: which reservations are open (06 23 FF FF), and what the last result was
-// (06 20). A result is that of the lost command if it was not seen before. What they do not prove
-// stays unknown.
+// The device asks the terminal two questions: which reservations are open (06 23 FF FF), and what
+// the last result was (06 20). The last result is that of the lost command if the journal does not
+// contain it. A state that the answers do not prove is `unknown`.
 
 extension PaymentDevice {
   /// The terminal's answers to the two questions.
@@ -15,20 +15,20 @@ extension PaymentDevice {
       case all(Set<Int>)
       /// Receipts of some open reservations.
       case part(Set<Int>)
-      /// The terminal does not know the question.
+      /// The terminal has not answered the question.
       case unknown
     }
 
     enum Last: Hashable {
       case result(Fields)
-      /// The terminal does not say.
+      /// The terminal does not report its last result.
       case unknown
     }
 
     var open: Open?
     var last: Last?
 
-    /// Whether a reservation is open, or `nil` if that is not known.
+    /// Returns whether a reservation is open, or `nil` if the answers do not prove it.
     func isOpen(_ receipt: Int) -> Bool? {
       switch open {
       case .all(let receipts): receipts.contains(receipt)
@@ -69,11 +69,11 @@ extension PaymentDevice {
     review(&actions)
   }
 
-  /// Decides about all unclear charges, or keeps the review open for the second question.
+  /// Decides about all unclear charges as soon as both questions are answered.
   private mutating func review(_ actions: inout [Action]) {
     if evidence.last == nil, !knowsRepeat { evidence.last = .unknown }
-    // The second question is also asked once on each connection, so that a result of another program
-    // is not taken for that of a later charge.
+    // The second question is also asked once on each connection, so that a result of another
+    // program is not taken for the result of a later charge.
     guard evidence.open != nil, evidence.last != nil else { return }
     let unclear = unclear.sorted()
     for charge in unclear {
@@ -88,7 +88,7 @@ extension PaymentDevice {
     findForeign(&actions)
   }
 
-  /// The receipts of open reservations that belong to no charge.
+  /// Finds open reservations that belong to no charge, and logs a change.
   private mutating func findForeign(_ actions: inout [Action]) {
     let listed: Set<Int> =
       switch evidence.open {
@@ -110,13 +110,14 @@ extension PaymentDevice {
       journal.open.filter { $0.method == .reservation && isHere($0) }.compactMap(\.receipt))
   }
 
-  /// Whether the record is of the terminal that is connected, as far as both are known.
+  /// Returns whether the record belongs to the connected terminal; `true` if the id of either
+  /// terminal is unknown.
   private func isHere(_ record: ChargeRecord) -> Bool {
     guard let there = record.terminal, let terminal else { return true }
     return there == terminal
   }
 
-  /// The last result if it is a successful one that was not seen before.
+  /// The last result if it is successful and the journal does not contain it, otherwise `nil`.
   private var newResult: Fields? {
     guard case .result(let fields) = evidence.last, fields.resultCode ?? 0 == 0,
       let id = ChargeJournal.ResultID(fields), !journal.hasSeen(id)
@@ -150,7 +151,7 @@ extension PaymentDevice {
     }
   }
 
-  /// A reservation whose result was lost.
+  /// Decides about a reservation whose result was lost.
   private mutating func decideHold(_ record: ChargeRecord, _ actions: inout [Action]) {
     var record = record
     let isRelease = record.state == .releasing
@@ -169,11 +170,11 @@ extension PaymentDevice {
       return finish(record, isRelease ? .releasing : .held, &actions)
     }
     if case .all = evidence.open {
-      // A hold that belongs to no charge: it may be this one.
+      // The terminal has a hold that belongs to no charge: it may be the hold of this one.
       return finish(record, .unknown, reason: "the terminal does not say", &actions)
     }
     if knowsLast, newResult == nil {
-      // Had it been executed, it would be the last result.
+      // If the terminal had executed the command, its result would be the last one.
       return finish(record, none, reason: record.reason ?? "interrupted", &actions)
     }
     finish(record, .unknown, reason: "the terminal does not say", &actions)
@@ -197,7 +198,8 @@ extension PaymentDevice {
     finish(record, .unknown, reason: "the terminal does not say", &actions)
   }
 
-  /// A release that was sent: a reversal of what is not there moves nothing.
+  /// Decides about a release whose result was lost. A repetition is safe: the reversal of a hold
+  /// that does not exist moves no money.
   private mutating func decideRelease(_ record: ChargeRecord, _ actions: inout [Action]) {
     guard record.method == .reservation, let receipt = record.receipt else {
       return newResult == nil
@@ -222,7 +224,7 @@ extension PaymentDevice {
     finish(record, .captured, reason: record.reason ?? "interrupted", &actions)
   }
 
-  /// A payment that waited for the goods when the connection was lost.
+  /// Decides about a payment that waited for the goods when the connection was lost.
   private mutating func decideGoods(_ record: ChargeRecord, _ actions: inout [Action]) {
     var record = record
     guard knowsLast else {
@@ -248,7 +250,7 @@ extension PaymentDevice {
     }
   }
 
-  /// The last result if it is that of the approval of this charge, and successful.
+  /// Returns the last result if it is successful and is the approval of this charge.
   private func ownResult(of record: ChargeRecord) -> Fields? {
     guard case .result(let fields) = evidence.last, fields.resultCode ?? 0 == 0,
       record.receipt != nil, fields.receipt == record.receipt, fields.trace == record.trace

@@ -4,7 +4,7 @@ import KioskProtocol
 // Events of the terminal and its connection.
 
 extension PaymentDevice {
-  /// The connection to the terminal is made.
+  /// Processes a new connection to the terminal.
   package mutating func connected(at now: Duration) -> [Action] {
     session.open()
     (isConnected, isRegistered, state, step) = (true, false, nil, nil)
@@ -17,7 +17,7 @@ extension PaymentDevice {
     return actions
   }
 
-  /// The connection to the terminal is lost, or was dropped.
+  /// Processes the end of the connection to the terminal, which was lost or dropped.
   package mutating func disconnected(at now: Duration) -> [Action] {
     var actions: [Action] = []
     perform(session.close(), at: now, &actions)
@@ -37,7 +37,7 @@ extension PaymentDevice {
     return actions
   }
 
-  /// Fires what is due: see `deadline`.
+  /// Fires expired timers; see `deadline`.
   package mutating func tick(at now: Duration) -> [Action] {
     var actions: [Action] = []
     perform(session.tick(at: now), at: now, &actions)
@@ -81,7 +81,7 @@ extension PaymentDevice {
   private mutating func accepted(at now: Duration, _ actions: inout [Action]) {
     guard case .begin(let charge) = step, let record = journal.records[charge] else { return }
     if record.state == .begun { actions.append(.publish(record.answer)) }
-    // The release came before the command was accepted.
+    // The release arrived before the terminal accepted the command.
     if record.state == .releasing { endPrompt(at: now, &actions) }
   }
 
@@ -106,7 +106,7 @@ extension PaymentDevice {
           reason: record.reason)))
   }
 
-  /// A payment is approved, and waits for the goods.
+  /// Processes the approval of a payment that waits for the goods.
   private mutating func approved(_ fields: Fields, _ actions: inout [Action]) {
     guard case .begin(let charge) = step, var record = journal.records[charge], record.held == nil
     else { return }
@@ -133,7 +133,7 @@ extension PaymentDevice {
     _ actions: inout [Action]
   ) {
     if case .refused(let code) = outcome, code.byte == 0x9C {
-      // Busy: nothing was executed.
+      // The terminal was busy and executed nothing.
       pause = now + .seconds(2)
       if case .begin = step { prompt?.hasBegun = false }
       return
@@ -149,7 +149,7 @@ extension PaymentDevice {
     case .lastResult: endLastResult(outcome, &actions)
     case .endOfDay: endEndOfDay(outcome, at: now, &actions)
     case .display(let charge):
-      // The text is a courtesy: its abort does not matter.
+      // The text is optional, so an abort has no consequence.
       if case .refused = outcome { showsText = false }
       if let record = journal.records[charge], record.state == .releasing, prompt != nil {
         finish(record, .released, &actions)
@@ -195,13 +195,13 @@ extension PaymentDevice {
       state = completion?.state ?? 0x00
       if state == 0xF0 { actions.append(.log("the terminal says that an end of day is due")) }
     case .aborted(let code, _, _): state = code.byte
-    // A terminal without this command is ready.
+    // A terminal without this command counts as ready.
     case .refused: state = 0x00
     case .lost: break
     }
     if state == 0x9C {
       pause = now + .seconds(2)
-      // A prompt of an earlier connection.
+      // The terminal may still execute a prompt of an earlier connection.
       if !hasAborted, settings.canAbort {
         hasAborted = true
         perform(session.abortUnknown(), at: now, &actions)
@@ -227,7 +227,7 @@ extension PaymentDevice {
       && (record.method == .goodsFirst || status.receipt != nil):
       record.take(status)
       record.held = status.amount ?? record.price.units
-      // A terminal that does not wait for the goods has booked.
+      // A terminal that does not wait for the goods has completed the payment.
       record.isBookedEarly = record.method == .goodsFirst
       if record.held != record.price.units {
         (record.state, record.reason) = (.releasing, "wrong amount")
@@ -239,7 +239,7 @@ extension PaymentDevice {
     case .refused(let code)
     where code.byte == 0x83 && settings.mode == .auto && record.method == .reservation
       && !wasReleased:
-      // Nothing was executed. The terminal has no reservations.
+      // The terminal does not support reservations, and has executed nothing.
       record.method = .goodsFirst
       store(record, &actions)
       prompt = Prompt(
@@ -259,7 +259,7 @@ extension PaymentDevice {
     }
   }
 
-  /// The end of a payment that was approved and has waited for the goods.
+  /// Processes the end of a payment that was approved and has waited for the goods.
   private mutating func endGoods(
     _ record: ChargeRecord, _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
   ) {
@@ -284,7 +284,8 @@ extension PaymentDevice {
     guard var record = journal.records[charge], let asked = record.asked else { return }
     switch outcome {
     case .completed(let status, _) where status?.resultCode ?? 0 == 0:
-      // The amount of a partial reversal is what is booked, or what is given back.
+      // After a partial reversal, some terminals report the captured amount, others the released
+      // one.
       if let amount = status?.amount, amount != asked, amount != (record.held ?? 0) - asked {
         actions.append(.log("charge \(charge): the terminal has booked \(amount), not \(asked)"))
         return ask(about: record, &actions)
@@ -306,7 +307,7 @@ extension PaymentDevice {
     }
   }
 
-  /// The end of a release or a refund.
+  /// Processes the end of a release or a refund.
   private mutating func endReturn(
     _ charge: Int, _ outcome: TerminalSession.Outcome, to state: ChargeRecord.State,
     _ actions: inout [Action]
@@ -314,7 +315,7 @@ extension PaymentDevice {
     guard var record = journal.records[charge] else { return }
     switch outcome {
     case .completed(let status, _) where status?.resultCode ?? 0 == 0:
-      // The receipt of a payment stays: it is what a person looks for.
+      // The record keeps the receipt of the payment, by which a person finds it.
       if let status, let id = ChargeJournal.ResultID(status) { see(id, &actions) }
       finish(record, state, &actions)
     case .aborted(.alreadyReversed, _, _): finish(record, state, &actions)
@@ -335,7 +336,7 @@ extension PaymentDevice {
       endOfDayIsDue = false
       var net = status?.totals?.amount ?? status?.amount
       let own = journal.day.captured - journal.day.refunded
-      // The end of day before a lost connection has taken the sum.
+      // The end of day whose result was lost has already reset the terminal's sum.
       if hasLostEndOfDay, net == 0, own != 0 { net = nil }
       hasLostEndOfDay = false
       let sums = PaymentTotal(
@@ -357,14 +358,14 @@ extension PaymentDevice {
     }
   }
 
-  /// Marks a result as one that later questions must not take for another one's.
+  /// Stores a result as seen, so that it is not taken for the result of a later command.
   mutating func see(_ id: ChargeJournal.ResultID, _ actions: inout [Action]) {
     guard !journal.hasSeen(id) else { return }
     journal.apply(.seen(id))
     actions.append(.store(.seen(id)))
   }
 
-  /// Stores the record, and asks the terminal what became of it.
+  /// Stores the record, and begins a review that asks the terminal for its state.
   private mutating func ask(about record: ChargeRecord, _ actions: inout [Action]) {
     if record != journal.records[record.charge] { store(record, &actions) }
     unclear.insert(record.charge)
@@ -374,7 +375,7 @@ extension PaymentDevice {
 
 /// The intermediate statuses (04 FF).
 private enum Progress {
-  /// Whether the status is a sign of the customer, or of a card that is processed.
+  /// Whether the status shows that the customer acts or that a card is processed.
   static func isCustomer(_ code: UInt8) -> Bool {
     switch code {
     case 0x0A, 0x0E, 0x17, 0xFF: false
@@ -382,7 +383,7 @@ private enum Progress {
     }
   }
 
-  /// Whether a card is in the reader: PIN, request to the host, selection, removal.
+  /// Whether the status shows a card in the reader: PIN, request to the host, selection, removal.
   static func isPresented(_ code: UInt8) -> Bool {
     switch code {
     case 0x01, 0x02, 0x04, 0x05, 0x0B, 0x2C, 0x41, 0x42, 0x44, 0x45, 0x4E, 0x57, 0x5E, 0x68,

@@ -1,8 +1,8 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// A payment device with a ZVT terminal: the rules of deploy/docs/payment.md. Does no input and
-/// output: the caller reports events, and executes the returned actions in their order.
+/// A payment device with a ZVT terminal, by the rules of deploy/docs/payment.md. A value without
+/// I/O: the caller reports events, and executes the returned actions in their order.
 ///
 /// ```swift
 /// var device = PaymentDevice(settings, journal)
@@ -14,22 +14,22 @@ package import KioskProtocol
 ///
 /// | file | content |
 /// |---|---|
-/// | `PaymentDevice` | messages of the kiosk, and what the terminal does next |
+/// | `PaymentDevice` | commands of the kiosk, and the choice of the next terminal command |
 /// | `PaymentDevice+terminal` | events of the terminal |
-/// | `PaymentDevice+review` | what became of commands whose result was lost |
+/// | `PaymentDevice+review` | the state of charges whose last result was lost |
 ///
 /// If a `store` fails, the caller must discard this value and the remaining actions, drop the
-/// connection, and begin again with the journal of the disk: as after a power cut.
+/// connection, and create a device from the journal on the disk, as after a power cut.
 package struct PaymentDevice: Sendable {
   package enum Action: Hashable, Sendable {
-    /// Append the entry to the journal, durably, before any later action.
+    /// Appends the entry to the journal, durably, before any later action.
     case store(ChargeJournal.Entry)
-    /// Send bytes to the terminal.
+    /// Sends bytes to the terminal.
     case send([UInt8])
     case publish(PaymentAnswer)
     case status(MachineStatus)
     case total(DayTotal)
-    /// Drop the connection to the terminal, and connect again.
+    /// Drops the connection to the terminal, for this reason, and connects again.
     case disconnect(String)
     case log(String)
   }
@@ -37,7 +37,7 @@ package struct PaymentDevice: Sendable {
   /// The purpose of the command that the terminal executes.
   enum Step: Hashable {
     case register, enquire, openReservations, lastResult, endOfDay
-    // With the charge.
+    // The value is the number of the charge.
     case display(Int)
     case begin(Int)
     case capture(Int)
@@ -53,10 +53,10 @@ package struct PaymentDevice: Sendable {
     let lines: [String]
     let pay: Duration
     var isShown = false
-    /// Whether the command was sent.
+    /// Whether the command of the prompt was sent.
     var hasBegun = false
     var last: Duration
-    /// The time after which no sign of the customer prolongs the prompt.
+    /// The time at which the prompt ends even if the customer is active.
     let limit: Duration
     var isEnded = false
     /// The time at which the abort is sent again if the prompt has not ended.
@@ -75,31 +75,33 @@ package struct PaymentDevice: Sendable {
   // The state of the connection.
   var isConnected = false
   var isRegistered = false
-  /// Whether the registration without a container is to be tried.
+  /// Whether the next registration is sent without a TLV container.
   var withoutContainer = false
   var version: String?
-  /// The terminal's id.
+  /// The id of the connected terminal.
   var terminal: String?
-  /// The last state byte, or `nil` before the first enquiry.
+  /// The last state byte of the terminal, or `nil` before the first enquiry.
   var state: UInt8?
   var hasAborted = false
-  /// The time of the next command, after a refusal because the terminal is busy.
+  /// The earliest time of the next command: later if the terminal is busy or refuses the
+  /// registration.
   var pause = Duration.zero
   var nextEnquiry = Duration.zero
-  /// Whether the terminal repeats its last result.
+  /// Whether the terminal supports the command that repeats its last result.
   var knowsRepeat = true
   /// The receipt of the terminal's last result.
   var lastReceipt: Int?
-  /// Whether the terminal knows the command that books a reservation.
+  /// The command that captures a part of a reservation. It differs from the setting if the terminal
+  /// does not support the command of the setting.
   var capture: DeviceSettings.Capture
   var showsText: Bool
 
-  // What is not known.
+  // The review of charges whose state is not known.
   var needsReview = true
-  /// Charges whose last command may have been executed.
+  /// Numbers of the charges whose last command may have been executed.
   var unclear: Set<Int> = []
   var evidence = Evidence()
-  /// Receipts of open reservations that belong to no charge, or `nil` before the first enquiry.
+  /// Receipts of open reservations that belong to no charge, or `nil` before the first review.
   var foreign: Set<Int>?
 
   var endOfDayIsDue = false
@@ -108,7 +110,7 @@ package struct PaymentDevice: Sendable {
   /// Whether the result of an end of day was lost on an earlier connection.
   var hasLostEndOfDay = false
   var lastStatus: MachineStatus?
-  /// The time of the system's clock, which the caller sets before each event.
+  /// The time of the system clock, which the caller sets before each event.
   package var wallClock = Timestamp(milliseconds: 0)
 
   package init(_ settings: DeviceSettings, _ journal: ChargeJournal) {
@@ -122,13 +124,14 @@ package struct PaymentDevice: Sendable {
     hasLostEndOfDay = endOfDayIsDue
   }
 
-  /// A payment that waits for the goods ends with the connection, in a way that differs.
+  /// Returns whether the end of the connection makes the state of a charge unclear. Terminals
+  /// differ in how they then end a payment that waits for the goods.
   static func mayBeUnclear(_ record: ChargeRecord) -> Bool {
     record.state.isInProgress
       || (record.state == .held && record.method == .goodsFirst && !record.isBookedEarly)
   }
 
-  /// Time at which `tick(at:)` must be called, or `nil`.
+  /// Time at which `tick(at:)` must be called, or `nil` if no timer runs.
   package var deadline: Duration? {
     guard isConnected else { return nil }
     var times = [session.deadline].compactMap(\.self)
@@ -159,7 +162,7 @@ package struct PaymentDevice: Sendable {
 
   // MARK: Messages of the kiosk
 
-  /// Processes a message on `charge/<device>` or below it.
+  /// Processes a command of the kiosk.
   package mutating func receive(_ command: ChargeCommand, at now: Duration) -> [Action] {
     var actions: [Action] = []
     if let record = journal.records[command.charge] {
@@ -198,8 +201,8 @@ package struct PaymentDevice: Sendable {
         ],
         pay: pay, last: now, limit: now + max(pay, .seconds(300)))
     case .release(let charge), .capture(let charge, _), .refund(let charge):
-      // A journal that was lost may have held an amount for this number: then the terminal has a
-      // hold that belongs to no charge.
+      // A lost journal may have contained a hold for this number: then the terminal has a hold that
+      // belongs to no charge.
       let isRelease = if case .release = command { foreign?.isEmpty ?? false } else { false }
       change(
         ChargeRecord(never: charge, settings.currency, isRelease ? .released : .unknown), &actions)
@@ -256,12 +259,12 @@ package struct PaymentDevice: Sendable {
       store(record, &actions)
     case (_, .unknown) where record.receipt != nil && record.method == .reservation:
       guard isConnected else { return actions.append(.publish(record.answer)) }
-      // The hold may be there all the same.
+      // The terminal may still have the hold.
       unclear.insert(record.charge)
       needsReview = true
       evidence = Evidence()
     case (.state, _), (.charge, _):
-      // A review of the charge ends with its publication.
+      // For an unclear charge, the end of the review publishes the answer.
       if !unclear.contains(record.charge) { actions.append(.publish(record.answer)) }
     case (.capture, .capturing), (.release, .releasing), (.refund, .refunding):
       break
@@ -279,7 +282,7 @@ package struct PaymentDevice: Sendable {
     let isWhole = amount == record.held
     if record.method == .goodsFirst {
       guard isWhole || (settings.booksInPart && !record.isBookedEarly) else {
-        // The terminal cannot book a part. Nothing is better than too much.
+        // The terminal cannot capture a part: capturing nothing is better than capturing too much.
         record.state = .releasing
         record.reason = "the terminal cannot book a part"
         store(record, &actions)
@@ -303,7 +306,7 @@ package struct PaymentDevice: Sendable {
       + journal.open.filter { !unclear.contains($0.charge) }.map { .publish($0.answer) }
   }
 
-  /// Asks for an end of day as soon as nothing is open.
+  /// Requests an end of day, which begins as soon as no charge is open.
   package mutating func endDay(at now: Duration) -> [Action] {
     endOfDayIsDue = true
     var actions: [Action] = []
@@ -325,7 +328,7 @@ package struct PaymentDevice: Sendable {
     actions.append(.publish(record.answer))
   }
 
-  /// Ends a charge, or an operation on it.
+  /// Ends an operation on a charge: stores and publishes the new state.
   mutating func finish(
     _ record: ChargeRecord, _ state: ChargeRecord.State, reason: String? = nil,
     _ actions: inout [Action]
@@ -341,10 +344,11 @@ package struct PaymentDevice: Sendable {
 
   // MARK: The next command
 
-  /// Whether a charge waits for a command, apart from the prompt.
+  /// Whether a charge needs a command: a capture, a release, a refund, or a prompt that has not
+  /// begun.
   var hasWork: Bool { nextOperation != nil || (prompt.map { !$0.hasBegun } ?? false) }
 
-  /// The charge whose operation is next.
+  /// The charge whose capture, release or refund is next, or `nil`.
   private var nextOperation: ChargeRecord? {
     journal.open.first { record in
       guard !unclear.contains(record.charge) else { return false }
@@ -391,17 +395,17 @@ package struct PaymentDevice: Sendable {
     return nextEnquiry <= now ? .enquire : nil
   }
 
-  /// Whether no charge is open, and the terminal executes no command.
+  /// Whether no charge is open except unknown ones, and the terminal executes no command.
   package var isIdle: Bool { isDayOver && step == nil }
 
-  /// Whether nothing is open.
+  /// Whether an end of day may begin: no prompt, and no open charge except unknown ones.
   private var isDayOver: Bool {
     prompt == nil && journal.open.allSatisfy { $0.state == .unknown }
   }
 
   private mutating func begin(_ next: Step, at now: Duration, _ actions: inout [Action]) {
     guard let command = command(for: next) else {
-      // Only a terminal that gives no receipt numbers leads here.
+      // Occurs only with a terminal that gives no receipt numbers.
       switch next {
       case .capture(let charge), .release(let charge), .refund(let charge), .begin(let charge):
         guard let record = journal.records[charge] else { break }
@@ -474,7 +478,7 @@ package struct PaymentDevice: Sendable {
     current.isEnded = true
     let isDue = isFirst || (current.nextAbort.map { $0 <= now } ?? false)
     if current.hasBegun, settings.canAbort, isDue {
-      // An abort that meets the terminal between two of its states is lost.
+      // The terminal ignores an abort that arrives between two of its states, so it is repeated.
       current.nextAbort = now + .seconds(2)
       prompt = current
       perform(session.abort(), at: now, &actions)

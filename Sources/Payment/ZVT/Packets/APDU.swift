@@ -1,6 +1,6 @@
 /// One packet of ZVT: a class byte, an instruction byte and up to 65,535 bytes of data.
 package struct APDU: Hashable, Sendable {
-  /// Class and instruction: `0x0601` is authorisation.
+  /// Class byte and instruction byte: `0x0601` is authorisation.
   package let control: UInt16
   package let data: [UInt8]
 

@@ -1,39 +1,39 @@
-/// The fields (BMP) of a packet that may leave the decoder.
+/// The decoded fields (BMP) of a packet, without confidential data.
 ///
-/// Card numbers, tracks, chip data and free texts (22, 23, 24, 2D, 2E, 3C and others) are skipped.
-/// Of a card number only the last four digits are kept.
+/// The decoder skips card numbers, tracks, chip data and free texts (22, 23, 24, 2D, 2E, 3C and
+/// others). Of a card number it keeps only the last four digits.
 package struct Fields: Hashable, Sendable {
-  /// 27: `0` is success.
+  /// Field 27: 0 means success.
   package private(set) var resultCode: UInt8?
-  /// 04, in the currency's smallest unit.
+  /// Field 04, in the smallest unit of the currency.
   package private(set) var amount: Int?
-  /// 49, such as 978 for EUR.
+  /// Field 49: the ISO 4217 number, such as 978 for EUR.
   package private(set) var currency: Int?
-  /// 87; `nil` for FFFF.
+  /// Field 87; `nil` for FFFF.
   package private(set) var receipt: Int?
-  /// Whether 87 is there, also with FFFF.
+  /// Whether field 87 is present, also with the value FFFF.
   package private(set) var hasReceipt = false
-  /// 0B.
+  /// Field 0B.
   package private(set) var trace: Int?
-  /// 29, or 1F44 of the TLV container.
+  /// Field 29, or element 1F44 of the TLV container.
   package private(set) var terminal: String?
-  /// 19.
+  /// Field 19.
   package private(set) var statusByte: UInt8?
-  /// 8B.
+  /// Field 8B.
   package private(set) var cardName: String?
-  /// The last four digits of 22.
+  /// The last four digits of field 22.
   package private(set) var last4: String?
-  /// 0D, month and day: `0405`.
+  /// Field 0D, month and day: `0405`.
   package private(set) var date: String?
-  /// 0C, hour, minute and second: `225558`.
+  /// Field 0C, hour, minute and second: `225558`.
   package private(set) var time: String?
-  /// 34 of the TLV container, the terminal's clock: `20230405225655`.
+  /// Element 34 of the TLV container, the terminal's clock: `20230405225655`.
   package private(set) var clock: String?
-  /// 60: the number of payments of a batch, and their sum.
+  /// Field 60: the number and the sum of the payments of an end of day.
   package private(set) var totals: Totals?
-  /// 23 of the TLV container: the receipts of open reservations.
+  /// Element 23 of the TLV container: the receipts of open reservations.
   package private(set) var openReceipts: [Int]?
-  /// Whether all of the TLV container could be read.
+  /// Whether the TLV container, if there is one, could be read completely.
   package private(set) var isWhole = true
 
   package struct Totals: Hashable, Sendable {
@@ -49,7 +49,7 @@ package struct Fields: Hashable, Sendable {
     while let id = rest.popFirst() {
       guard let length = Self.length(of: id, &rest) else { return nil }
       if length > rest.count {
-        // A container stands at the end, and has nothing that a payment needs.
+        // A truncated container is accepted: it is the last field, and a payment needs none of it.
         guard id == 0x06 else { return nil }
         isWhole = false
       }
@@ -79,7 +79,7 @@ package struct Fields: Hashable, Sendable {
     }
   }
 
-  /// A length of LLVAR or LLLVAR: each byte is F0 to F9.
+  /// Returns a length in LLVAR or LLLVAR format: each byte has one digit in its low half, F0 to F9.
   private static func digits(_ count: Int, _ rest: inout ArraySlice<UInt8>) -> Int? {
     var length = 0
     for _ in 0..<count {
@@ -109,7 +109,8 @@ package struct Fields: Hashable, Sendable {
       guard !value.elementsEqual([0xFF, 0xFF]) else { break }
       guard let number = BCD.number(value) else { return false }
       receipt = number
-    // Of no importance for money, so that a terminal without a clock is understood.
+    // An invalid value of these is ignored, because no amount depends on them: a terminal without a
+    // clock may send one.
     case 0x0C: time = BCD.text(value)
     case 0x0D: date = BCD.text(value)
     case 0x29: terminal = BCD.text(value)
@@ -124,11 +125,11 @@ package struct Fields: Hashable, Sendable {
     return true
   }
 
-  /// The last four digits of a card number. `F` fills an odd number of digits, and `D` separates
-  /// the number from what follows it on a track.
+  /// Returns the last four digits of a card number, or `nil` if it has at most eight digits. `F`
+  /// fills an odd number of digits, and `D` separates the number from the rest of a track.
   private static func last4(_ value: ArraySlice<UInt8>) -> String? {
     let digits = value.flatMap { [$0 >> 4, $0 & 0xF] }.prefix { $0 != 0xD && $0 != 0xF }
-    // A shorter number would be given whole.
+    // Of a shorter number, four digits would be half or more.
     guard digits.count > 8, digits.suffix(4).allSatisfy({ $0 <= 9 }) else { return nil }
     return String(decoding: digits.suffix(4).map { UInt8(ascii: "0") + $0 }, as: UTF8.self)
   }
@@ -146,7 +147,7 @@ package struct Fields: Hashable, Sendable {
         {
           clock = BCD.text(date.value + time.value)
         }
-      // A longer one may be a card number.
+      // A longer value may be a card number.
       case 0x1F44 where element.value.count == 4: terminal = terminal ?? BCD.text(element.value)
       default: break
       }
@@ -163,7 +164,8 @@ package struct Fields: Hashable, Sendable {
 }
 
 extension Fields.Totals {
-  /// Reads the first and the last receipt, then a number and a sum for each of seven kinds of card.
+  /// Skips the first and the last receipt number, and adds up the number and the sum of payments of
+  /// each of seven kinds of card.
   fileprivate init?(_ value: ArraySlice<UInt8>) {
     var (rest, count, amount) = (value.dropFirst(4), 0, 0)
     while rest.count >= 7, let number = rest.popFirst() {

@@ -1,4 +1,4 @@
-/// A reason of the terminal: field 27, or the byte of an abort.
+/// A result code of the terminal: field 27, or the first byte of an abort.
 package struct ResultCode: Hashable, Sendable {
   package let byte: UInt8
 
@@ -7,7 +7,7 @@ package struct ResultCode: Hashable, Sendable {
   package static let alreadyReversed = ResultCode(0xB4)
   package static let timeout = ResultCode(0x6C)
 
-  /// The words for a customer or an operator, in English.
+  /// A short text for a customer or an operator, in English.
   package var text: String {
     switch byte {
     case 0x05: "declined"
@@ -38,7 +38,8 @@ package struct ResultCode: Hashable, Sendable {
     }
   }
 
-  /// Whether the code alone proves that the customer or the host ended a payment without a booking.
+  /// Whether the code alone proves that the customer or the host ended a payment without moving
+  /// money.
   var isDecline: Bool {
     switch byte {
     case 0x05, 0x6C, 0x64, 0x65, 0x72, 0x73, 0x71, 0x78, 0x6E, 0x79, 0x7A, 0xC5, 0x41, 0xFC, 0x33,

@@ -9,8 +9,9 @@ enum TLV {
   /// Maximum number of elements of one container.
   private static let maximumElements = 1_000
 
-  /// Returns the elements up to the first one that cannot be read, and whether all could be read. A
-  /// length beyond the end counts as the rest of the bytes.
+  /// Returns the elements up to the first one that cannot be read, and whether all could be read.
+  /// An element whose length is beyond the end has the rest of the bytes as its value, and is the
+  /// last one.
   static func elements(_ bytes: ArraySlice<UInt8>) -> (elements: [TLVElement], isWhole: Bool) {
     var (rest, elements) = (bytes, [TLVElement]())
     while !rest.isEmpty {
@@ -23,7 +24,8 @@ enum TLV {
     return (elements, true)
   }
 
-  /// Returns the length that stands at the beginning, and removes it.
+  /// Removes the length at the beginning of the bytes and returns it. Returns `nil` if it is
+  /// invalid.
   static func length(_ rest: inout ArraySlice<UInt8>) -> Int? {
     guard let first = rest.popFirst() else { return nil }
     switch first {

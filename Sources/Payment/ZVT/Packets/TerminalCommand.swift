@@ -1,14 +1,15 @@
-/// A command of the register to the terminal.
+/// A command of the register to the terminal. Amounts are in the smallest unit of the currency, and
+/// `currency` is its ISO 4217 number.
 package enum TerminalCommand: Hashable, Sendable {
   case register(password: Int, configuration: UInt8, currency: Int, hasContainer: Bool)
   /// Pays at once, or when the goods are made: see `TerminalSession.goods`.
   ///
-  /// - Parameter asks: How often the terminal asks whether the goods are made.
+  /// - Parameter asks: Maximum number of times that the terminal asks whether the goods are made.
   case authorise(amount: Int, asks: UInt8)
   case reserve(amount: Int, currency: Int, paymentType: UInt8)
-  /// Releases `amount` of a reservation, and books the rest.
+  /// Releases `amount` of a reservation, and captures the rest.
   case reverseInPart(receipt: Int, amount: Int, currency: Int, paymentType: UInt8)
-  /// Books `amount` of a reservation, and releases the rest.
+  /// Captures `amount` of a reservation, and releases the rest.
   case bookTotal(receipt: Int, amount: Int)
   case releaseReservation(receipt: Int, currency: Int, paymentType: UInt8)
   /// Cancels a payment before the end of day.
@@ -19,7 +20,7 @@ package enum TerminalCommand: Hashable, Sendable {
   case endOfDay(password: Int)
   case display(lines: [String], seconds: UInt8)
 
-  /// The command as a packet.
+  /// Returns the command as a packet.
   package func packet(_ text: TerminalText) -> APDU {
     func amount(_ amount: Int) -> [UInt8] { [0x04] + BCD.bytes(amount, count: 6) }
     func receipt(_ receipt: Int) -> [UInt8] { [0x87] + BCD.bytes(receipt, count: 2) }
@@ -107,12 +108,13 @@ package enum TerminalCommand: Hashable, Sendable {
   }
 }
 
-/// The register's answers to status information of an authorisation that waits for the goods.
+/// The answer of the register to the status information of an authorisation that waits for the
+/// goods.
 package enum Goods: Hashable, Sendable {
   case beingMade
   case made
   case notMade
-  /// Made in part: book this amount.
+  /// Made in part: the terminal captures this amount, in the smallest unit of the currency.
   case madeInPart(amount: Int)
 
   /// The answer as a packet.

@@ -1,24 +1,24 @@
-/// A packet that a terminal sends, without what must not leave the decoder.
+/// A decoded packet of a terminal, without confidential data.
 package enum TerminalMessage: Hashable, Sendable {
   /// `80 00`, and `84 00` of some terminals: the command was received.
   case acknowledged
-  /// `84 xx`: the command is refused; `84 83` does not know it.
+  /// `84 xx`: the terminal refuses the command. `84 83`: it does not support the command.
   case refused(UInt8)
   /// `04 0F`, with `nil` for fields that cannot be read.
   case status(Fields?)
-  /// `04 FF`: what the terminal does, such as `0A`: present card.
+  /// `04 FF`: the intermediate status, such as `0A`: present card.
   case progress(UInt8)
   /// `06 0F`, with `nil` for fields that cannot be read.
   case completed(Completion?)
-  /// `06 1E`: the reason, and the fields after it; `nil` fields cannot be read.
+  /// `06 1E`: the reason, and the fields after it, with `nil` for fields that cannot be read.
   case aborted(UInt8, Fields?)
-  /// `06 D1` or `06 D3`: a number of lines to print, which are discarded unread.
+  /// `06 D1` or `06 D3`: a number of lines to print, whose texts are discarded.
   case print(lines: Int)
-  /// `04 01`: the terminal sets the date and the time of the register, which has its own.
+  /// `04 01`: the terminal sends a date and a time to the register, which ignores them.
   case setClock
   /// `84 9C`: the terminal needs more time.
   case wait
-  /// A command that is not known.
+  /// A packet that this program does not support, by its class and instruction.
   case unknown(UInt16)
 
   /// The data of `06 0F`.
@@ -30,6 +30,8 @@ package enum TerminalMessage: Hashable, Sendable {
     package var state: UInt8?
   }
 
+  /// Decodes a packet.
+  ///
   /// - Parameter isEnquiry: Whether the packet answers a status enquiry, whose completion has
   ///   another form.
   package init(_ packet: APDU, isEnquiry: Bool, _ text: TerminalText) {
@@ -53,7 +55,7 @@ package enum TerminalMessage: Hashable, Sendable {
     }
   }
 
-  /// The number of lines of a block to print: elements 07 of the element 25.
+  /// Returns the number of lines of a block to print: elements 07 of the element 25.
   private static func lines(_ data: ArraySlice<UInt8>) -> Int {
     var rest = data
     guard rest.popFirst() == 0x06, let length = TLV.length(&rest) else { return 0 }

@@ -4,14 +4,15 @@ import KioskProtocol
 package enum TerminalText: String, CaseIterable, Sendable {
   case cp437, latin1
 
-  /// Code page 437 from 80 on.
+  /// The characters of code page 437 from 0x80 on.
   private static let upper = Array(
     """
     ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
     αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{A0}
     """.unicodeScalars)
 
-  /// Decodes a text as people see it: without control characters, at most 32 characters.
+  /// Decodes a text for display: without control characters and repeated spaces, at most 32
+  /// characters.
   func decode(_ bytes: some Sequence<UInt8>) -> String {
     var text = String.UnicodeScalarView()
     for byte in bytes {
@@ -25,7 +26,8 @@ package enum TerminalText: String, CaseIterable, Sendable {
     return shown.split(separator: " ").joined(separator: " ")
   }
 
-  /// Encodes at most `limit` characters; one that the set does not have becomes a question mark.
+  /// Encodes at most `limit` characters. A character outside the set becomes a question mark, a
+  /// control character a space.
   func encode(_ text: String, upTo limit: Int) -> [UInt8] {
     text.unicodeScalars.prefix(limit).map { scalar in
       if scalar.value < 0x80 { return scalar.value < 0x20 ? 0x20 : UInt8(scalar.value) }
@@ -45,8 +47,8 @@ package enum TerminalText: String, CaseIterable, Sendable {
 }
 
 extension String {
-  /// The text, or `nil` if it contains twelve digits in a row (spaces do not count): it may be a
-  /// card number.
+  /// The text, or `nil` if it may contain a card number: 12 or more digits, apart from spaces and
+  /// hyphens between them.
   var unlessCardNumber: String? {
     var run = 0
     for byte in utf8 {

@@ -1,5 +1,5 @@
-/// One connection to a terminal: sends one command at a time, acknowledges what the terminal sends,
-/// and reports how the command ended. Does no input and output.
+/// One connection to a terminal: sends one command at a time, acknowledges the packets of the
+/// terminal, and reports the outcome of the command. A value without I/O.
 ///
 /// ```swift
 /// var session = TerminalSession(settings)
@@ -10,9 +10,9 @@
 package struct TerminalSession: Sendable {
   package struct Settings: Sendable {
     package var text = TerminalText.cp437
-    /// Time in which the terminal acknowledges a command, and sends the rest of a packet.
+    /// Maximum time until the terminal acknowledges a command, or sends the rest of a packet.
     package var acknowledgement = Duration.seconds(5)
-    /// Time between two packets of the terminal while it executes a command.
+    /// Maximum time between two packets of the terminal while it executes a command.
     package var silence = Duration.seconds(180)
 
     package init() {}
@@ -28,20 +28,20 @@ package struct TerminalSession: Sendable {
     case approved(Fields)
     /// The command has ended.
     case ended(TerminalCommand, Outcome)
-    /// The connection is of no use any more, for this reason.
+    /// The connection must be dropped, for this reason.
     case drop(String)
   }
 
-  /// The end of a command.
+  /// The outcome of a command.
   package enum Outcome: Hashable, Sendable {
-    /// Executed. The last status information, or `nil` if there was none that can be read; and the
-    /// completion.
+    /// The terminal executed the command. The values are the last status information, or `nil` if
+    /// there was none or it could not be read, and the completion.
     case completed(Fields?, TerminalMessage.Completion?)
-    /// Ended by the terminal. It does not prove that nothing was booked.
+    /// The terminal ended the command. This does not prove that no money was moved.
     case aborted(ResultCode, status: Fields?, Fields?)
-    /// Not executed.
+    /// The terminal did not execute the command.
     case refused(ResultCode)
-    /// The connection was lost: what became of the command is not known.
+    /// The connection was lost, and with it the result of the command.
     case lost
   }
 
@@ -52,8 +52,8 @@ package struct TerminalSession: Sendable {
     case running(TerminalCommand)
   }
 
-  /// Maximum number of packets of the terminal for one command: an hour of questions whether the
-  /// goods are made, or a long receipt.
+  /// Maximum number of packets of the terminal for one command. An hour of questions whether the
+  /// goods are made, or a long receipt, needs fewer.
   private static let maximumPackets = 10_000
 
   /// The answer to the terminal's question whether the goods are made.
@@ -71,15 +71,15 @@ package struct TerminalSession: Sendable {
   package var isIdle: Bool { if case .idle = state { true } else { false } }
   package var isOpen: Bool { if case .closed = state { false } else { true } }
 
-  /// The time at which `tick(at:)` must be called.
+  /// The time at which `tick(at:)` must be called, or `nil` if no timer runs.
   package var deadline: Duration? { deadlineOfPacket }
 
-  /// Begins with a new connection.
+  /// Resets the session for a new connection.
   package mutating func open() {
     (state, reader, deadlineOfPacket) = (.idle, APDUReader(), nil)
   }
 
-  /// Ends the connection, which was lost or dropped.
+  /// Ends the session after its connection was lost or dropped.
   package mutating func close() -> [Action] {
     defer { (state, deadlineOfPacket) = (.closed, nil) }
     switch state {
@@ -88,7 +88,7 @@ package struct TerminalSession: Sendable {
     }
   }
 
-  /// Sends a command. The session must be idle.
+  /// Sends a command. If the session is not idle, does nothing.
   package mutating func begin(_ command: TerminalCommand, at now: Duration) -> [Action] {
     guard isIdle else { return [] }
     (state, packets, lastStatus, goods) = (.sent(command), 0, nil, .beingMade)
@@ -115,7 +115,7 @@ package struct TerminalSession: Sendable {
     for packet in received where isOpen { receive(packet, at: now, &actions) }
     guard isOpen else { return actions }
     if received.isEmpty {
-      // Half a packet does not prolong the time.
+      // An incomplete packet does not extend the deadline.
       if !wasInPacket, reader.isInPacket { extend(to: now + settings.acknowledgement) }
     } else {
       setDeadline(at: now)
@@ -153,7 +153,7 @@ package struct TerminalSession: Sendable {
     case .sent(let current), .running(let current):
       (command, isEnquiry) = (current, current.isEnquiry)
     case .idle:
-      // A terminal may go on with a command of an earlier connection.
+      // The terminal may continue a command of an earlier connection.
       switch TerminalMessage(packet, isEnquiry: false, settings.text) {
       case .acknowledged, .refused, .wait: break
       case .unknown: actions.append(.send(Self.notSupported))

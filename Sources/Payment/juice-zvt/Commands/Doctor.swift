@@ -109,7 +109,7 @@ struct DoctorReport {
     }
   }
 
-  /// Whether the device runs.
+  /// Returns whether the device runs.
   mutating func examineLock(_ path: String) -> Bool {
     do throws(Failure) {
       try JournalLock(ofJournal: path).take()

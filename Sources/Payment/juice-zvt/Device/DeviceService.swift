@@ -11,8 +11,8 @@ import ZVT
 
 /// Connects a `PaymentDevice` with its journal, its terminal and its broker.
 ///
-/// If the journal cannot be written, the device is discarded with everything that it was about to
-/// do, and made again from the disk as soon as that takes entries: as after a power cut.
+/// If the journal cannot be written, the service discards the device and its pending actions. It
+/// creates a new device from the journal as soon as the disk accepts writes, as after a power cut.
 actor DeviceService {
   private enum Input: Sendable {
     case broker(BrokerEvent)
@@ -80,7 +80,7 @@ actor DeviceService {
         limits: .commands))
     let (handled, handle) = AsyncStream<Void>.makeStream()
     let reader = Task { [broker, input] in
-      // One batch at a time: the next one is read when this one is acknowledged.
+      // Reads one batch at a time: the next one after this one is acknowledged.
       var turns = handled.makeAsyncIterator()
       while let event = await broker.nextEvent(timeout: nil) {
         input.yield(.broker(event))
@@ -92,7 +92,7 @@ actor DeviceService {
       try open()
       connect()
     } catch {
-      // Before the broker knows the device, so that it publishes no will.
+      // Disconnects before the broker has the session, so that it publishes no will.
       await broker.disconnect(grace: .zero)
       throw error
     }
@@ -143,9 +143,11 @@ actor DeviceService {
     }
   }
 
-  /// Gives up the device after a failed write.
+  /// Discards the device after a failed write, and schedules the next attempt to open the journal.
+  ///
+  /// - Throws: The failure if another attempt cannot help.
   private func discard(_ failure: Failure) throws(Failure) {
-    // A full or read-only disk can change; a damaged or locked journal does not.
+    // A full or read-only disk may recover; a damaged or locked journal does not.
     let isPassing = failure.status.rawValue == 74 || wasOnline && failure.status.rawValue == 78
     guard isPassing else { throw failure }
     if fault == nil { logger.error("no charges: \(failure.message)") }
@@ -159,7 +161,7 @@ actor DeviceService {
 
   // MARK: The device
 
-  /// Lets the device process an event, and executes its actions.
+  /// Passes an event to the device, and executes the returned actions.
   private func run(
     _ event: (inout PaymentDevice, Duration) -> [PaymentDevice.Action]
   ) throws(Failure) {
@@ -286,7 +288,7 @@ actor DeviceService {
       attempts = isShort ? attempts + 1 : 0
       let hint = attempts > 2 ? ": does another program use this terminal?" : ""
       logger.warning("the connection to the terminal was lost\(hint)")
-      // A terminal that was ready is asked at once what became of its command.
+      // If the terminal was ready, connects soon, to ask it for the result of the lost command.
       let wasReady = work?.device.status == .online
       try run { $0.disconnected(at: $1) }
       schedule(.reconnect, in: wasReady ? .seconds(1) : backoff)
@@ -308,7 +310,7 @@ actor DeviceService {
 
   private func setTimer() {
     let endOfDay = nextEndOfDay.map { now + .seconds(max(0, $0.timeIntervalSinceNow)) }
-    // The clock may be set, so the end of day is looked at every minute.
+    // The clock may be set, so the end of day is checked every minute.
     let times = [work?.device.deadline, endOfDay.map { min($0, now + .seconds(60)) }]
     guard let next = times.compactMap(\.self).min() else {
       timer?.task.cancel()
@@ -326,8 +328,8 @@ actor DeviceService {
 
   // MARK: The end of day
 
-  /// The first configured time of day after a time. A time in the future counts as now: the clock
-  /// was set back.
+  /// Returns the first configured end of day after a time, or `nil` if none is configured. A time
+  /// in the future counts as now, because the clock was set back.
   private func endOfDay(after last: Timestamp) -> Date? {
     guard let time = configuration.endOfDay else { return nil }
     var calendar = Calendar(identifier: .gregorian)
@@ -340,7 +342,7 @@ actor DeviceService {
 
   private func endDayIfDue() throws(Failure) {
     guard let due = nextEndOfDay, due <= Date(), work != nil else { return }
-    // The next one is known when this one has ended.
+    // The total of this end of day sets the next one.
     nextEndOfDay = nil
     try run { $0.endDay(at: $1) }
   }
@@ -356,7 +358,7 @@ actor DeviceService {
 }
 
 extension PaymentAnswer {
-  /// One line for the log.
+  /// The answer as one line for the log.
   fileprivate var summary: String {
     "charge \(charge): \(status.name)" + (status.money.map { " \($0)" } ?? "")
       + (reason.map { ", \($0)" } ?? "")

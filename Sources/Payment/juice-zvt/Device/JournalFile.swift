@@ -4,33 +4,33 @@ import Foundation
 import KioskProtocol
 import ZVT
 
-/// The file of the charge journal: one entry a line, each on the disk before the next step.
+/// The file of the charge journal: one entry per line, each on the disk before the next step.
 ///
-/// The caller holds its `JournalLock`. A line that a power cut has cut off was never acted upon, and
-/// is removed.
+/// The caller must hold its `JournalLock`. A line that a power cut has truncated is removed: the
+/// device executed no action after it.
 final class JournalFile {
-  /// Maximum size in bytes; a longer file is shortened when it is opened.
+  /// Maximum size in bytes. A larger file is an error.
   private static let maximumSize = 64 << 20
-  /// The size above which the file is shortened.
+  /// Size in bytes above which the file is shortened when it is opened.
   private static let longSize = 4 << 20
 
   let path: String
-  /// The journal as it was when the file was opened.
+  /// The journal at the time when the file was opened.
   let journal: ChargeJournal
-  /// The time of the first entry.
+  /// The time of the first entry, or of the opening if no entry has a time.
   let begun: Timestamp
-  /// Whether the file did not exist.
+  /// Whether opening has created the file.
   let isNew: Bool
   private let file: DurableFile
   private var size: Int
 
-  /// Whether the file should be opened again, to be shortened.
+  /// Whether the caller should open the file again, which shortens it.
   var isLong: Bool { size > 2 * Self.longSize }
 
   /// Opens and reads the file, and checks that it can be written.
   ///
-  /// - Throws: `Failure` with exit code 65 if a line is damaged, or 74 if the disk is full or
-  ///   read-only.
+  /// - Throws: `Failure` with exit code 65 if a line is damaged or the file is too large, 78 if it
+  ///   cannot be read, or 74 if the disk is full or read-only.
   init(path: String) throws(Failure) {
     self.path = path
     let (journal, begun, size) = try Self.read(path)
@@ -43,12 +43,12 @@ final class JournalFile {
     if isNew {
       try write(.summary(last: 0, ChargeJournal.Day(), nil))
     } else {
-      // An empty line shows that the disk takes more.
+      // Writes an empty line, to find out whether the disk accepts writes.
       try file.write("\n")
     }
   }
 
-  /// Reads a journal without changing or locking it. Returns `nil` if it does not exist.
+  /// Reads a journal without changing or locking it. Returns `nil` if the file does not exist.
   static func view(_ path: String) throws(Failure) -> ChargeJournal? {
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     return try read(path, cutting: false).journal
@@ -76,13 +76,13 @@ final class JournalFile {
       throw .badData("\(path) is larger than \(maximumSize >> 20) MiB")
     }
     let newline = UInt8(ascii: "\n")
-    // What follows the last line end was not on the disk when the power was lost.
+    // The bytes after the last newline are a line that a power cut has truncated.
     var whole = bytes[..<((bytes.lastIndex(of: newline) ?? -1) + 1)]
     var begun: Timestamp?
     let lines = whole.split(separator: newline, omittingEmptySubsequences: false).dropLast()
     for (index, line) in lines.enumerated() where !line.isEmpty {
       guard let entry = ChargeJournal.Entry(line: Array(line)) else {
-        // A file system may show zeros in the place of the lost line.
+        // A file system may store zeros in the place of the lost line.
         if index == lines.count - 1, line.contains(0) {
           whole = whole.dropLast(line.count + 1)
           break
@@ -117,7 +117,7 @@ final class JournalFile {
   }
 }
 
-/// The lock that keeps a second program from a journal.
+/// The lock that prevents a second program from using a journal.
 final class JournalLock: Sendable {
   private let path: String
   private let file: DurableFile

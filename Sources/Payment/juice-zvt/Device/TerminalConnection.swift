@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// The TCP connection to a terminal. Events arrive on a stream; the next bytes are read only after
+/// The TCP connection to a terminal. Reports events to a closure. Reads the next bytes only after
 /// `readMore()`, so that a terminal cannot fill the memory.
 final class TerminalConnection: Sendable {
   enum Event: Sendable {
@@ -15,7 +15,7 @@ final class TerminalConnection: Sendable {
 
   private init(_ channel: any Channel) { self.channel = channel }
 
-  /// Starts connecting and returns. The outcome is an event.
+  /// Begins to connect and returns immediately. An event reports the outcome.
   static func connect(
     to host: String, port: Int, on group: any EventLoopGroup,
     report: @escaping @Sendable (Event) -> Void
@@ -37,7 +37,7 @@ final class TerminalConnection: Sendable {
   }
 
   func send(_ bytes: [UInt8]) {
-    // A failed write closes the channel, which is an event.
+    // A failed write closes the channel, and the handler reports that.
     channel.writeAndFlush(channel.allocator.buffer(bytes: bytes), promise: nil)
   }
 

@@ -2,15 +2,16 @@ import NIOCore
 import NIOPosix
 import ZVT
 
-/// A short connection that asks a terminal for its state and its open reservations, and moves
-/// nothing.
+/// A short connection that asks a terminal for its state and its open reservations, and moves no
+/// money.
 struct TerminalExamination {
   struct Report: Sendable {
     var terminal: String?
     var version: String?
     var state: ResultCode?
     var clock: String?
-    /// The receipts of open reservations; one of several if the terminal has no list.
+    /// The receipts of open reservations, only one of them if the terminal has no list; or `nil` if
+    /// the terminal does not report them.
     var openReceipts: [Int]?
   }
 
@@ -67,7 +68,7 @@ struct TerminalExamination {
     return try (result ?? .failure(.unreachable("it does not answer"))).get()
   }
 
-  /// The commands in their order, and what they brought.
+  /// The commands in their order, and the report from their results.
   private struct Dialog {
     private var session: TerminalSession
     private var rest: [TerminalCommand]
@@ -109,7 +110,7 @@ struct TerminalExamination {
       return actions
     }
 
-    /// Gives up.
+    /// Ends the dialog: with a failure, unless it has a result.
     mutating func end() -> [TerminalSession.Action] {
       result = result ?? .failure(current.map(Problem.silent) ?? .unreachable("no connection"))
       return []

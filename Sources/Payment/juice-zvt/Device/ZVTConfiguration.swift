@@ -4,7 +4,7 @@ import KioskProtocol
 import YAMLConfiguration
 import ZVT
 
-/// The configuration of a card terminal. config/zvt.yaml explains every key.
+/// The configuration of `juice-zvt`. config/zvt.yaml explains every key.
 struct ZVTConfiguration: ConfigurationFile, Sendable {
   static let defaultPath = "/etc/juice-zvt/zvt.yaml"
 
@@ -14,7 +14,7 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
     var minute: Int
   }
 
-  /// The use of the receipts that the terminal makes.
+  /// The destination of receipts: the register, which discards them, or the terminal's printer.
   enum Receipts: String, CaseIterable, Sendable {
     case discard, terminal
   }
@@ -103,7 +103,8 @@ extension Format where Value == Int {
 }
 
 extension Format where Value == ZVTConfiguration.TimeOfDay {
-  /// `23:30`. YAML reads some of these as numbers in base 60, so the text counts.
+  /// A time of day such as `23:30`. Reads the text of the scalar, because YAML reads some of these
+  /// as numbers in base 60.
   fileprivate static let timeOfDay = Format { scalar throws(Diagnostic) in
     guard let match = scalar.text.wholeMatch(of: /([0-2][0-9]):([0-5][0-9])/),
       let hour = Int(match.1), hour < 24, let minute = Int(match.2)
