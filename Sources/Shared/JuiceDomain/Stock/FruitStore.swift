@@ -6,6 +6,8 @@ package struct FruitStore: Sendable {
   package private(set) var quantities: FruitAmounts
   private let capacities: FruitAmounts
 
+  /// Creates a store.
+  ///
   /// - Parameters:
   ///   - quantities: The stock, at least 0 of each fruit that the store holds.
   ///   - capacities: Maximum amounts after a restock; a fruit without one has no limit.
@@ -68,7 +70,7 @@ package struct FruitStore: Sendable {
     for (fruit, amount) in restock.add {
       let (sum, overflow) = (restocked[fruit] ?? 0).addingReportingOverflow(amount)
       guard !overflow || amount < 0 else {
-        // An overflow is refused even without a capacity.
+        // An overflow is rejected even without a capacity.
         let capacity = capacities[fruit] ?? .max
         return .exceedsCapacity(fruit, capacity: capacity, held: quantities[fruit] ?? 0)
       }
