@@ -5,13 +5,13 @@ package struct PaymentReport: Hashable, Sendable {
   package var state: State
   /// The device's reason if the state is `off`.
   package var reason: String?
-  /// The order that must be paid now, or that was declined.
+  /// The ticket of the order that must be paid now, or whose payment was declined.
   package var ticket: Int?
   /// The amount to pay now.
   package var amount: Money?
   /// The reason why the last payment was declined, until the next charge.
   package var declined: String?
-  /// The number of charges that wait for the device to be free.
+  /// The number of charges that wait until the device is free.
   package var queue: Int
   /// The charges that need a person, at most `limit`.
   package var charges: [Charge]
@@ -27,7 +27,7 @@ package struct PaymentReport: Hashable, Sendable {
     case idle
     /// A customer must pay now.
     case waiting
-    /// A request is on its way.
+    /// The device has not yet answered a request of the kiosk.
     case busy
     /// The device takes no charges.
     case off

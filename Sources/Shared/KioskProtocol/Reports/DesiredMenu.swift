@@ -1,6 +1,6 @@
 /// A menu that a chain assigns to a kiosk.
 package struct DesiredMenu: Hashable, Sendable {
-  /// The version, at least 1; a newer menu has a higher one.
+  /// The version, at least 1; a newer menu has a higher version.
   package let version: Int
   /// The menu as YAML, with the key `menu` as in the kiosk's configuration.
   package let text: String

@@ -1,4 +1,5 @@
-/// The latest restocks, service changes and job decisions.
+/// The latest entries that are not orders, such as restocks, service changes and decisions about
+/// jobs.
 package struct HistoryReport: Hashable, Sendable {
   /// Maximum number of entries.
   package static let limit = 30

@@ -1,6 +1,6 @@
 import JuiceDomain
 
-/// A change as the kiosk stores it, with the operator who made it.
+/// A change of the settings as the kiosk stores it, with the operator who made it.
 package struct StoredSettings: Hashable, Sendable {
   package let id: Request.ID
   package let by: String
@@ -28,8 +28,8 @@ package struct StoredSettings: Hashable, Sendable {
   }
 }
 
-/// The published settings: those of the kiosk's file, and the change in force. The values in force
-/// are those of the menu, apart from the hours.
+/// The published settings: the values of the kiosk's configuration file, and the change in force.
+/// The values that result from both are in the `MenuReport`, except for the hours.
 package struct SettingsReport: Hashable, Sendable {
   package let stored: StoredSettings?
   /// The values of the file, or of the chain's menu, without the change.

@@ -22,7 +22,7 @@ package struct CommandResult: Hashable, Sendable {
 
   package var id: Request.ID?
   package var status: Status
-  /// The number for the customer: counts the day's made and accepted orders, from 1.
+  /// The number for the customer, from 1 each day.
   package var ticket: Int?
   package var juice: Juice.ID?
   package var quantity: Int?
@@ -39,7 +39,8 @@ package struct CommandResult: Hashable, Sendable {
   /// The stock after the command.
   package var stock: FruitAmounts?
   package var reason: RejectionReason?
-  /// The reason of `failed`: that of the machine, `waited_too_long` or `given_back`.
+  /// The reason of `failed`: the text of the machine, a `PaymentEnd`, or a reason of the kiosk such
+  /// as `waited_too_long`.
   package var failure: String?
   package var detail: String?
   /// The text for the customer, in the kiosk's language.

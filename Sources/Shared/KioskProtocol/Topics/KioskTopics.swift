@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The topics of a kiosk, all below `<root>/<kiosk>`.
+/// The topics of a kiosk, all below `<root>/<kiosk>`. The comment of each topic names its payload.
 ///
 /// ```swift
 /// let topics = KioskTopics(root: "kiosk", kiosk: "k1")
@@ -13,7 +13,7 @@ package import JuiceDomain
 ///
 /// | topics | publisher | payload |
 /// |---|---|---|
-/// | `order`, `restock`, `service`, `settings`, `job`, `made`, `paid`, each with `/<sender>` | sender | `Request` |
+/// | `<kind>/<sender>`, with a `Command.Kind` such as `order` | sender | `Request` |
 /// | the same with `/result` | kiosk | `CommandResult` |
 /// | `stock`, `menu`, `alert`, `status`, `info`, `health`, `sales`, ... | kiosk | reports |
 /// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
@@ -120,7 +120,7 @@ package struct KioskTopics: Hashable, Sendable {
   package func report(for sender: Request.ID) -> String { "\(base)/report/\(sender.text)" }
   /// The answers to a sender: `SalesExtract`.
   package func reportResult(for sender: Request.ID) -> String { "\(report(for: sender))/result" }
-  /// Returns the sender that requests on a topic, or `nil` if the topic is not a report topic.
+  /// Returns the sender of the requests on a topic, or `nil` if the topic is not a report topic.
   package func sender(requestingReportOn topic: String) -> Request.ID? {
     name(of: topic, below: "report")
   }
@@ -139,7 +139,8 @@ package struct KioskTopics: Hashable, Sendable {
   package var replayFilter: String { "\(base)/replay/+" }
   /// The kiosk's responses to an archive: a `ReplayResult`.
   package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }
-  /// Returns the archive that requests on a topic, or `nil` if the topic is not a replay topic.
+  /// Returns the archive that sends the requests on a topic, or `nil` if the topic is not a replay
+  /// topic.
   package func archive(requestedOn topic: String) -> Request.ID? {
     name(of: topic, below: "replay")
   }
