@@ -181,6 +181,8 @@ extension MachineReport {
     }
   }
 
+  /// Parses a payload, ignoring unknown members.
+  ///
   /// - Throws: `JSONError` if the payload is not a report of a machine.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)

@@ -17,8 +17,8 @@ package struct PaymentReport: Hashable, Sendable {
   package var charges: [Charge]
   /// The sum by which the device's totals exceed the ledger's, in smallest units.
   package var difference: Int
-  /// The sums of the captures and of the refunds since the device's last end of day, or `nil` before
-  /// its first capture.
+  /// The sums of the captures and of the refunds since the device's last end of day, or `nil`
+  /// before its first capture.
   package var captured, refunded: Money?
 
   package static let limit = 20
@@ -41,7 +41,8 @@ package struct PaymentReport: Hashable, Sendable {
     package var amount: Money
     /// The reason why a person must decide.
     package var reason: String
-    /// The request whose result is unknown: `capture` if the juice was made, `release` if it was not.
+    /// The request whose result is unknown: `capture` if the juice was made, `release` if it was
+    /// not.
     package var request: ChargeRequest.Action?
     /// The decisions that are possible.
     package var decisions: [ChargeDecision.Choice]

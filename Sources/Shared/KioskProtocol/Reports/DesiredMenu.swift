@@ -50,7 +50,9 @@ package enum DesiredMenuReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a report; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a report.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     let version = json.integer("version")

@@ -72,7 +72,9 @@ extension ForecastReport {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a forecast; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a forecast.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let at = json.text("at").flatMap(Timestamp.init),

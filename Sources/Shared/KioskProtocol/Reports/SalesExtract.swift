@@ -24,7 +24,9 @@ package struct SalesRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a request; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a request.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),
@@ -102,7 +104,9 @@ package struct SalesExtract: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a page; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a page.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let last = json.integer("last"),

@@ -13,7 +13,9 @@ package struct StoredSettings: Hashable, Sendable {
 
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 
-  /// - Throws: `JSONError` if the payload is not a change; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a change.
   package init(payload: [UInt8]) throws(JSONError) { try self.init(JSON.parse(payload)) }
 
   fileprivate init(_ json: JSON) throws(JSONError) {
@@ -58,7 +60,9 @@ package struct SettingsReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a report; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a report.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let file = json["file"] else { throw JSONError(offset: 0, problem: "file is missing") }

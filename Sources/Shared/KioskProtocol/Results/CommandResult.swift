@@ -85,7 +85,9 @@ extension CommandResult {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a result; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a result.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let status = json.text("status").flatMap(Status.init(rawValue:)) else {
@@ -128,8 +130,8 @@ extension JSON {
     return elements
   }
 
-  /// The largest amount of a fruit, in magnitude. It exceeds every real stock, and prevents overflow
-  /// of sums, differences and thousandths of untrusted amounts.
+  /// The largest amount of a fruit, in magnitude. It exceeds every real stock, and prevents
+  /// overflow of sums, differences and thousandths of untrusted amounts.
   package static let maximumAmount: UInt = 1_000_000_000_000_000
 
   /// The amount of a fruit, or `nil` if it is not an integer up to `maximumAmount`.

@@ -19,7 +19,9 @@ package struct SafetyRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a request; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a request.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),
@@ -182,7 +184,9 @@ package struct SafetyDay: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a day of a record; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a day of a record.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),

@@ -87,6 +87,8 @@ extension SensorReport {
     }
   }
 
+  /// Parses a payload, ignoring unknown members.
+  ///
   /// - Throws: `JSONError` if the payload is not a report of a sensor.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)

@@ -25,6 +25,8 @@ package struct KioskTopics: Hashable, Sendable {
   /// The common prefix, such as `kiosk/k1`.
   package let base: String
 
+  /// Creates the topics of a kiosk.
+  ///
   /// - Parameter root: One or more topic levels without wildcards.
   package init(root: String, kiosk: KioskID) {
     base = "\(root)/\(kiosk)"

@@ -18,7 +18,7 @@ struct Confirmations: Sendable {
   /// Sequence numbers of unconfirmed messages in order, from `head` on.
   private var waiting: [UInt64] = []
   private var head = 0
-  /// Numbers acknowledged before an earlier one.
+  /// Sequence numbers that the broker has acknowledged before an earlier one.
   private var early: Set<UInt64> = []
 
   var isComplete: Bool { pending.isEmpty }

@@ -49,6 +49,8 @@ package struct Section {
   private var entries: [String: Entry] = [:]
   private var known: [String] = []
 
+  /// Creates a section from a node of the file.
+  ///
   /// - Parameter node: The mapping, or `nil` if the file does not contain the section.
   package init(
     _ node: Node?, path: [String] = [], at place: Place, hasVariables: Bool = true,
