@@ -3,6 +3,7 @@ import Dispatch
 import YAMLConfiguration
 
 /// A command with a part that runs before any other thread exists.
+///
 /// A switch of the user in this part applies to all threads. Later, setuid(2) relies on glibc to
 /// switch every thread, and glibc misses the main thread of an async `main`, which Dispatch has
 /// suspended.

@@ -53,6 +53,7 @@ package enum StandardInput {
 
 package enum StandardOutput {
   /// Writes one line without buffering, so that the reader of a pipe receives it immediately.
+  ///
   /// - Parameter change: The change that the command has already made, for the error message: a
   ///   script must not repeat it.
   /// - Throws: `Failure` with exit code 74 if the disk is full or the reader of the pipe has

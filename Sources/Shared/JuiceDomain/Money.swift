@@ -90,6 +90,6 @@ package struct Money: Hashable, Sendable {
 }
 
 extension Money: CustomStringConvertible {
-  /// `3.50 EUR`
+  /// The amount and the currency: `3.50 EUR`.
   package var description: String { "\(text) \(currency.code)" }
 }

@@ -41,6 +41,7 @@ package protocol BrokerClient: Actor {
   func nextEvent(timeout: Duration?) async -> BrokerEvent?
 
   /// Queues messages, in order, after those of earlier calls.
+  ///
   /// While a batch is current, no message is written to the network before the batch is
   /// acknowledged; without one, the messages are written at once. So a task that does not process
   /// the batches must only publish, and never acknowledge. Without a connection the client drops

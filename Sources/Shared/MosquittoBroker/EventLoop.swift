@@ -11,6 +11,7 @@ import Glibc
 
 /// A thread that waits for a socket, and the executor of each actor that adopts it and of each task
 /// that prefers it.
+///
 /// Between two waits it runs the queued jobs, then one iteration of its owner. So the iteration
 /// after a job writes the messages that the job published, without a thread switch. A job may
 /// block, as an fsync does.

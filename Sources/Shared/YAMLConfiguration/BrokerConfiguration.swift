@@ -46,6 +46,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
 }
 
 extension BrokerConfiguration {
+  /// Reads a section that describes one broker.
+  ///
   /// - Parameter clientID: The client identifier to use if the section contains none.
   package init(_ section: inout Section, clientID: String) {
     section.read("host", .host, into: &host)

@@ -8,6 +8,7 @@
 /// let menu = try Menu(fruits: [kiwi], juices: [juice])
 /// menu.juice("kiwi")?.recipe.amounts  // kiwi 3
 /// ```
+///
 /// A menu is consistent: ids are unique, there is at least one juice, and each recipe uses only
 /// fruits of the menu. `Menu.standard` is the menu of the original Juice Maker.
 package struct Menu: Hashable, Sendable {

@@ -31,6 +31,6 @@ package enum RestockOutcome: Hashable, Sendable {
   case exceedsCapacity(Fruit.ID, capacity: Int, held: Int)
   /// A fruit would become negative.
   case belowZero(Fruit.ID, held: Int)
-  /// The store does not hold this fruit.
+  /// The fruit is not in the store.
   case unknownFruit(Fruit.ID)
 }

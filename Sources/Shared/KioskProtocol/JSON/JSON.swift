@@ -1,4 +1,5 @@
 /// A JSON value, parsed strictly: ambiguous input is an error.
+///
 /// Replaces Foundation's decoder, which accepts duplicate keys, rounds numbers, and takes longer
 /// than all other processing of an order.
 package enum JSON: Hashable, Sendable {

@@ -64,6 +64,7 @@ package struct ChargeRequest: Hashable, Sendable {
   }
 
   /// Parses a payload that `payload(about:amount:)` returned.
+  ///
   /// - Returns: The number of the charge, and the number of smallest units to capture, if there is
   ///   one.
   package static func parse(_ payload: [UInt8]) throws(JSONError) -> (charge: Int, units: Int?) {

@@ -67,6 +67,7 @@ package struct PaymentFirmware: Sendable {
   }
 
   /// Processes a message on `charge/<device>/<action>`.
+  ///
   /// - Parameter units: The amount to capture in smallest units, or `nil` for the whole held
   ///   amount.
   package mutating func request(

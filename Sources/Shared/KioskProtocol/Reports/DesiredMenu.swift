@@ -23,7 +23,7 @@ extension DesiredMenu: FormattedMessage {
 
 /// The kiosk's response to a `DesiredMenu`.
 package enum DesiredMenuReport: Hashable, Sendable {
-  /// The kiosk uses this menu; 0 is the menu of its own configuration.
+  /// The kiosk uses the menu of this version; version 0 is the menu of its own configuration.
   ///
   /// - Parameter detail: For version 0, the reason why the stored menu of the chain is not used, or
   ///   `nil` if none is stored.

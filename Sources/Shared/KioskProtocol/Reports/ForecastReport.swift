@@ -38,6 +38,7 @@ package struct ForecastReport: Hashable, Sendable {
 
     /// Returns the expected consumption until a time, with a proportional part of the last
     /// interval.
+    ///
     /// After a week the forecast repeats. The result is 0 if `end` is not after `at`.
     ///
     /// - Parameter at: The report's `at`, where the first interval starts.

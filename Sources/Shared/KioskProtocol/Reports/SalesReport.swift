@@ -75,7 +75,7 @@ package struct SalesReport: Hashable, Sendable {
     /// The number of glasses made of all juices.
     package var glasses: Int { made.values.reduce(0, +) }
 
-    /// The juices with any count, sorted.
+    /// The juices with at least one glass or order, sorted by id.
     package var juices: [Juice.ID] {
       Set(made.keys).union(outOfStock.keys).union(rejected.keys).sorted()
     }

@@ -18,6 +18,7 @@ package struct BatchID: Hashable, Sendable, Comparable {
 
 /// A part of the changes of an entry: the amount that the entry adds to a batch, or takes from it
 /// if it is negative.
+///
 /// Fruit without a date belongs to no batch. So the batch changes of an entry add up to its
 /// changes, or to a part of them.
 package struct BatchChange: Hashable, Sendable {

@@ -69,7 +69,8 @@ package enum CustomerMessage {
     }
   }
 
-  /// The text of an order that was not paid.
+  /// Returns the customer's text for an order that was not paid.
+  ///
   /// - Parameters:
   ///   - end: The reason why the order ended.
   ///   - detail: The device's reason for a decline, or `nil` if it gives none.

@@ -64,7 +64,7 @@ package struct LedgerEntry: Hashable, Sendable {
     indirect case removed(Removal)
     /// The machine could not make the order.
     ///
-    /// - Parameter changes: The returned fruit.
+    /// - Parameter changes: The fruit that was returned to the stock.
     indirect case failed(JobEnd, reason: String, changes: FruitAmounts)
     /// The order was withdrawn: no machine began it, or a person decided that the customer does not
     /// receive it.

@@ -4,6 +4,7 @@
 /// let hours = OpeningHours([.fri: OpeningHours.Interval("18:00-02:00")!])!
 /// hours.isOpen(day: 20_785, minute: 30)  // Saturday 2026-11-28, 00:30: true
 /// ```
+///
 /// The result depends only on the local time, also after a person has set the clock. When daylight
 /// saving time ends, the hours apply to the hour and to its repetition; when it begins, the skipped
 /// hour does not occur.

@@ -19,7 +19,8 @@ package import JuiceDomain
 /// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
 /// | `charge/<device>`, `charge/<device>/<action>` | kiosk | `ChargeRequest` |
 /// | `events` | kiosk | `LedgerEntry` |
-/// | `report/<sender>`, the same with `/result` | sender, kiosk | `SalesRequest`, `SalesExtract` |
+/// | `report/<sender>` | sender | `SalesRequest`, `SafetyRequest` |
+/// | the same with `/result` | kiosk | `SalesExtract`, `SafetyDay` |
 /// | `menu/desired`, `replay/<archive>` | chain, archive | `DesiredMenu`, `ReplayRequest` |
 package struct KioskTopics: Hashable, Sendable {
   /// The common prefix, such as `kiosk/k1`.
@@ -117,10 +118,10 @@ package struct KioskTopics: Hashable, Sendable {
   }
   /// A `SensorReport`.
   package func sensor(_ sensor: SensorID) -> String { "\(base)/sensor/\(sensor)" }
-  /// The filter for the requests of all senders: `SalesRequest`.
+  /// The filter for the requests of all senders: a `SalesRequest` or a `SafetyRequest`.
   package var reportFilter: String { "\(base)/report/+" }
   package func report(for sender: Request.ID) -> String { "\(base)/report/\(sender.text)" }
-  /// The answers to a sender: `SalesExtract`.
+  /// The answers to a sender: a `SalesExtract` or a `SafetyDay`.
   package func reportResult(for sender: Request.ID) -> String { "\(report(for: sender))/result" }
   /// Returns the sender of the requests on a topic, or `nil` if the topic is not a report topic.
   package func sender(requestingReportOn topic: String) -> Request.ID? {
@@ -137,7 +138,7 @@ package struct KioskTopics: Hashable, Sendable {
   package var reportedMenu: String { "\(base)/menu/reported" }
   /// The requests of an archive for missing entries: a `ReplayRequest`.
   package func replay(by archive: Request.ID) -> String { "\(base)/replay/\(archive.text)" }
-  /// The filter for the requests of all archives.
+  /// The filter for the requests of all archives: a `ReplayRequest`.
   package var replayFilter: String { "\(base)/replay/+" }
   /// The kiosk's responses to an archive: a `ReplayResult`.
   package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }

@@ -24,7 +24,7 @@ struct Confirmations: Sendable {
   var isComplete: Bool { pending.isEmpty }
   var isFull: Bool { pending.count >= Self.limit }
 
-  /// Counts a dropped message, so that its number is never taken for a confirmed one.
+  /// Counts a dropped message, so that its sequence number is above `confirmed`.
   mutating func dropped() { last += 1 }
 
   /// Returns whether messages are unconfirmed, and none has been confirmed for longer than `limit`.

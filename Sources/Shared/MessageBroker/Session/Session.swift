@@ -206,7 +206,7 @@ extension Session {
     if let packetID { confirmations.published(packetID: packetID, on: topic, at: now) }
   }
 
-  /// Counts a dropped QoS 1 message, so that its number is never taken for a confirmed one.
+  /// Counts a dropped QoS 1 message, so that its sequence number is above `confirmed`.
   package mutating func dropped() { confirmations.dropped() }
 
   /// The sequence number of the last message published with QoS 1.
@@ -216,6 +216,7 @@ extension Session {
   package var confirmed: UInt64 { confirmations.confirmed }
 
   /// Acknowledges the current batch.
+  ///
   /// - Returns: Whether the transport must write the queue now: there was a batch, and there is a
   ///   connection that is not ending.
   package mutating func acknowledge() -> Bool {

@@ -68,7 +68,7 @@ package struct Section {
     case .mapping(let mapping):
       for (key, value) in mapping { add(key, value) }
     case .scalar(let scalar) where Scalar(scalar, folder: "").kind == .null:
-      // Its keys may all be commented out.
+      // All keys of the section may be commented out.
       break
     case nil:
       break
