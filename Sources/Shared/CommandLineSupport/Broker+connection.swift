@@ -42,6 +42,6 @@ extension BrokerConfiguration {
     return connection
   }
 
-  /// Path of the certificate authorities that the system trusts (Debian's ca-certificates).
+  /// Path of the certificates that the system trusts (Debian's ca-certificates).
   private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 }

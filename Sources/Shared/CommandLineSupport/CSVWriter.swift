@@ -7,7 +7,7 @@
 package struct CSVWriter: Sendable {
   package enum Cell: ExpressibleByStringLiteral, Equatable, Sendable {
     case text(String)
-    /// A number in digits; empty for an empty field.
+    /// A number as digits; an empty text writes an empty field.
     case number(String)
 
     package static func number(_ number: Int?) -> Cell { .number(number.map { String($0) } ?? "") }
@@ -15,9 +15,9 @@ package struct CSVWriter: Sendable {
     package init(stringLiteral text: String) { self = .text(text) }
   }
 
-  /// Whether the table is for Excel, which needs a byte order mark to detect UTF-8, the separator
-  /// on the first line where the system's is another one, and long numbers as formulas, because it
-  /// only stores fifteen digits.
+  /// Whether the table is for Excel. Excel needs a byte order mark to detect UTF-8, a first line
+  /// with the separator if the system uses another one, and long numbers as formulas, because it
+  /// stores only 15 digits of a number.
   private let isForExcel: Bool
 
   package init(forExcel isForExcel: Bool = false) { self.isForExcel = isForExcel }
@@ -25,12 +25,12 @@ package struct CSVWriter: Sendable {
   /// The text before the first line.
   package var start: String { isForExcel ? "\u{FEFF}sep=,\r\n" : "" }
 
-  /// Returns a line without its end.
+  /// Returns a line without the line feed at its end.
   package func line(_ cells: [Cell]) -> String {
     cells.map(field).joined(separator: ",") + (isForExcel ? "\r" : "")
   }
 
-  /// Returns a line whose cells in some columns are numbers, and all others are texts.
+  /// Returns a line whose cells are texts, except numbers in the columns `numbers`, counted from 0.
   package func line(_ cells: [String], numbers: ClosedRange<Int>) -> String {
     line(cells.enumerated().map { numbers.contains($0) ? .number($1) : .text($1) })
   }

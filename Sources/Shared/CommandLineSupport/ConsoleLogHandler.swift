@@ -16,7 +16,7 @@ package struct ConsoleLogHandler: LogHandler {
   }
 
   package func log(event: LogEvent) {
-    // Names of panels are untrusted: a line break would forge a line.
+    // Names of panels are untrusted: a line break in a name could forge a log record.
     let text = event.message.description.visible()
     if isJournal {
       StandardError.write("<\(event.level.syslogSeverity)>\(text)")

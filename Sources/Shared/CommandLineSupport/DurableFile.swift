@@ -6,7 +6,7 @@ package final class DurableFile: Sendable {
   private let path: String
   private let descriptor: Int32
   private let appends: Bool
-  /// Whether the file did not exist.
+  /// Whether the file did not exist before.
   package let isNew: Bool
 
   /// Opens the file, and creates it if it does not exist.
@@ -32,7 +32,7 @@ package final class DurableFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Locks the file for this process until the process ends.
+  /// Locks the file for this process until this object is released or the process ends.
   ///
   /// - Returns: `false` if another process holds the lock.
   package func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }

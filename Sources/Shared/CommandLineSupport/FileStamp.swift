@@ -1,6 +1,7 @@
 import Foundation
 
-/// The identity of the contents of a file, from its status only: a change of the file changes it.
+/// The identity of the contents of a file, derived only from its status (stat(2)). A changed file
+/// has another stamp; for changes in quick succession see `isSettled`.
 package struct FileStamp: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64

@@ -18,6 +18,8 @@ package struct LogOptions: ParsableArguments {
 
   package init() {}
 
+  /// Creates the program's logger, with the selected level.
+  ///
   /// - Parameter label: The name of the program.
   package func makeLogger(_ label: String) throws(Failure) -> Logger {
     var logger = Logger(label: label) { _ in ConsoleLogHandler() }

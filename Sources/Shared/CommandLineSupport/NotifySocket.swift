@@ -4,7 +4,8 @@ import Foundation
 package struct NotifySocket: Sendable {
   private let path: String
 
-  /// Creates the socket, or `nil` if systemd did not start the program as such a service.
+  /// Reads the path of the socket, or returns `nil` if systemd did not start the program as such a
+  /// service.
   package init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     guard let path = environment["NOTIFY_SOCKET"] else { return nil }
     self.path = path

@@ -6,8 +6,10 @@ import YAMLConfiguration
 ///
 /// A switch of the user in this part applies to all threads. Later, setuid(2) relies on glibc to
 /// switch every thread, and glibc misses the main thread of an async `main`, which Dispatch has
-/// parked.
+/// suspended.
 package protocol PreparedCommand: AsyncParsableCommand {
+  /// Runs the part of the command that must run before any other thread exists.
+  ///
   /// - Returns: The rest of the command.
   func prepare() throws -> @Sendable () async throws -> Void
 }
@@ -57,8 +59,8 @@ extension ParsableCommand {
     if exitCode(for: error) == .validationFailure, let mistake = misspelledCommand {
       error = mistake
     }
-    // A manual page, the version or a completion script. ArgumentParser would ignore that standard
-    // output cannot be written.
+    // The "error" is a help page, the version or a completion script. ArgumentParser would ignore a
+    // failed write to standard output.
     if exitCode(for: error) == .success, !(error is ExitCode) {
       do throws(Failure) {
         try StandardOutput.write(fullMessage(for: error))
@@ -73,8 +75,8 @@ extension ParsableCommand {
     exit(withError: failure.status)
   }
 
-  /// The first word of the command line that is no command, with the most similar command.
-  /// ArgumentParser suggests options only.
+  /// An error that names the first word of the command line that is not a command, and the most
+  /// similar command; `nil` if there is none. ArgumentParser suggests options only.
   private static var misspelledCommand: ValidationError? {
     var commands = configuration.subcommands
     for word in CommandLine.arguments.dropFirst() where !commands.isEmpty && word != "help" {

@@ -12,7 +12,7 @@ package struct UntilShutdown: Service {
 }
 
 extension ServiceGroup {
-  /// Runs the services until one fails or SIGTERM or SIGINT arrives.
+  /// Runs the services until one of them ends or fails, or the process receives SIGTERM or SIGINT.
   package static func run(_ services: [any Service], logger: Logger) async throws {
     // The group's own log, about tasks that start and stop, is of no interest to kiosk owners.
     var quiet = logger

@@ -13,10 +13,11 @@ package enum StandardError {
 }
 
 package enum StandardInput {
-  /// Maximum length of a line in bytes. The start of a longer one is dropped.
+  /// Maximum length of a line in bytes. The start of a longer line is dropped.
   private static let maximumLine = 1 << 16
 
-  /// The lines of standard input. A separate thread reads them, so no thread of the pool blocks.
+  /// The lines of standard input. A separate thread reads them, so that no thread of Swift's thread
+  /// pool blocks.
   ///
   /// `readLine` would hold the lock of `stdin`, for which exit(3) waits (glibc 2.41): the program
   /// would end only with the next line.
@@ -53,8 +54,8 @@ package enum StandardInput {
 package enum StandardOutput {
   /// Writes one line without buffering, so that the reader of a pipe receives it immediately.
   ///
-  /// - Parameter change: What the command has already done, for the error message: a script must
-  ///   not repeat it.
+  /// - Parameter change: The change that the command has already made, for the error message: a
+  ///   script must not repeat it.
   /// - Throws: `Failure` with exit code 74 if the disk is full or the reader of the pipe has
   ///   ended.
   package static func write(_ line: String, after change: String? = nil) throws(Failure) {
@@ -67,7 +68,8 @@ package enum StandardOutput {
 
   package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-  /// The width of the terminal, or `nil` if standard output is no terminal or has no known width.
+  /// The width of the terminal in columns, or `nil` if standard output is not a terminal or its
+  /// width is unknown.
   package static var columns: Int? {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -78,7 +80,8 @@ package enum StandardOutput {
   package static var width: Int? { terminalWidth(STDOUT_FILENO) }
 }
 
-/// Returns the width of a terminal: 80 columns if it does not report one, and at least 20.
+/// Returns the width of a terminal in columns: at least 20, and 80 if the terminal does not report
+/// it. Returns `nil` if the descriptor is not a terminal.
 private func terminalWidth(_ descriptor: Int32) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }
   var size = winsize()
@@ -88,10 +91,11 @@ private func terminalWidth(_ descriptor: Int32) -> Int? {
 
 /// Prepares the standard streams of a program, before it opens any file.
 func prepareStandardStreams() {
-  // A pipe without a reader is an error of write(2), and does not end the program.
+  // A write to a pipe without a reader then fails with an error; otherwise it would end the
+  // program.
   signal(SIGPIPE, SIG_IGN)
-  // Otherwise the next open file would take the number of a closed stream, and receive its text.
-  // Reading this one is the end of input, and writing it is an error.
+  // Otherwise the next opened file would get the descriptor of a closed stream, and receive its
+  // text. Reading from this descriptor returns the end of input, and writing to it fails.
   for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
     _ = open("/dev/null", O_RDONLY)
   }
@@ -107,7 +111,7 @@ private func writeAll(_ text: String, to descriptor: Int32) -> Int32 {
     if count > 0 {
       rest = rest.dropFirst(count)
     } else if errno == EAGAIN {
-      // The other end of a pipe or a terminal may have made it non-blocking.
+      // Another process that uses the pipe or the terminal may have made it non-blocking.
       var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       poll(&writable, 1, -1)
     } else if errno != EINTR {

@@ -6,7 +6,7 @@ package import Foundation
 package struct StateFolder: Sendable {
   package let path: String
 
-  /// - Parameter path: The folder, which the first `write` creates.
+  /// Uses the folder at `path`, which the first `write` creates.
   package init(path: String) { self.path = path }
 
   /// Reads a file.
@@ -66,8 +66,8 @@ package struct StateFolder: Sendable {
       throw StateError(new, "cannot be written: \(error.localizedDescription)")
     }
     guard rename(new, place) == 0 else { throw StateError(place) }
-    // The new name survives a power cut only after fsync of the folder. Without it, the old file may
-    // be there again, for example with a user that was removed.
+    // The new name survives a power cut only after fsync of the folder. Without it, a power cut may
+    // restore the old file, for example with a user that was removed.
     let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(parent) }
     guard parent >= 0, fsync(parent) == 0 else { throw StateError(folder) }

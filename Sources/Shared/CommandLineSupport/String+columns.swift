@@ -1,5 +1,5 @@
 extension String {
-  /// Width in columns of a terminal; a Korean syllable takes two.
+  /// The width in columns of a terminal; a Korean syllable takes two.
   package var columns: Int { reduce(0) { $0 + $1.columns } }
 
   package func padded(to width: Int, left: Bool = false) -> String {
@@ -21,7 +21,7 @@ extension String {
   ///
   /// - Parameters:
   ///   - width: The width of the terminal, or `nil` to change nothing.
-  ///   - indent: The beginning of each further line. The first line has room for it, too.
+  ///   - indent: The beginning of each further line. The first line is shorter by the same width.
   package func wrapped(to width: Int?, indent: String = "") -> String {
     guard let width else { return self }
     var lines: [String] = []
@@ -56,8 +56,8 @@ extension String {
 }
 
 extension Character {
-  /// 2 for a character that Unicode calls wide or fullwidth (UAX 11), as far as names of juices
-  /// need it.
+  /// The width in columns: 2 for a character that Unicode classifies as wide or fullwidth (UAX 11),
+  /// otherwise 1. Only the ranges that names of juices use are complete.
   fileprivate var columns: Int {
     guard let scalar = unicodeScalars.first else { return 0 }
     if scalar.properties.isEmojiPresentation { return 2 }

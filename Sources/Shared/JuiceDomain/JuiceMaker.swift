@@ -37,7 +37,7 @@ package struct JuiceMaker: Sendable {
   /// - Returns: The missing amounts; empty if the fruit was taken.
   package mutating func take(_ amounts: FruitAmounts) -> FruitAmounts { store.take(amounts) }
 
-  /// Returns the unused fruit of a juice that was not made.
+  /// Puts the unused fruit of a juice that was not made back into the store.
   package mutating func giveBack(_ amounts: FruitAmounts) { store.giveBack(amounts) }
 
   package mutating func restock(_ restock: Restock) -> RestockOutcome {

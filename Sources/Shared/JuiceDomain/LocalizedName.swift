@@ -4,12 +4,14 @@ package enum Language: String, CaseIterable, Sendable {
   case korean = "ko"
 }
 
-/// A name in each language. A missing name is replaced by one in another language.
+/// A name in each language. A missing name is replaced by the name in the other language.
 package struct LocalizedName: Hashable, Sendable {
   private let english: String?
   private let korean: String?
   private let fallback: String
 
+  /// Creates a name.
+  ///
   /// - Parameter fallback: The name to use if both languages are missing, usually the id.
   package init(english: String? = nil, korean: String? = nil, fallback: String) {
     self.english = english

@@ -1,6 +1,6 @@
 /// A currency, identified by its ISO 4217 code: `EUR`.
 package struct Currency: Hashable, Sendable {
-  /// The three letters as one number, because each ledger entry contains it and is copied often.
+  /// The three letters as one number, which is fast to copy: each ledger entry contains a currency.
   private let letters: UInt32
   /// The number of decimals of an amount: 0, 2 or 3.
   package let decimals: UInt8
@@ -47,7 +47,7 @@ package struct Money: Hashable, Sendable {
   package let units: Int
   package let currency: Currency
 
-  /// - Parameter units: The number of smallest units; a negative number counts as zero.
+  /// Creates an amount from a number of smallest units; a negative number counts as zero.
   package init(units: Int, _ currency: Currency) {
     self.units = max(0, units)
     self.currency = currency
@@ -90,6 +90,6 @@ package struct Money: Hashable, Sendable {
 }
 
 extension Money: CustomStringConvertible {
-  /// `3.50 EUR`
+  /// The amount and the currency: `3.50 EUR`.
   package var description: String { "\(text) \(currency.code)" }
 }

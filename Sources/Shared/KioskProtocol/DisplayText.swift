@@ -1,9 +1,10 @@
-// The filter of text for people. Names and reasons from the network pass it when they are decoded,
-// and all text passes it again on its way to the log, a page, a message or a terminal.
+// Filters text for people. Names and reasons from the network are filtered when they are decoded,
+// and all text is filtered again before it is written to the log, a page, a message or a terminal.
 
 extension Unicode.Scalar {
   /// Whether this is a control or format character or a line break: invisible, but a terminal, a
-  /// browser or a mail program may interpret it. U+202E, for example, shows what follows reversed.
+  /// browser or a mail program may interpret it. U+202E, for example, reverses the text that
+  /// follows.
   package var isInvisible: Bool {
     if value < 0x7F { return value < 0x20 }
     return switch properties.generalCategory {
@@ -40,7 +41,8 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-  /// Whether an invisible character may begin with this byte in UTF-8. No character of Korean does.
+  /// Whether an invisible character may begin with this byte in UTF-8. No Korean character begins
+  /// with such a byte.
   fileprivate var mayBeginInvisible: Bool {
     self < 0x20 || self == 0x7F || self == 0xC2 || (0xD8...0xE2).contains(self) || self >= 0xEF
   }

@@ -42,10 +42,10 @@ package protocol BrokerClient: Actor {
 
   /// Queues messages, in order, after those of earlier calls.
   ///
-  /// While a batch is current, no message is written to the network before it is acknowledged;
-  /// without one, the messages are written at once. So a task that does not process the batches
-  /// publishes, and never acknowledges. Without a connection the client drops the messages: publish
-  /// the current state again when the next connection is `online`.
+  /// While a batch is current, no message is written to the network before the batch is
+  /// acknowledged; without one, the messages are written at once. So a task that does not process
+  /// the batches must only publish, and never acknowledge. Without a connection the client drops
+  /// the messages: publish the current state again when the next connection is `online`.
   ///
   /// - Returns: The sequence number of the last message published with QoS 1, counted from 1 over
   ///   the lifetime of this object; compare it with `confirmed`.

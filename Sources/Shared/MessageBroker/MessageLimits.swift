@@ -19,8 +19,8 @@ package struct MessageLimits: Sendable, Equatable {
     packet: 1 << 16, payload: 4096, topic: 512, topicLevels: 32, responseTopic: 256,
     responseTopicLevels: 16, correlationData: 256, userProperties: 4096)
 
-  /// Limits for clients that receive kiosk reports: a long menu has some hundred kilobytes. The
-  /// packet limit is that of the shipped brokers (`max_packet_size`).
+  /// Limits for clients that receive kiosk reports: a long menu has several hundred kilobytes. The
+  /// packet limit is that of the shipped broker configurations (`max_packet_size`).
   package static let reports = MessageLimits(
     packet: 1 << 20, payload: 1 << 20, topic: 65_535, topicLevels: 65_535, responseTopic: 256,
     responseTopicLevels: 16, correlationData: 256, userProperties: 1 << 20)

@@ -30,7 +30,7 @@ package struct SessionOptions: Sendable {
   ///   SIGCONT.
   /// - A client that abandons its batches counts as absent until it publishes or acknowledges.
   package var sessionExpiry: Duration
-  /// The time for which the session was unattended before the client was started.
+  /// The time for which the client was absent before it was started.
   package var absence: Duration
   /// Maximum number of unacknowledged QoS 1 deliveries in transit to the client; also limits a
   /// batch.

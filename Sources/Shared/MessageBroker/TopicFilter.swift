@@ -2,6 +2,8 @@
 package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
   package let text: String
 
+  /// Creates a filter.
+  ///
   /// - Throws: `TopicFilterError` if the text is not a topic filter.
   package init(_ text: String) throws(TopicFilterError) {
     try Self.check(text)

@@ -177,8 +177,8 @@ final class Connection: @unchecked Sendable {
     if let disconnectReason = inbox.disconnectReason,
       disconnectReason.code >= MQTT_RC_UNSPECIFIED.rawValue
     {
-      // From 2.1 on, libmosquitto itself disconnects for an alias in a received message. This client
-      // sends no alias that a broker could object to.
+      // From 2.1 on, libmosquitto itself disconnects for a topic alias in a received message. This
+      // client sends no topic alias that a broker could refuse.
       if disconnectReason.code == MQTT_RC_TOPIC_ALIAS_INVALID.rawValue {
         throw .malformedPacket(BrokerError.text(for: disconnectReason.code))
       }
@@ -203,8 +203,8 @@ final class Connection: @unchecked Sendable {
     // relay some that it rejects (`handle__publish`, `mosquitto_property_check_all`).
     case MOSQ_ERR_PROTOCOL.code, MOSQ_ERR_MALFORMED_PACKET.code, MOSQ_ERR_MALFORMED_UTF8.code,
       MOSQ_ERR_DUPLICATE_PROPERTY.code:
-      // Before the login it is the CONNACK. A broker of MQTT 3.1.1 only answers in its own format,
-      // which libmosquitto 2.0.21 rejects, and 2.0.11 does not.
+      // Before the login, the rejected packet is the CONNACK. A broker that supports only MQTT
+      // 3.1.1 answers in its own format, which libmosquitto 2.0.21 rejects, and 2.0.11 does not.
       guard hasConnectAck || inbox.connectAck != nil else {
         let detail = "its CONNACK cannot be read"
         throw version == .v5 ? .protocolRefused(detail) : .connectionLost(detail)

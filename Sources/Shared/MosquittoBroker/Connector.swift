@@ -18,6 +18,8 @@ final class Connector: Sendable {
 
   private let outcome = Mutex(Outcome.pending)
 
+  /// Starts the thread.
+  ///
   /// - Parameters:
   ///   - addresses: The addresses, tried in this order until one accepts.
   ///   - open: Opens a connection to one address.

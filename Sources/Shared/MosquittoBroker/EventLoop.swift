@@ -13,8 +13,8 @@ import Glibc
 /// that prefers it.
 ///
 /// Between two waits it runs the queued jobs, then one iteration of its owner. So the iteration
-/// after a job writes what the job decided, committed and published, without a thread switch. A job
-/// may block, as an fsync does.
+/// after a job writes the messages that the job published, without a thread switch. A job may
+/// block, as an fsync does.
 ///
 /// The loop watches two descriptors, the socket and a pipe, so poll(2) is sufficient. It is
 /// portable and has no limit of 1024 descriptors, unlike `mosquitto_loop`, which uses select(2).
@@ -154,7 +154,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
   }
 
   #if canImport(Darwin)
-  /// 0: POLLHUP reports a FIN without being requested.
+  /// No event: poll(2) on Darwin reports a FIN as POLLHUP without a request.
   private static let hangUp: Int16 = 0
   #else
   /// POLLRDHUP, which reports a FIN without polling for data. glibc declares it only with

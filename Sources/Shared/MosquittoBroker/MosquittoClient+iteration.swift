@@ -93,8 +93,8 @@ extension MosquittoClient {
     if case .open(let current) = link { current === connection } else { false }
   }
 
-  /// Reads the reason for a connection that the broker closed while a batch is being processed,
-  /// when nothing else is read.
+  /// Reads the reason why the broker closed the connection while a batch is being processed, when
+  /// nothing else is read.
   ///
   /// Deliveries read here are discarded: they can no longer be acknowledged, and the broker
   /// redelivers them.
@@ -131,7 +131,8 @@ extension MosquittoClient {
       guard let number = connection.subscriptions.removeValue(forKey: packetID) else { continue }
       perform(session.granted(number, levels, at: now))
     }
-    // After `online`: if the CONNACK was read together with deliveries, both events are valid.
+    // The deliveries follow `online`: if the CONNACK was read together with them, both events are
+    // valid.
     if !deliveries.isEmpty, isCurrentlyOpen(connection) { session.received(deliveries) }
   }
 

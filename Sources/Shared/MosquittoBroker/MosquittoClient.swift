@@ -46,9 +46,11 @@ package actor MosquittoClient: BrokerClient {
   var waiter: (wait: Wait, continuation: CheckedContinuation<BrokerEvent?, Never>)?
   /// Continuations of the pending calls of `disconnect`.
   var disconnectContinuations: [CheckedContinuation<Void, Never>] = []
-  /// The zero of the session's times. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
+  /// The origin of the session's times. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
   private var origin = Instant.now
 
+  /// Starts the event loop, without connecting.
+  ///
   /// - Throws: `BrokerError.unreachable` if the system has no thread or no descriptor left.
   package init(_ configuration: Configuration) throws(BrokerError) {
     loop = try EventLoop()

@@ -93,7 +93,7 @@ extension Connection {
     var properties = Properties()
     properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, 0)
     mosquitto_disconnect_v5(handle, 0, properties.list)
-    // If this fails, the broker ends the session as that of a lost connection.
+    // If this fails, the broker ends the session after its session expiry.
     try? write()
   }
 }

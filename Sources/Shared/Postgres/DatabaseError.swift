@@ -5,7 +5,7 @@ package struct DatabaseError: Error, Hashable, Sendable {
     /// Try again: the error is temporary, or an administrator has to free space or restart the
     /// server.
     case retry
-    /// Move the batch to quarantine: the server can never store part of it.
+    /// Move the batch to quarantine: the server can never store a part of it.
     case quarantine
   }
 

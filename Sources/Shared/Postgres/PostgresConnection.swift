@@ -28,12 +28,12 @@ package final class PostgresConnection {
   private let connection: OpaquePointer
   private let timeout: Duration
 
-  /// Connects.
+  /// Connects to a server.
   ///
   /// - Parameters:
   ///   - text: A libpq connection string.
   ///   - name: The program's name, which the server shows in its lists of connections.
-  ///   - timeout: Maximum time without a response; for connecting, ten seconds at most.
+  ///   - timeout: Maximum time without a response; while connecting, ten seconds at most.
   package init(
     _ text: String, password: String? = nil, name: String = "juice-archive",
     timeout: Duration = .seconds(60)
@@ -180,8 +180,8 @@ extension PostgresConnection {
     return answer
   }
 
-  /// Returns an error without a SQLSTATE: a server that shuts down reports the reason, and then the
-  /// connection is closed.
+  /// Returns the error without its SQLSTATE, so that the caller replaces the connection: a server
+  /// that shuts down reports a reason and closes the connection.
   private func connectionError(_ reason: DatabaseError) -> DatabaseError {
     DatabaseError(reason.message)
   }

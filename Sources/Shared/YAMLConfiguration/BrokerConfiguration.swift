@@ -35,9 +35,9 @@ package struct BrokerConfiguration: Sendable, Equatable {
   /// The settings of TLS. Paths are absolute, or relative to the folder where the program was
   /// started.
   package struct TLS: Sendable, Equatable {
-    /// The certificate authorities to trust, or `nil` for those of the system.
+    /// The path of the certificates to trust, or `nil` for those of the system.
     package var caFile: String?
-    /// The client certificate; never set without `keyFile`.
+    /// The path of the client certificate; never set without `keyFile`.
     package var certificateFile: String?
     package var keyFile: String?
 
@@ -46,6 +46,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
 }
 
 extension BrokerConfiguration {
+  /// Reads a section that describes one broker.
+  ///
   /// - Parameter clientID: The client identifier to use if the section contains none.
   package init(_ section: inout Section, clientID: String) {
     section.read("host", .host, into: &host)
@@ -113,8 +115,8 @@ extension BrokerConfiguration {
     return try PasswordFile.read(passwordFile, key: "\(section).password_file")
   }
 
-  /// Returns a warning about the password: a space at its end is part of it, but may be there by
-  /// mistake.
+  /// Returns a warning if the password ends with a space or a tab, which may be a mistake;
+  /// otherwise `nil`.
   package func passwordWarning() throws(ConfigurationErrors) -> String? {
     guard let passwordFile, let last = try readPassword()?.last, last == " " || last == "\t" else {
       return nil

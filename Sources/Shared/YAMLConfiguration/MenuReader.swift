@@ -108,6 +108,8 @@ extension Fruit {
   /// Creates a fruit of which only the id is known.
   package init(_ id: ID) { self.init(id: id, name: LocalizedName(fallback: id.text)) }
 
+  /// Reads the fruit `key`, or reports an error and returns `nil`.
+  ///
   /// - Parameter base: The fruit with this id in the base menu.
   fileprivate init?(
     _ section: inout Section, _ key: String, _ base: Fruit?, _ format: Format<Money>?
@@ -137,6 +139,8 @@ extension Fruit {
 }
 
 extension Juice {
+  /// Reads the juice `key`, or reports an error and returns `nil`.
+  ///
   /// - Parameter base: The juice with this id in the base menu.
   fileprivate init?(
     _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit]?,
@@ -193,6 +197,8 @@ extension Recipe {
 }
 
 extension Money {
+  /// Reads the amount `key`, or returns `nil` if it is absent or invalid.
+  ///
   /// - Parameter format: The format of a price, or `nil` if the currency is invalid.
   fileprivate init?(_ section: inout Section, _ key: String, _ format: Format<Money>?) {
     guard let format else {

@@ -6,9 +6,10 @@ package struct Fruit: Hashable, Sendable, Identifiable {
   package let name: LocalizedName
   /// The number of pieces in a crate, at least 1, or `nil` if the fruit is bought by the piece.
   package let crate: Int?
-  /// The hours after a restock in which the fruit may be sold, or `nil` for any time.
+  /// The number of hours after a restock in which the fruit may be sold, or `nil` if there is no
+  /// limit.
   package let keepsHours: Int?
-  /// The price of one piece, of what is thrown away; or `nil` if it is not known.
+  /// The purchase price of one piece, for the cost of removed fruit; or `nil` if it is not known.
   package let cost: Money?
 
   package init(
@@ -22,6 +23,6 @@ package struct Fruit: Hashable, Sendable, Identifiable {
   }
 
   package static let crates = 1...10_000
-  /// Up to a year.
+  /// The valid numbers of hours of `keepsHours`: up to a year.
   package static let keeps = 1...8_760
 }

@@ -25,6 +25,8 @@ package struct Juice: Hashable, Sendable, Identifiable {
 package struct Recipe: Hashable, Sendable {
   package let amounts: FruitAmounts
 
+  /// Creates a recipe.
+  ///
   /// - Throws: `MenuError.Flaw` if there is no fruit or an amount below 1.
   package init(_ amounts: FruitAmounts) throws(MenuError.Flaw) {
     guard !amounts.isEmpty else { throw .emptyRecipe }

@@ -9,18 +9,20 @@
 /// menu.juice("kiwi")?.recipe.amounts  // kiwi 3
 /// ```
 ///
-/// A menu is consistent: ids are unique, there is a juice, and each recipe uses only fruits of the
-/// menu. `Menu.standard` is the menu of the original Juice Maker.
+/// A menu is consistent: ids are unique, there is at least one juice, and each recipe uses only
+/// fruits of the menu. `Menu.standard` is the menu of the original Juice Maker.
 package struct Menu: Hashable, Sendable {
   package let fruits: [Fruit]
   package let juices: [Juice]
   /// Whether any juice has a price.
   package let hasPrices: Bool
-  /// The smallest and the largest amount of each fruit in a recipe; none for an unused fruit.
+  /// The smallest and the largest amount of each fruit in a recipe; no entry for an unused fruit.
   package let recipeAmounts: [Fruit.ID: ClosedRange<Int>]
   private let juicesByID: [Juice.ID: Juice]
   private let fruitIDs: Set<Fruit.ID>
 
+  /// Creates a menu.
+  ///
   /// - Throws: `MenuError` with the first invalid fruit or juice.
   package init(fruits: [Fruit], juices: [Juice]) throws(MenuError) {
     var fruitIDs: Set<Fruit.ID> = []

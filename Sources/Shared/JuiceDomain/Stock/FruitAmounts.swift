@@ -9,7 +9,8 @@ package struct FruitAmounts: Hashable, Sendable {
 
   package init() {}
 
-  /// - Parameter elements: The amounts; of several for one fruit, the last one is used.
+  /// Creates amounts from a sequence. If it contains several amounts of a fruit, the last one is
+  /// used.
   package init(_ elements: some Sequence<Element>) {
     for (fruit, amount) in elements { self[fruit] = amount }
   }

@@ -6,8 +6,10 @@ package struct FruitStore: Sendable {
   package private(set) var quantities: FruitAmounts
   private let capacities: FruitAmounts
 
+  /// Creates a store.
+  ///
   /// - Parameters:
-  ///   - quantities: The stock, at least 0 of each fruit that the store holds.
+  ///   - quantities: The stock, at least 0 of each fruit in the store.
   ///   - capacities: Maximum amounts after a restock; a fruit without one has no limit.
   package init(quantities: FruitAmounts, capacities: FruitAmounts = [:]) {
     precondition(quantities.allSatisfy { $0.amount >= 0 }, "stock below zero: \(quantities)")
@@ -15,7 +17,8 @@ package struct FruitStore: Sendable {
     self.capacities = capacities
   }
 
-  /// Takes `amounts`, multiplied by `times`. If any fruit is short or not held, takes nothing.
+  /// Takes `amounts`, multiplied by `times`. If any fruit is short or not in the store, takes
+  /// nothing.
   ///
   /// - Parameters:
   ///   - amounts: Positive amounts.
@@ -40,8 +43,8 @@ package struct FruitStore: Sendable {
     return missing
   }
 
-  /// Puts back fruit that was taken and not used, regardless of the capacity. Fruits that the store
-  /// no longer holds are ignored.
+  /// Puts back fruit that was taken and not used, regardless of the capacity. Fruits that are no
+  /// longer in the store are ignored.
   mutating func giveBack(_ amounts: FruitAmounts) {
     for (fruit, amount) in amounts {
       if let held = quantities[fruit] { quantities[fruit] = held + amount }
@@ -68,7 +71,7 @@ package struct FruitStore: Sendable {
     for (fruit, amount) in restock.add {
       let (sum, overflow) = (restocked[fruit] ?? 0).addingReportingOverflow(amount)
       guard !overflow || amount < 0 else {
-        // An overflow is refused even without a capacity.
+        // An overflow is rejected even without a capacity.
         let capacity = capacities[fruit] ?? .max
         return .exceedsCapacity(fruit, capacity: capacity, held: quantities[fruit] ?? 0)
       }

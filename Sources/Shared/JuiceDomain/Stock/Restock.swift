@@ -4,10 +4,10 @@ package struct Restock: Hashable, Sendable {
   package let add: FruitAmounts
   /// Amounts to set, before `add` is applied.
   package let set: FruitAmounts
-  /// Amounts that the stock must have, or the restock is refused.
+  /// Amounts that the stock must have; otherwise the restock is rejected.
   package let expect: FruitAmounts
-  /// The times at which the added fruits expire, in milliseconds since 1970; for others the menu
-  /// decides.
+  /// The times at which the added fruits expire, in milliseconds since 1970-01-01T00:00:00Z. For a
+  /// fruit without an entry, `Fruit.keepsHours` determines the time.
   package let bestBefore: [Fruit.ID: Int64]
 
   package init(
@@ -31,6 +31,6 @@ package enum RestockOutcome: Hashable, Sendable {
   case exceedsCapacity(Fruit.ID, capacity: Int, held: Int)
   /// A fruit would become negative.
   case belowZero(Fruit.ID, held: Int)
-  /// The store does not hold this fruit.
+  /// The fruit is not in the store.
   case unknownFruit(Fruit.ID)
 }

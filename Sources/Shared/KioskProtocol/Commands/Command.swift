@@ -4,10 +4,10 @@ package import JuiceDomain
 package enum Command: Hashable, Sendable {
   case order(Order)
   case restock(Restock)
-  /// Taking fruit out, on the topic of restocks.
+  /// A removal of fruit, sent on the topic of restocks.
   case remove(Removal)
   case service(ServiceState)
-  /// Values in the place of those of the kiosk's file.
+  /// Values that replace those of the kiosk's configuration file.
   case settings(SettingsCommand)
   /// A person's decision about a job.
   case job(JobDecision)
@@ -25,7 +25,7 @@ package enum Command: Hashable, Sendable {
   case program(ProgramID)
   /// A person's decision about a charge.
   case charge(ChargeDecision)
-  /// A person's decision about what a sensor has blocked.
+  /// A person's decision about the fruits and machines that a sensor has blocked.
   case sensor(SensorDecision)
 
   package enum Kind: String, CaseIterable, Sendable {
@@ -42,8 +42,8 @@ package enum Command: Hashable, Sendable {
     }
   }
 
-  /// The kind, which is a level of the command's topic. The state of a machine or of a payment device
-  /// has its own topic, and the kind `made` or `paid`.
+  /// The kind, which is a level of the command's topic. The state of a machine or of a payment
+  /// device has its own topic, and the kind `made` or `paid`.
   package var kind: Kind {
     switch self {
     case .order: .order
@@ -61,7 +61,7 @@ package enum Command: Hashable, Sendable {
 /// An order: a juice and a number of glasses.
 package struct Order: Hashable, Sendable {
   package let juice: Juice.ID
-  /// The requested number of glasses; the kiosk checks its limit later.
+  /// The requested number of glasses, not yet compared with the kiosk's limit.
   package let quantity: Int
 
   package init(juice: Juice.ID, quantity: Int = 1) {
@@ -80,12 +80,13 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// | kind | payload |
 /// |---|---|
 /// | `order` | `kiwi`, or `{"id":"p1-17","juice":"kiwi","quantity":2}` |
-/// | `restock` | `{"add":{"kiwi":12},"expect":{"kiwi":3}}`, `{"remove":{"kiwi":2},"reason":"damaged"}` |
+/// | `restock` | `{"add":{"kiwi":12},"expect":{"kiwi":3}}` |
+/// | `restock` | `{"remove":{"kiwi":2},"reason":"damaged"}` |
 /// | `service` | `open`, or `{"service":"closed"}` |
 /// | `settings` | `{"id":"s1","low":{"kiwi":9}}` |
 /// | `job` | `{"job":1234,"decision":"poured"}` |
-/// | `program` | `{"machine":"bar","program":"clean"}` |
 /// | `job` | `{"sensor":"fridge","decision":"release","word":"4 °C, door was open"}` |
+/// | `program` | `{"machine":"bar","program":"clean"}` |
 /// | `made` | `{"job":1234,"status":"done"}` |
 /// | `paid` | `{"charge":17,"status":"held","amount":350,"currency":"EUR"}` |
 ///
@@ -99,8 +100,8 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 package struct Request: Hashable, Sendable {
   package typealias ID = Identifier<Request>
 
-  /// The same id for all copies of one button press, another id for each press. `nil` for a button
-  /// that cannot count.
+  /// The id of the command: the same for all copies of one button press, another one for each
+  /// press. `nil` for a button that cannot count.
   package let id: ID?
   package let sentAt: Timestamp?
   package let command: Command

@@ -24,21 +24,22 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case exceedsCapacity = "exceeds_capacity"
   /// The stock would become negative.
   case belowZero = "below_zero"
-  /// The fruit would be expired when it is brought.
+  /// The fruit has already expired at the time of the restock.
   case expired
   /// All machines that make the juice are offline, in fault or failing.
   case machineDown = "machine_down"
   /// A machine that makes the juice must be cleaned first.
   case cleaningDue = "cleaning_due"
-  /// A sensor has blocked a fruit of the juice, or all machines that make it, until a person decides.
+  /// A sensor has blocked a fruit of the juice, or all machines that make it, until a person
+  /// decides.
   case blocked
   /// No device can take the payment of the order.
   case paymentDown = "payment_down"
   /// The kiosk has no such payment device.
   case unknownDevice = "unknown_device"
-  /// The kiosk has given no charge with this number to the device.
+  /// The kiosk has sent no charge with this number to the device.
   case unknownCharge = "unknown_charge"
-  /// The device reports another amount or currency than was asked for.
+  /// The device reports another amount or currency than the kiosk requested.
   case wrongAmount = "wrong_amount"
   /// The kiosk has no such machine.
   case unknownMachine = "unknown_machine"

@@ -1,16 +1,17 @@
 package import JuiceDomain
 
-/// Fruit that a person takes out of the machine, and does not sell there.
+/// Fruit that a person takes out of the kiosk without selling it.
 package struct Removal: Hashable, Sendable {
   /// Amounts of the stock, at least 1 each.
   package let stock: FruitAmounts
-  /// Amounts of expired fruit, at least 1 each: all that there is of the fruit.
+  /// Amounts of expired fruit, at least 1 each. The amount of a fruit must be all of its expired
+  /// fruit.
   package let expired: FruitAmounts
   package let reason: Reason
 
   package enum Reason: String, CaseIterable, Hashable, Sendable {
     case spoiled, damaged
-    /// A count has found less than the kiosk has recorded.
+    /// A person has counted less fruit than the kiosk has recorded.
     case counted
     case givenAway = "given_away"
   }
@@ -21,7 +22,7 @@ package struct Removal: Hashable, Sendable {
     self.reason = reason
   }
 
-  /// All amounts.
+  /// The sum of `stock` and `expired`.
   package var amounts: FruitAmounts {
     var sum = stock
     sum += expired

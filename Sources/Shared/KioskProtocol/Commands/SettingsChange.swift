@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The values that an operator has set instead of those of the kiosk's file.
+/// The values that an operator has set instead of those of the kiosk's configuration file.
 package struct SettingsChange: Hashable, Sendable {
   package var prices: [Juice.ID: Money] = [:]
   package var capacities: FruitAmounts = [:]
@@ -10,16 +10,16 @@ package struct SettingsChange: Hashable, Sendable {
   /// The opening hours, or `nil` for those of the file.
   package var hours: OpeningHours?
 
-  /// Creates a change of nothing, which drops the earlier one.
+  /// Creates an empty change, which removes the previous change.
   package init() {}
 
   package var isEmpty: Bool { self == Self() }
 }
 
-/// A command to use this change, in the place of an earlier one.
+/// A command to use `change` instead of the previous change.
 package struct SettingsCommand: Hashable, Sendable {
   /// The id of the change that the operator has seen, or `nil` if there was none. The kiosk rejects
-  /// the command if it has another one by now.
+  /// the command if another change is now in force.
   package let replaced: Request.ID?
   package let change: SettingsChange
 
@@ -73,12 +73,12 @@ extension SettingsChange {
     if let value = json["hours"], value != .null { hours = try OpeningHours(value) }
   }
 
-  /// Amounts of a fruit; also in the kiosk's file.
+  /// The valid capacities and low marks of a fruit, as in the kiosk's configuration file.
   fileprivate static let amounts = 0...1_000_000_000
 }
 
 extension JSON {
-  /// Returns the members of an object; none if it is absent.
+  /// Returns the members of the object at `key`; none if it is absent.
   fileprivate func members(_ key: String) throws(Rejection) -> [Member] {
     guard let value = self[key], value != .null else { return [] }
     guard case .object(let members) = value else {

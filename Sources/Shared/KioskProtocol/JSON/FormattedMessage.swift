@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// A message of which one description of its members is the encoder and the decoder.
+/// A message whose members are described once, for encoding and decoding.
 ///
 /// ```swift
 /// extension Answer: FormattedMessage {
@@ -39,7 +39,8 @@ extension JSONWriter {
   }
 }
 
-/// The members of a message that is read or written. Each method does either, and returns the value.
+/// The members of a message that is read or written. Each method reads or writes, and returns the
+/// value.
 ///
 /// Reading truncates a text for people, and removes its invisible characters.
 package struct Members<Message> {
@@ -57,6 +58,9 @@ package struct Members<Message> {
     (json, self.message, self.writer) = (.null, message, writer)
   }
 
+  /// Reads or writes a member. Reading throws an error if the member is invalid, or absent without
+  /// a `standard`.
+  ///
   /// - Parameters:
   ///   - standard: The value of an absent member; `nil` if the member is required.
   ///   - isValid: Returns whether a value is in range.
@@ -76,7 +80,7 @@ package struct Members<Message> {
     return value
   }
 
-  /// A member that may be absent. One that is invalid counts as absent.
+  /// Reads or writes a member that may be absent. An invalid one counts as absent.
   package mutating func optional<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value?
   ) -> Value? {
@@ -86,14 +90,16 @@ package struct Members<Message> {
     return value
   }
 
-  /// A text for people, which may be absent.
+  /// Reads or writes a text for people, which may be absent.
+  ///
+  /// - Parameter limit: Maximum number of Unicode scalars that are read.
   package mutating func text(
     _ key: StaticString, _ get: (Message) -> String?, upTo limit: Int = 64
   ) -> String? {
     message == nil ? json.visibleText(key.description, upTo: limit) : optional(key, get)
   }
 
-  /// A member that is `false` if it is absent.
+  /// Reads or writes a member that is `false` if it is absent.
   package mutating func flag(_ key: StaticString, _ get: (Message) -> Bool) -> Bool {
     guard let message else { return json[key.description] == .bool(true) }
     let value = get(message)
@@ -101,7 +107,8 @@ package struct Members<Message> {
     return value
   }
 
-  /// Texts by key; no member if there are none. Reading omits other values.
+  /// Reads or writes an object of texts; writes no member if there are none. Reading omits values
+  /// that are not texts.
   package mutating func texts(
     _ key: StaticString, _ get: (Message) -> [String: String]
   ) -> [String: String] {
@@ -120,15 +127,15 @@ package struct Members<Message> {
     return texts
   }
 
-  /// A member that is written, and not read.
+  /// Writes a member that is not read.
   package mutating func writes<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value?
   ) {
     if let message { get(message)?.write(key, to: &writer) }
   }
 
-  /// An amount of at least one smallest unit, as the members `amount` and `currency`; `nil` if it is
-  /// absent or invalid.
+  /// Reads or writes an amount of at least one smallest unit, as the members `amount` and
+  /// `currency`. Returns `nil` if it is absent or invalid.
   package mutating func units(_ get: (Message) -> Money?) -> Money? {
     guard let message else { return json.units() }
     let money = get(message)
@@ -146,9 +153,9 @@ package struct Members<Message> {
     return money
   }
 
-  /// An array of objects.
+  /// Reads or writes an array of objects.
   ///
-  /// - Parameter limit: Maximum number of objects that are read. Those that are invalid are omitted.
+  /// - Parameter limit: Maximum number of objects that are read. Invalid ones are omitted.
   package mutating func list<Element: FormattedMessage>(
     _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int
   ) -> [Element] {
@@ -160,7 +167,7 @@ package struct Members<Message> {
     return elements
   }
 
-  /// An array of objects that are all valid.
+  /// Reads or writes an array of objects, which must all be valid.
   package mutating func all<Element: FormattedMessage>(
     _ key: StaticString, _ get: (Message) -> [Element]
   ) throws(JSONError) -> [Element] {
@@ -173,7 +180,7 @@ package struct Members<Message> {
     return values
   }
 
-  /// An array of names. Those that are unknown are omitted.
+  /// Reads or writes an array of names. Reading omits unknown ones.
   package mutating func names<Name: RawRepresentable<String>>(
     _ key: StaticString, _ get: (Message) -> [Name]
   ) -> [Name] {
@@ -187,7 +194,7 @@ package struct Members<Message> {
     return names
   }
 
-  /// The members of another message, in the same object.
+  /// Reads or writes the members of another message, in the same object.
   package mutating func members<Part: FormattedMessage>(
     _ get: (Message) -> Part
   ) throws(JSONError) -> Part {
@@ -197,7 +204,8 @@ package struct Members<Message> {
     return part
   }
 
-  /// The members of another message in the same object; `nil` if the first of them is absent.
+  /// Reads or writes the members of another message in the same object. Returns `nil` if `first` is
+  /// absent.
   package mutating func members<Part: FormattedMessage>(
     _ get: (Message) -> Part?, ifPresent first: StaticString
   ) throws(JSONError) -> Part? {
@@ -207,7 +215,7 @@ package struct Members<Message> {
     return part
   }
 
-  /// An object that may be absent.
+  /// Reads or writes an object that may be absent.
   package mutating func optional<Part: FormattedMessage>(
     _ key: StaticString, _ get: (Message) -> Part?
   ) throws(JSONError) -> Part? {

@@ -25,7 +25,8 @@ extension JSON {
   }
 }
 
-/// A syntax error in a JSON text, and its position.
+/// A syntax error in a JSON text, and its position; or an invalid member of a message, at position
+/// 0.
 package struct JSONError: Error, Hashable, CustomStringConvertible {
   /// The position in bytes, from 0.
   package let offset: Int

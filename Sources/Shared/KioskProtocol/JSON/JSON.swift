@@ -1,7 +1,7 @@
 /// A JSON value, parsed strictly: ambiguous input is an error.
 ///
-/// Not Foundation's decoder, which accepts duplicate keys, rounds numbers, and takes longer than
-/// all other processing of an order.
+/// Replaces Foundation's decoder, which accepts duplicate keys, rounds numbers, and takes longer
+/// than all other processing of an order.
 package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)

@@ -4,7 +4,8 @@ package struct JSONWriter {
 
   package init() { bytes.reserveCapacity(256) }
 
-  /// Creates a writer that takes the place of one that is moved away.
+  /// Creates a writer with given bytes, such as none for a placeholder that is swapped with another
+  /// writer.
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// Returns the encoding of an object with the members that `write` adds.

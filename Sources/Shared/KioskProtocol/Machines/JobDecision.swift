@@ -2,11 +2,12 @@ package import JuiceDomain
 
 /// A person's decision about a job whose result is unknown: the payload of `job/<source>`.
 package struct JobDecision: Hashable, Sendable {
-  /// The number of the attempt: that of the order's entry, or of the last decision to make the job
-  /// again. An earlier number is refused, so that a decision cannot apply to a later attempt.
+  /// The number of the attempt: the `seq` of the order's entry, or of the last decision to make the
+  /// job again. The kiosk rejects an earlier number, so that a decision cannot apply to a later
+  /// attempt.
   package let job: Int
   package let choice: Choice
-  /// The fruit wasted by the attempt, or `nil` for the machine's configured behavior.
+  /// The fruit that the attempt consumed, or `nil` if the machine's configuration determines it.
   package let used: FruitAmounts?
 
   package enum Choice: String, CaseIterable, Hashable, Sendable {

@@ -7,8 +7,8 @@ package struct MachineAnswer: Hashable, Sendable {
 
   package enum Status: Hashable, Sendable {
     case started
-    /// The machine has the job, and cannot go on without a person, for this reason: there is no
-    /// cup.
+    /// The machine has the job, but cannot continue without a person, for this reason, such as a
+    /// missing cup.
     case waiting(reason: String)
     case done
     /// The machine could not make the juice.
@@ -16,9 +16,10 @@ package struct MachineAnswer: Hashable, Sendable {
     /// - Parameters:
     ///   - reason: A short text for people.
     ///   - used: The consumed fruit, or `nil` if it is unknown.
-    ///   - made: The number of glasses that were made before, and that the customer pays for.
+    ///   - made: The number of glasses that were made before the failure, for which the customer
+    ///     pays.
     case failed(reason: String, used: FruitAmounts?, made: Int = 0)
-    /// The machine has not begun the job and never will.
+    /// The machine has not begun the job and will not begin it.
     case cancelled
     /// The machine has no result of the job: it has begun a later one, or lost power.
     case unknown
@@ -60,8 +61,8 @@ extension JSONWriter {
   }
 }
 
-/// The state of a machine: the retained payload of `machine/<machine>/status`. Its last will is
-/// `offline`.
+/// The state of a machine: the retained payload of `machine/<machine>/status`. The will of the
+/// machine's connection is `offline`.
 package enum MachineStatus: Hashable, Sendable {
   case online, offline
   /// The machine cannot work, for this reason.
@@ -82,7 +83,8 @@ package enum MachineStatus: Hashable, Sendable {
     if case .out(let fruits) = self { fruits } else { [] }
   }
 
-  /// Parses `online`, `offline`, `fault`, `fault: paper jam` or `{"out":["kiwi"]}`.
+  /// Parses `online`, `offline`, `fault`, `fault: paper jam` or `{"out":["kiwi"]}`, or returns
+  /// `nil` for any other text.
   ///
   /// - Parameter text: The payload; a reason is truncated after 64 Unicode scalars.
   package init?(_ text: String) {
@@ -121,6 +123,6 @@ package enum MachineStatus: Hashable, Sendable {
 }
 
 extension String {
-  /// The text of a reason, truncated after 64 Unicode scalars.
+  /// The text as a reason: without invisible characters, truncated after 64 Unicode scalars.
   var asReason: String { visible(upTo: 64) }
 }

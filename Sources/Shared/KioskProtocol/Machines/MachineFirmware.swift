@@ -10,7 +10,7 @@ package struct MachineFirmware: Sendable {
   /// Whether the machine is in fault. It then begins no jobs; the kiosk repeats or cancels them.
   package var isInFault = false
   private let atOnce: Int
-  /// The reasons of the jobs that wait for a person.
+  /// The reasons why jobs wait for a person, by job number.
   private var waiting: [Int: String] = [:]
   /// The results of the latest jobs, the oldest first; lost in a power cut.
   private var results: [MachineAnswer] = []
@@ -24,6 +24,8 @@ package struct MachineFirmware: Sendable {
     case start(MachineOrder)
   }
 
+  /// Creates a machine without jobs in progress.
+  ///
   /// - Parameters:
   ///   - last: The stored job number.
   ///   - atOnce: Maximum number of concurrent jobs.
@@ -54,7 +56,8 @@ package struct MachineFirmware: Sendable {
     return [.store(job), .publish(storeResult(MachineAnswer(job: job, status: .cancelled)))]
   }
 
-  /// Reports that a job waits for a person, for this reason, or goes on if it is `nil`.
+  /// Reports that a job waits for a person, for the given reason; or that it continues, if the
+  /// reason is `nil`.
   package mutating func wait(_ job: Int, for reason: String?) -> [Action] {
     guard running.contains(where: { $0.job == job }) else { return [] }
     waiting[job] = reason
@@ -69,7 +72,7 @@ package struct MachineFirmware: Sendable {
     return [.publish(storeResult(MachineAnswer(job: job, status: status)))]
   }
 
-  /// Returns the known state of a job that must not be begun.
+  /// Returns the last known state of a job that the machine must not begin.
   private func storedAnswer(_ job: Int) -> MachineAnswer {
     if let reason = waiting[job] {
       return MachineAnswer(job: job, status: .waiting(reason: reason))

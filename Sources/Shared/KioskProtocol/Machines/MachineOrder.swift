@@ -6,10 +6,10 @@ package typealias MachineID = Identifier<MachineReport>
 /// A job for a machine: the payload of `make/<machine>`. The kiosk sends it again until the machine
 /// has answered.
 package struct MachineOrder: Hashable, Sendable {
-  /// The job number. Numbers increase: a machine never begins a job with a lower number than the
-  /// last.
+  /// The job number. Numbers increase: a machine never begins a job whose number is not higher than
+  /// the last one.
   package let job: Int
-  /// The number by which the kiosk calls the customer, and the juice; or `nil` for a program.
+  /// The customer's ticket. It is `nil` for a program, like `juice`.
   package let ticket: Int?
   package let juice: Juice.ID?
   /// The program to run, or `nil` for an order.
@@ -35,13 +35,13 @@ package struct MachineOrder: Hashable, Sendable {
     (ticket, juice, quantity) = (nil, nil, 1)
   }
 
-  /// Returns the payload of `make/<machine>/cancel`: the machine must not begin the job. If it has
-  /// begun it, it reports the state of the job.
+  /// Returns the payload of `make/<machine>/cancel`: the machine must not begin the job. A machine
+  /// that has begun the job reports its state.
   package static func cancel(_ job: Int) -> [UInt8] {
     JSONWriter.object { $0.member("job", job) }
   }
 
-  /// Parses a payload that `cancel` returned.
+  /// Parses a payload that `cancel(_:)` returned, and returns the job number.
   package static func cancelled(_ payload: [UInt8]) throws(JSONError) -> Int {
     guard let job = try JSON.parse(payload).integer("job") else {
       throw JSONError(offset: 0, problem: "job is missing")

@@ -1,6 +1,7 @@
 package import JuiceDomain
 
-/// Work of a machine besides juices. The order is that in which a machine runs those that are due.
+/// A program of a machine that makes no juice. If several programs are due, the machine runs them
+/// in the order of the cases.
 package enum MachineProgram: String, CaseIterable, Hashable, Sendable {
   case clean, rinse, prime
 
@@ -10,7 +11,8 @@ package enum MachineProgram: String, CaseIterable, Hashable, Sendable {
   }
 }
 
-/// A program of one machine. With an id it is a request to run it: the payload of `program/<source>`.
+/// A program of one machine. As a command, it is a request to run the program: the payload of
+/// `program/<source>`.
 package struct ProgramID: Hashable, Sendable, CustomStringConvertible {
   package let machine: MachineID
   package let program: MachineProgram
@@ -27,9 +29,9 @@ package struct ProgramID: Hashable, Sendable, CustomStringConvertible {
 package struct ProgramStep: Hashable, Sendable {
   package let kind: Kind
   package let id: ProgramID
-  /// The entry of the request that the step ends, or `nil` for other steps.
+  /// The `seq` of the request's entry if the step ends a request, or `nil` for other steps.
   package let job: Int?
-  /// The cause of a program that is due or that the kiosk requests; the reason of a failure.
+  /// The cause of a program that is due or that the kiosk requests, or the reason of a failure.
   package let reason: String?
   /// The changes of the stock.
   package let changes: FruitAmounts
@@ -56,8 +58,8 @@ package struct ProgramStep: Hashable, Sendable {
 }
 
 extension ProgramStep {
-  /// - Parameter status: The status of an entry.
-  /// - Returns: `nil` if the entry is no step of a program.
+  /// Parses the step in an entry with this status, or returns `nil` if it is not a step of a
+  /// program.
   init?(_ status: LedgerEntry.Status, _ json: JSON) {
     guard let kind = Kind(rawValue: status.rawValue),
       let machine = json.text("machine").flatMap({ MachineID($0) }),

@@ -26,7 +26,7 @@ package struct MachineReport: Hashable, Sendable {
 
   package enum State: String, Hashable, Sendable {
     case idle, busy, offline, fault
-    /// A job waits for a person, such as one who puts a cup into the machine.
+    /// A job waits for a person, for example to put a cup into the machine.
     case waiting
     /// A program runs.
     case cleaning
@@ -53,7 +53,7 @@ package struct MachineReport: Hashable, Sendable {
   package struct Job: Hashable, Sendable {
     /// The number of the order's entry.
     package var job: Int
-    /// The number under which the machine has the job, and a person decides about it.
+    /// The number of the attempt, which the machine and the decision of a person use for the job.
     package var attempt: Int
     package var ticket: Int
     package var juice: Juice.ID
@@ -61,7 +61,7 @@ package struct MachineReport: Hashable, Sendable {
     package var state: JobState
     /// The time of the order.
     package var at: Timestamp
-    /// The reason why the machine waits with the job, or `nil` if it does not.
+    /// The reason why the job waits for a person, or `nil` if it does not wait.
     package var waiting: String?
 
     package init(
@@ -82,11 +82,11 @@ package struct MachineReport: Hashable, Sendable {
   /// A program of the machine, with its open job if there is one.
   package struct Program: Hashable, Sendable {
     package var program: MachineProgram
-    /// The time at which the program was last done, or `nil` if it never was.
+    /// The time at which the program was last done, or `nil` if it was never done.
     package var last: Timestamp?
-    /// The time at which the program is due or has been since, or `nil` if no time decides.
+    /// The time at which the program is due or became due, or `nil` if it does not depend on time.
     package var dueAt: Timestamp?
-    /// The number of glasses until the program is due.
+    /// The number of glasses until the program is due, or `nil` if it does not depend on glasses.
     package var glassesLeft: Int?
     /// The reason why the program is due, or `nil` if it is not.
     package var due: MachineProgram.Cause?
@@ -96,10 +96,10 @@ package struct MachineReport: Hashable, Sendable {
     package var isManual = false
     /// The fruit that is missing for the program.
     package var missing: FruitAmounts?
-    /// The number of the open job, under which a person decides about it; or `nil`.
+    /// The number of the open job, which the decision of a person uses; or `nil` if there is none.
     package var job: Int?
     package var state: JobState?
-    /// The reason why the machine waits with the program, or `nil` if it does not.
+    /// The reason why the program waits for a person, or `nil` if it does not wait.
     package var waiting: String?
 
     package init(_ program: MachineProgram) { self.program = program }
@@ -123,7 +123,7 @@ package struct MachineReport: Hashable, Sendable {
     self.programs = programs
   }
 
-  /// The job in progress, for displays that show one.
+  /// The job in progress, for displays that show only one job.
   package var current: Job? {
     jobs.first { $0.state == .started } ?? jobs.first { $0.state == .sent }
   }
@@ -154,8 +154,8 @@ package enum JobState: String, CaseIterable, Hashable, Sendable {
   case sent
   /// The machine has reported that it began the job.
   case started
-  /// The job was sent to a machine that is offline, and is too old. Either the machine reports its
-  /// result, or a person decides.
+  /// The job was sent to a machine that is offline, and has exceeded the maximum age. Either the
+  /// machine reports its result, or a person decides.
   case lost
   /// The job was begun and its result is unknown: a person decides.
   case needsDecision = "needs_decision"
@@ -181,6 +181,8 @@ extension MachineReport {
     }
   }
 
+  /// Parses a payload, ignoring unknown members.
+  ///
   /// - Throws: `JSONError` if the payload is not a report of a machine.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)

@@ -3,12 +3,13 @@ package import JuiceDomain
 /// The id of a payment device: a card terminal, a coin box, a reader behind an ESP32.
 package typealias PaymentDeviceID = Identifier<PaymentReport>
 
-/// A charge that a device shall hold: the payload of `charge/<device>`. The kiosk sends it again
-/// until the device has answered.
+/// A request to hold the amount of a charge: the payload of `charge/<device>`. The kiosk sends it
+/// again until the device has answered.
 package struct ChargeRequest: Hashable, Sendable {
-  /// The number of the charge. A device never begins a charge with a lower number than the last.
+  /// The number of the charge. A device never begins a charge whose number is not higher than the
+  /// last one.
   package let charge: Int
-  /// The number that the customer is called by.
+  /// The number for the customer.
   package let ticket: Int
   /// The name of the panel at which the customer stands.
   package let panel: String
@@ -21,7 +22,7 @@ package struct ChargeRequest: Hashable, Sendable {
   package let language: Language
   /// The name of the juice in that language.
   package let text: String
-  /// Seconds in which the customer must pay, and until the juice is probably ready.
+  /// The number of seconds in which the customer must pay, and until the juice is probably ready.
   package let paySeconds, readySeconds: Int
 
   package init(
@@ -44,11 +45,11 @@ package struct ChargeRequest: Hashable, Sendable {
   package enum Action: String, CaseIterable, Hashable, Sendable {
     /// Capture a part of the held amount or all of it, and release the rest.
     case capture
-    /// Give back all that is held; before a card was presented, end the prompt.
+    /// Release the whole held amount; before a card was presented, end the prompt.
     case release
-    /// Cancel a captured charge, once.
+    /// Give the captured amount back, once.
     case refund
-    /// Report what is known, and move nothing.
+    /// Report the known state of the charge, and move no money.
     case state
   }
 
@@ -64,7 +65,8 @@ package struct ChargeRequest: Hashable, Sendable {
 
   /// Parses a payload that `payload(about:amount:)` returned.
   ///
-  /// - Returns: The charge, and the number of smallest units to capture, if there is one.
+  /// - Returns: The number of the charge, and the number of smallest units to capture, if there is
+  ///   one.
   package static func parse(_ payload: [UInt8]) throws(JSONError) -> (charge: Int, units: Int?) {
     let json = try JSON.parse(payload)
     guard let charge = json.chargeNumber("charge") else {
@@ -80,7 +82,7 @@ package struct ChargeRequest: Hashable, Sendable {
 }
 
 extension ChargeRequest: FormattedMessage {
-  /// Members that a device can do without may be absent.
+  /// Members that a device does not need may be absent.
   package init(_ members: inout Members<Self>) throws(JSONError) {
     charge = try members.charge(\.charge)
     ticket = try members.required("ticket", \.ticket, or: 0)
@@ -121,7 +123,8 @@ extension JSON {
     integer(key).flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
   }
 
-  /// Reads an amount of at least one smallest unit with its currency.
+  /// Reads an amount of at least one smallest unit and its currency, or returns `nil` if either is
+  /// missing or invalid.
   package func units() -> Money? {
     guard let units = integer("amount"), (1...Self.maximumUnits).contains(units),
       let currency = text("currency").flatMap({ Currency($0) })

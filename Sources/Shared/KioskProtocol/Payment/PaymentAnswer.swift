@@ -9,7 +9,7 @@ package struct PaymentAnswer: Hashable, Sendable {
   package let reason: String?
 
   package enum Status: Hashable, Sendable {
-    /// The customer is asked to pay.
+    /// The device asks the customer to pay.
     ///
     /// - Parameter isPresented: Whether a card is in the reader.
     case waiting(isPresented: Bool)
@@ -20,7 +20,7 @@ package struct PaymentAnswer: Hashable, Sendable {
     /// The hold has ended.
     case released
     case refunded(Money)
-    /// The device cannot find out what became of the charge.
+    /// The device cannot determine the state of the charge.
     case unknown
 
     package var name: String {
@@ -56,8 +56,8 @@ package struct PaymentAnswer: Hashable, Sendable {
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 }
 
-/// The data that may be stored about a payment besides its amount: enough to find it in the terminal's
-/// journal, and no card number.
+/// The data that may be stored about a payment besides its amount: enough to find it in the
+/// terminal's journal, and no card number.
 package struct Receipt: Hashable, Sendable {
   package var receipt, trace, terminal: String?
   /// The name of the card.
@@ -111,7 +111,7 @@ extension String {
     utf8.count(where: \.isDigit) < 12 ? self : nil
   }
 
-  /// A reason from a device, without a text that may contain a card number.
+  /// The text as a device's reason; empty if it may contain a card number.
   var asPaymentReason: String { asReason.asReceiptText ?? "" }
 }
 
@@ -135,9 +135,9 @@ package struct PaymentTotal: Hashable, Sendable {
   /// The number of ends of day, including this one.
   package let total: Int
   package let at: Timestamp
-  /// The sums of all captures and of all refunds since the last total.
+  /// The sums of all captures and of all refunds since the previous total.
   package let captured, refunded: Money
-  /// The number of captures.
+  /// The number of captures since the previous total.
   package let count: Int
 
   package init(total: Int, at: Timestamp, captured: Money, refunded: Money, count: Int) {
@@ -170,13 +170,13 @@ package struct ChargeDecision: Hashable, Sendable {
 
   package enum Choice: String, CaseIterable, Hashable, Sendable {
     // Requests to the device.
-    /// Gives a captured charge back, once and on the same day.
+    /// Gives the captured amount back, once and on the same day.
     case refund
     /// Captures the held amount.
     case capture
     /// Releases the held amount.
     case release
-    // What a person has seen in the journal of the terminal.
+    // Results that a person has found in the journal of the terminal.
     /// The device captured the amount, and it stays captured.
     case captured
     /// The device holds nothing and has captured nothing.

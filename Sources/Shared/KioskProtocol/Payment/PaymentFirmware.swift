@@ -1,19 +1,20 @@
 package import JuiceDomain
 
-/// The logic of a payment device that has no terminal behind it, as a value: the rules of
+/// The logic of a payment device without a card terminal, as a value: the rules of
 /// deploy/docs/protocol.md.
 ///
 /// The device executes the returned actions in order. Its journal, the stored records, must survive
 /// a power cut.
 package struct PaymentFirmware: Sendable {
-  /// The highest number of a charge that was begun or refused; 0 if there is none.
+  /// The highest number of a charge in the journal; 0 if there is none.
   package private(set) var last = 0
-  /// The charge that the customer is asked to pay now.
+  /// The charge that the device asks the customer to pay now.
   package private(set) var prompt: ChargeRequest?
   /// Whether the device cannot begin a charge.
   package var isInFault = false
   private var records: [Int: Record] = [:]
-  /// The amount captured since the last total, and the number of totals.
+  /// The amounts captured and refunded, in smallest units, and the number of captures since the
+  /// last total; and the number of totals.
   private var sums: (captured: Int, refunded: Int, count: Int, total: Int) = (0, 0, 0, 0)
   private var currency: Currency?
 
@@ -25,7 +26,7 @@ package struct PaymentFirmware: Sendable {
 
     package enum State: String, Hashable, Sendable {
       case prompted, held, declined, captured, released, refunded, unknown
-      /// The end of a day; the number of the charge is that of the total.
+      /// The end of a day; `charge` is the number of the total.
       case total
     }
   }
@@ -39,16 +40,16 @@ package struct PaymentFirmware: Sendable {
 
   package init() {}
 
-  /// Creates the state from a journal.
+  /// Restores the state from a journal.
   ///
-  /// - Returns: The actions for charges that a power cut has interrupted: nothing was held for them.
+  /// - Returns: The actions for charges that a power cut has interrupted: nothing is held for them.
   package mutating func restore(_ journal: [Record]) -> [Action] {
     for record in journal { note(record) }
     return records.values.filter { $0.state == .prompted }.sorted { $0.charge < $1.charge }
       .flatMap { record -> [Action] in [store(record.charge, .declined, record.money)] }
   }
 
-  /// The answers that the device publishes on each connection: charges that are not over.
+  /// The answers about charges that are not over, which the device publishes on each connection.
   package var openAnswers: [PaymentAnswer] {
     records.values.filter { $0.state == .held || $0.state == .prompted || $0.state == .unknown }
       .sorted { $0.charge < $1.charge }.map { answer(about: $0.charge) }
@@ -67,7 +68,8 @@ package struct PaymentFirmware: Sendable {
 
   /// Processes a message on `charge/<device>/<action>`.
   ///
-  /// - Parameter units: The amount to capture in smallest units.
+  /// - Parameter units: The amount to capture in smallest units, or `nil` for the whole held
+  ///   amount.
   package mutating func request(
     _ action: ChargeRequest.Action, _ charge: Int, units: Int?
   ) -> [Action] {
@@ -89,7 +91,7 @@ package struct PaymentFirmware: Sendable {
     return actions + [.publish(answer(about: charge))]
   }
 
-  /// Reports that the customer has paid, or has not.
+  /// Reports that the customer has paid, or that the payment was declined.
   ///
   /// - Parameter reason: The reason for a decline, or `nil` if the amount is held.
   package mutating func pay(declined reason: String? = nil) -> [Action] {

@@ -5,20 +5,20 @@ package struct PaymentReport: Hashable, Sendable {
   package var state: State
   /// The device's reason if the state is `off`.
   package var reason: String?
-  /// The order that must be paid now, or that was declined.
+  /// The ticket of the order that must be paid now, or whose payment was declined.
   package var ticket: Int?
   /// The amount to pay now.
   package var amount: Money?
   /// The reason why the last payment was declined, until the next charge.
   package var declined: String?
-  /// The number of charges that wait for the device to be free.
+  /// The number of charges that wait until the device is free.
   package var queue: Int
   /// The charges that need a person, at most `limit`.
   package var charges: [Charge]
   /// The sum by which the device's totals exceed the ledger's, in smallest units.
   package var difference: Int
-  /// The sums of the captures and of the refunds since the device's last end of day, or `nil` before
-  /// its first capture.
+  /// The sums of the captures and of the refunds since the device's last end of day, or `nil`
+  /// before its first capture.
   package var captured, refunded: Money?
 
   package static let limit = 20
@@ -27,7 +27,7 @@ package struct PaymentReport: Hashable, Sendable {
     case idle
     /// A customer must pay now.
     case waiting
-    /// A request is on its way.
+    /// The device has not yet answered a request of the kiosk.
     case busy
     /// The device takes no charges.
     case off
@@ -41,7 +41,8 @@ package struct PaymentReport: Hashable, Sendable {
     package var amount: Money
     /// The reason why a person must decide.
     package var reason: String
-    /// The request whose result is unknown: `capture` if the juice was made, `release` if it was not.
+    /// The request whose result is unknown: `capture` if the juice was made, `release` if it was
+    /// not.
     package var request: ChargeRequest.Action?
     /// The decisions that are possible.
     package var decisions: [ChargeDecision.Choice]

@@ -1,6 +1,6 @@
 /// A menu that a chain assigns to a kiosk.
 package struct DesiredMenu: Hashable, Sendable {
-  /// The version, at least 1; a newer menu has a higher one.
+  /// The version, at least 1; a newer menu has a higher version.
   package let version: Int
   /// The menu as YAML, with the key `menu` as in the kiosk's configuration.
   package let text: String
@@ -23,7 +23,7 @@ extension DesiredMenu: FormattedMessage {
 
 /// The kiosk's response to a `DesiredMenu`.
 package enum DesiredMenuReport: Hashable, Sendable {
-  /// The kiosk uses this menu; 0 is the menu of its own configuration.
+  /// The kiosk uses the menu of this version; version 0 is the menu of its own configuration.
   ///
   /// - Parameter detail: For version 0, the reason why the stored menu of the chain is not used, or
   ///   `nil` if none is stored.
@@ -50,7 +50,9 @@ package enum DesiredMenuReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a report; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a report.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     let version = json.integer("version")

@@ -11,7 +11,7 @@ package struct ForecastReport: Hashable, Sendable {
   }
 
   package struct Outlook: Hashable, Sendable {
-    /// The current stock.
+    /// The current stock in pieces.
     package let stock: Int
     /// The expected consumption of the coming hour, or `nil` if there is too little history.
     package let perHour: Double?
@@ -39,7 +39,7 @@ package struct ForecastReport: Hashable, Sendable {
     /// Returns the expected consumption until a time, with a proportional part of the last
     /// interval.
     ///
-    /// The forecast of a week repeats after it. 0 if `end` is not after `at`.
+    /// After a week the forecast repeats. The result is 0 if `end` is not after `at`.
     ///
     /// - Parameter at: The report's `at`, where the first interval starts.
     /// - Returns: The consumption, or `nil` if it is unknown.
@@ -73,7 +73,9 @@ extension ForecastReport {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a forecast; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a forecast.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let at = json.text("at").flatMap(Timestamp.init),

@@ -1,4 +1,5 @@
-/// The latest restocks, service changes and job decisions.
+/// The latest entries that are not orders, such as restocks, service changes and decisions about
+/// jobs.
 package struct HistoryReport: Hashable, Sendable {
   /// Maximum number of entries.
   package static let limit = 30
@@ -14,7 +15,9 @@ package struct HistoryReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a history; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a history.
   package init(payload: [UInt8]) throws(JSONError) {
     guard let elements = try JSON.parse(payload).elements("entries") else {
       throw JSONError(offset: 0, problem: "entries is missing")

@@ -6,24 +6,24 @@ package struct KioskHealth: Hashable, Sendable {
   package var counters: Counters
   /// Resident memory of the process in bytes, or `nil` if the system does not report it.
   package var memory: Int?
-  /// The number of answers and events that the broker has not confirmed yet.
+  /// The number of results and events that the broker has not confirmed yet.
   package var queue: Int
   package var service: ServiceState
-  /// The numbers of fruits that are low and out of stock.
+  /// The number of fruits that are low, and of fruits that are out of stock.
   package var low: Int
   package var out: Int
-  /// The numbers of machines that do not work and of jobs that need a decision.
+  /// The number of machines that do not work, and of jobs and charges that need a decision.
   package var machinesDown: Int
   package var undecided: Int
   /// The number of machines' programs that need a person, or `nil` without programs.
   package var programsDue: Int?
-  /// The number of fruits of which something has expired and is not taken out, or `nil` without
-  /// dates.
+  /// The number of fruits with an expired amount that nobody has taken out, or `nil` without dates
+  /// of fruit.
   package var expired: Int?
-  /// The seconds by which the clock shows an earlier time than it has shown before, so that the
-  /// dates of fruit are in doubt; 0 if they are not, or `nil` without dates.
+  /// The number of seconds by which the clock is behind a time that it has shown before, so that
+  /// the dates of fruit may be wrong; 0 if they are reliable, or `nil` without dates of fruit.
   package var clockBehind: Int?
-  /// The state of the payment, or `nil` if nothing is paid.
+  /// The state of the payment, or `nil` if payment is not configured.
   package var payment: Payment?
   /// The state of the sensors, or `nil` without sensors.
   package var sensors: Sensors?
@@ -31,11 +31,12 @@ package struct KioskHealth: Hashable, Sendable {
   package var ledger: Int?
   /// Free space on the ledger's disk in bytes, or `nil` if it is unknown.
   package var diskFree: Int?
-  /// Messages of the chain that the uplink did not handle, because they were too many, since the
-  /// start of the process; or `nil` without an uplink.
+  /// The number of messages of the chain that the uplink dropped because they exceeded its rate
+  /// limit, since the start of the process; or `nil` without an uplink.
   package var uplinkDropped: Int?
-  /// The last entry of the ledger; to the broker of a chain, the last one that this broker has
-  /// confirmed. An archive that lacks it has lost entries. `nil` without entries.
+  /// The last entry of the ledger; in the report to the broker of a chain, the last entry that this
+  /// broker has confirmed. An archive without this entry has lost entries. `nil` if there are no
+  /// entries.
   package var position: LedgerPosition?
   /// Reasons why the broker refused messages of the kiosk, by topic.
   package var refused: [String: String]
@@ -88,8 +89,7 @@ package struct KioskHealth: Hashable, Sendable {
   }
 
   package struct Sensors: Hashable, Sendable {
-    /// The numbers of sensors that are outside their limits for too long, that block something, and
-    /// that are silent.
+    /// The number of sensors in the state `alarm`, in the state `blocked`, and that are silent.
     package var alarm: Int
     package var blocked: Int
     package var silent: Int
@@ -115,7 +115,7 @@ package struct KioskHealth: Hashable, Sendable {
     /// Rejected commands, including stale ones.
     package var rejected = 0
     package var reconnects = 0
-    /// Messages that were no command and were not answered.
+    /// Messages that were not a command, and that the kiosk did not answer.
     package var dropped = 0
 
     package init() {}
@@ -151,7 +151,7 @@ package struct KioskHealth: Hashable, Sendable {
 }
 
 extension KioskHealth: FormattedMessage {
-  /// Only the time is required: the kiosk may be of another version.
+  /// Only the time is required: the kiosk may run another version.
   package init(_ members: inout Members<Self>) throws(JSONError) {
     at = try members.required("at", \.at)
     uptime = try members.required("uptime", \.uptime, or: .max)

@@ -11,7 +11,7 @@ package struct LedgerPosition: Hashable, Sendable {
   }
 
   /// Parses a `KioskHealth` payload. Returns `nil` if it has no position: the kiosk has no entries
-  /// yet, or does not report it.
+  /// yet, or does not report the position.
   ///
   /// - Throws: `JSONError` if the payload is not JSON, or the numbers are out of range.
   package init?(health payload: [UInt8]) throws(JSONError) {

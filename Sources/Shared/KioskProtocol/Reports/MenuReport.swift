@@ -5,7 +5,7 @@ package struct MenuReport: Hashable, Sendable {
   package let menu: Menu
   /// Maximum amounts after a restock.
   package let capacities: FruitAmounts
-  /// Amounts at or below which a fruit is low.
+  /// The low marks: amounts at or below which a fruit is low.
   package let lowThresholds: FruitAmounts
 
   package init(menu: Menu, capacities: FruitAmounts, lowThresholds: FruitAmounts) {

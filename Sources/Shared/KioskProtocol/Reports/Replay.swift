@@ -24,7 +24,9 @@ package struct ReplayRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a request; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a request.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let epoch = json.integer("epoch"),
@@ -79,7 +81,9 @@ package enum ReplayResult: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a result; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a result.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     let id = json.text("id").flatMap { Request.ID($0) }

@@ -5,9 +5,9 @@ package import JuiceDomain
 package struct SalesRequest: Hashable, Sendable {
   /// The id of the request, which its answer repeats.
   package let id: Request.ID
-  /// The last entry of the page, or `nil` for the last entry of the ledger.
+  /// The `seq` of the last entry of the page, or `nil` for the last entry of the ledger.
   package let last: Int?
-  /// The start of the requested time. The pages end there.
+  /// The start of the requested period. The last page ends there.
   package let since: Timestamp
 
   package init(id: Request.ID, last: Int? = nil, since: Timestamp) {
@@ -24,7 +24,9 @@ package struct SalesRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a request; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a request.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),
@@ -36,7 +38,8 @@ package struct SalesRequest: Hashable, Sendable {
   }
 }
 
-/// The answer to a `SalesRequest`: the orders of a page of entries, summed by quarter of an hour, juice, outcome and currency.
+/// The answer to a `SalesRequest`: the orders of a page of entries, summed by quarter of an hour,
+/// juice, outcome and currency.
 package struct SalesExtract: Hashable, Sendable {
   /// Maximum number of entries in a page.
   package static let maximumEntries = 500
@@ -44,9 +47,9 @@ package struct SalesExtract: Hashable, Sendable {
   package let id: Request.ID
   /// The epoch of the ledger's last entry; see `LedgerEntry`.
   package var epoch: Int
-  /// The last entry of the page; 0 if the ledger is empty.
+  /// The `seq` of the last entry of the page; 0 if the ledger is empty.
   package var last: Int
-  /// The last entry of the next page, or `nil` if there is none.
+  /// The `seq` of the last entry of the next page, or `nil` if there is no next page.
   package var next: Int?
   /// The IANA name of the kiosk's time zone.
   package var timeZone: String
@@ -63,7 +66,7 @@ package struct SalesExtract: Hashable, Sendable {
     package var status: Status
     package var juice: Juice.ID
     package var orders: Int
-    /// Glasses made.
+    /// The number of glasses made.
     package var glasses: Int
     /// The price of the glasses, or `nil` if they have none.
     package var amount: Money?
@@ -101,7 +104,9 @@ package struct SalesExtract: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a page; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a page.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let last = json.integer("last"),

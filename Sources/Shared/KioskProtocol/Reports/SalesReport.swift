@@ -9,7 +9,7 @@ package struct SalesReport: Hashable, Sendable {
   package static let dayCount = 30
 
   package var at: Timestamp
-  /// The name in the IANA time zone database: `Asia/Seoul`.
+  /// The name of the kiosk's time zone in the IANA database: `Asia/Seoul`.
   package var timeZone: String
   package var today: CivilDate
   /// The hours of today, in order.
@@ -55,27 +55,27 @@ package struct SalesReport: Hashable, Sendable {
 
   /// The numbers of glasses and orders of a period.
   package struct Tally: Hashable, Sendable {
-    /// Glasses made.
+    /// The number of glasses made.
     package var made: [Juice.ID: Int] = [:]
-    /// Orders that were out of stock.
+    /// The number of orders that were out of stock.
     package var outOfStock: [Juice.ID: Int] = [:]
-    /// Orders that were rejected.
+    /// The number of orders that were rejected.
     package var rejected: [Juice.ID: Int] = [:]
-    /// Rejected orders for juices that are not on the menu.
+    /// The number of rejected orders for juices that are not on the menu.
     package var unnamed = 0
     /// The takings for `made`.
     package var takings = Takings()
-    /// The fruit that people have taken out of the machine.
+    /// The fruit that people have taken out of the kiosk.
     package var waste = Waste()
 
     package init() {}
 
     package var isEmpty: Bool { self == Tally() }
 
-    /// Glasses made of all juices.
+    /// The number of glasses made of all juices.
     package var glasses: Int { made.values.reduce(0, +) }
 
-    /// The juices with any count, sorted.
+    /// The juices with at least one glass or order, sorted by id.
     package var juices: [Juice.ID] {
       Set(made.keys).union(outOfStock.keys).union(rejected.keys).sorted()
     }

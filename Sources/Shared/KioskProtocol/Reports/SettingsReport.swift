@@ -1,6 +1,6 @@
 import JuiceDomain
 
-/// A change as the kiosk stores it, with the operator who made it.
+/// A change of the settings as the kiosk stores it, with the operator who made it.
 package struct StoredSettings: Hashable, Sendable {
   package let id: Request.ID
   package let by: String
@@ -13,7 +13,9 @@ package struct StoredSettings: Hashable, Sendable {
 
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 
-  /// - Throws: `JSONError` if the payload is not a change; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a change.
   package init(payload: [UInt8]) throws(JSONError) { try self.init(JSON.parse(payload)) }
 
   fileprivate init(_ json: JSON) throws(JSONError) {
@@ -28,8 +30,8 @@ package struct StoredSettings: Hashable, Sendable {
   }
 }
 
-/// The published settings: those of the kiosk's file, and the change in force. The values in force
-/// are those of the menu, apart from the hours.
+/// The published settings: the values of the kiosk's configuration file, and the change in force.
+/// The values that result from both are in the `MenuReport`, except for the hours.
 package struct SettingsReport: Hashable, Sendable {
   package let stored: StoredSettings?
   /// The values of the file, or of the chain's menu, without the change.
@@ -58,7 +60,9 @@ package struct SettingsReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a report; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a report.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let file = json["file"] else { throw JSONError(offset: 0, problem: "file is missing") }

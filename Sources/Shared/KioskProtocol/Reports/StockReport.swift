@@ -6,9 +6,9 @@ package struct StockReport: Hashable, Sendable {
   package let seq: Int
   package let at: Timestamp
   package let fruits: FruitAmounts
-  /// The times at which the next batch of each fruit expires; none for a fruit without dates.
+  /// The times at which the next batch of each fruit expires; no entry for a fruit without dates.
   package let expires: [Fruit.ID: Timestamp]
-  /// Expired fruit that is still in the machine. It is no part of `fruits`.
+  /// Expired fruit that nobody has taken out yet. It is not part of `fruits`.
   package let expired: FruitAmounts
 
   package init(
@@ -24,8 +24,8 @@ package struct StockReport: Hashable, Sendable {
 }
 
 extension StockReport: FormattedMessage {
-  // Not the one that all messages have: the kiosk writes it after each batch, and this takes a fifth
-  // fewer instructions.
+  // Replaces the implementation that all messages share: the kiosk encodes this report after each
+  // batch, and this version executes a fifth fewer instructions.
   package var payload: [UInt8] {
     JSONWriter.object { json in
       json.member("seq", seq)

@@ -14,7 +14,7 @@ package struct Waste: Hashable, Sendable {
     costs.map { Money(units: $0.value, $0.key) }.sorted { $0.currency < $1.currency }
   }
 
-  /// All amounts of all reasons.
+  /// The sum of the amounts of all reasons.
   package var amounts: FruitAmounts { fruits.values.reduce(into: [:]) { $0.add($1) } }
 
   package mutating func add(_ amounts: FruitAmounts, _ reason: Removal.Reason, cost: [Money]) {
@@ -31,7 +31,8 @@ package struct Waste: Hashable, Sendable {
 }
 
 extension FruitAmounts {
-  /// Adds amounts, limited to the largest one: reports of kiosks are untrusted.
+  /// Adds amounts; each sum is limited to `JSON.maximumAmount`, because reports of kiosks are
+  /// untrusted.
   fileprivate mutating func add(_ amounts: FruitAmounts) {
     for (fruit, amount) in amounts {
       let limit = Int(JSON.maximumAmount)

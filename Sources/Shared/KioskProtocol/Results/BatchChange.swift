@@ -1,9 +1,9 @@
 package import JuiceDomain
 
-/// The fruit of one restock that expires at the same time.
+/// The id of a batch: the fruit of one restock that expires at the same time.
 package struct BatchID: Hashable, Sendable, Comparable {
   package let fruit: Fruit.ID
-  /// The number of the entry that brought it.
+  /// The `seq` of the entry that added the batch.
   package let number: Int
 
   package init(fruit: Fruit.ID, number: Int) {
@@ -16,14 +16,15 @@ package struct BatchID: Hashable, Sendable, Comparable {
   }
 }
 
-/// A part of the changes of an entry: the amount that it brings to a batch or takes from it.
+/// A part of the changes of an entry: the amount that the entry adds to a batch, or takes from it
+/// if it is negative.
 ///
-/// Fruit without a date belongs to no batch. So the batches of an entry add up to its changes, or to
-/// a part of them.
+/// Fruit without a date belongs to no batch. So the batch changes of an entry add up to its
+/// changes, or to a part of them.
 package struct BatchChange: Hashable, Sendable {
   package let id: BatchID
   package let amount: Int
-  /// The time at which a batch expires that the entry brings, or `nil` for other entries.
+  /// The time at which the batch expires, if the entry adds it, or `nil` for other entries.
   package let expires: Timestamp?
 
   package init(_ id: BatchID, _ amount: Int, expires: Timestamp? = nil) {

@@ -12,7 +12,7 @@ package struct CommandResult: Hashable, Sendable {
     /// The juice was not made; unused fruit was returned to the stock. `failure` contains the
     /// reason.
     case failed
-    /// Too little fruit; the stock is unchanged.
+    /// There is too little fruit; the stock is unchanged.
     case outOfStock = "out_of_stock"
     /// The restock or the service command was applied.
     case applied
@@ -22,7 +22,7 @@ package struct CommandResult: Hashable, Sendable {
 
   package var id: Request.ID?
   package var status: Status
-  /// The number for the customer: counts the day's made and accepted orders, from 1.
+  /// The number for the customer, from 1 each day.
   package var ticket: Int?
   package var juice: Juice.ID?
   package var quantity: Int?
@@ -39,7 +39,8 @@ package struct CommandResult: Hashable, Sendable {
   /// The stock after the command.
   package var stock: FruitAmounts?
   package var reason: RejectionReason?
-  /// The reason of `failed`: that of the machine, `waited_too_long` or `given_back`.
+  /// The reason of `failed`: the text of the machine, a `PaymentEnd`, or a reason of the kiosk such
+  /// as `waited_too_long`.
   package var failure: String?
   package var detail: String?
   /// The text for the customer, in the kiosk's language.
@@ -84,7 +85,9 @@ extension CommandResult {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a result; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a result.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let status = json.text("status").flatMap(Status.init(rawValue:)) else {
@@ -127,8 +130,8 @@ extension JSON {
     return elements
   }
 
-  /// The largest amount of a fruit, in magnitude. It exceeds every real stock, and prevents overflow
-  /// of sums, differences and thousandths of untrusted amounts.
+  /// The largest amount of a fruit, in magnitude. It exceeds every real stock, and prevents
+  /// overflow of sums, differences and thousandths of untrusted amounts.
   package static let maximumAmount: UInt = 1_000_000_000_000_000
 
   /// The amount of a fruit, or `nil` if it is not an integer up to `maximumAmount`.

@@ -69,11 +69,11 @@ package enum CustomerMessage {
     }
   }
 
-  /// The text of an order that was not paid.
+  /// Returns the customer's text for an order that was not paid.
   ///
   /// - Parameters:
-  ///   - end: The reason of the order's end.
-  ///   - detail: The reason that the device gives.
+  ///   - end: The reason why the order ended.
+  ///   - detail: The device's reason for a decline, or `nil` if it gives none.
   package static func notPaid(
     _ end: PaymentEnd, _ detail: String?, in language: Language
   ) -> String {
@@ -94,8 +94,8 @@ package enum CustomerMessage {
     }
   }
 
-  /// Returns a reason of a decline in the customer's language: one that `juice-zvt` gives, else the
-  /// device's text; or `nil` if it adds nothing.
+  /// Returns the reason of a decline in the customer's language if `juice-zvt` uses that reason,
+  /// otherwise the device's text; or `nil` if the text is only `declined`.
   private static func declineReason(_ reason: String, in language: Language) -> String? {
     guard reason != "declined", language == .korean else {
       return reason == "declined" ? nil : reason
@@ -143,14 +143,14 @@ extension PaymentReport {
 
 /// The reason why an order ended before it was paid, as its result names it.
 package enum PaymentEnd: String, CaseIterable, Hashable, Sendable {
-  /// The customer or the device refused.
+  /// The customer or the device declined the payment.
   case declined
   /// No card was presented in time.
   case notPaid = "not_paid"
   /// The customer has pressed another button before a card was presented.
   case replaced
-  /// The device cannot find out whether money is held.
+  /// The device cannot determine whether money is held.
   case unknown = "payment_unknown"
-  /// The device holds another amount.
+  /// The device holds another amount than the kiosk requested.
   case wrongAmount = "wrong_amount"
 }

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// An entry of the ledger: a final decision. `events` publishes each entry.
+/// An entry of the ledger: a final decision. The kiosk publishes each entry on `events`.
 package struct LedgerEntry: Hashable, Sendable {
   /// The sequence number: from 1, without gaps.
   package let seq: Int
@@ -13,8 +13,8 @@ package struct LedgerEntry: Hashable, Sendable {
   package let source: Source?
   package let id: Request.ID?
   package let outcome: Outcome
-  /// The price of the glasses at the time of the order, if the order was made or accepted; the cost
-  /// of removed fruit.
+  /// The price of the glasses at the time of the order; for a step of a charge, its amount; for
+  /// removed fruit, its cost.
   package let amount: Money?
   /// The parts of the changes that belong to batches, the first to expire first.
   package var batches: [BatchChange] = []
@@ -33,7 +33,7 @@ package struct LedgerEntry: Hashable, Sendable {
   }
 
   package enum Outcome: Hashable, Sendable {
-    /// The kiosk holds these fruits from now on, with this initial stock.
+    /// The kiosk stocks these fruits from this entry on, with this initial stock.
     case opened(FruitAmounts)
     case ready(Order, used: FruitAmounts, ticket: Ticket)
     case outOfStock(Order, missing: FruitAmounts)
@@ -44,29 +44,32 @@ package struct LedgerEntry: Hashable, Sendable {
     indirect case accepted(
       Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
     indirect case made(JobEnd)
-    /// The customer must pay for the order first: a charge.
+    /// The customer must pay for the order first, with this charge.
     indirect case awaitingPayment(
       Order, used: FruitAmounts, ticket: Ticket, charge: Int, device: PaymentDeviceID)
     /// A step of a charge.
     indirect case payment(PaymentStep)
-    /// The end of a payment device's day, and by how much its captures without its refunds exceed
-    /// those of the ledger, in smallest units.
+    /// The end of a payment device's day.
+    ///
+    /// - Parameter difference: The amount by which the device's captures minus refunds exceed those
+    ///   of the ledger, in smallest units.
     indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int)
     /// A step of a machine's program.
     indirect case program(ProgramStep)
-    /// A change of a sensor's state, or a decision about it.
+    /// A change of a sensor's state, a decision about it, or its readings of an hour.
     indirect case sensor(SensorStep)
-    /// The fruit of batches has expired: it is not sold, and waits for a person to take it out.
+    /// The fruit of batches has expired: the kiosk does not sell it, and a person must take it out.
     case expired(changes: FruitAmounts)
     /// A person has taken fruit out.
     indirect case removed(Removal)
     /// The machine could not make the order.
     ///
-    /// - Parameter changes: The returned fruit.
+    /// - Parameter changes: The fruit that was returned to the stock.
     indirect case failed(JobEnd, reason: String, changes: FruitAmounts)
-    /// The order was withdrawn: no machine began it, or a person decided to give it back.
+    /// The order was withdrawn: no machine began it, or a person decided that the customer does not
+    /// receive it.
     indirect case returned(JobEnd, reason: String, changes: FruitAmounts)
-    /// A person decided about a job; `used` is the fruit that this consumed.
+    /// A person decided about a job; `used` is the fruit that the kiosk takes for another attempt.
     case decided(JobDecision.Choice, job: Int, used: FruitAmounts)
     /// The command was rejected.
     ///
@@ -110,8 +113,8 @@ package struct LedgerEntry: Hashable, Sendable {
 }
 
 extension LedgerEntry.Outcome {
-  /// The fruit that a person has taken out, or `nil` if none. What a sensor has blocked and a person
-  /// discards is spoiled.
+  /// The fruit that a person has taken out, or `nil` if there is none. Fruit that a sensor has
+  /// blocked and a person discards counts as spoiled.
   package var removal: Removal? {
     switch self {
     case .removed(let removal): removal
@@ -155,7 +158,7 @@ package struct JobEnd: Hashable, Sendable {
   }
 }
 
-/// The number for the customer: counts the day's made and accepted orders, from 1.
+/// The number for the customer, from 1 each day.
 package struct Ticket: Hashable, Sendable {
   /// Days since 1970-01-01 in the kiosk's time zone.
   package let day: Int

@@ -7,11 +7,11 @@ package struct PaymentStep: Hashable, Sendable {
   package let job: Int?
   package let order: Order?
   package let ticket: Ticket?
-  /// The machine that makes the juice from now on, and the place in its queue.
+  /// The machine that makes the juice after this step, and the place in its queue.
   package let machine: MachineID?
   package let place: Int?
   package let receipt: Receipt
-  /// The device's reason, or why the ledger records the step.
+  /// The device's reason, or the kiosk's reason for the step.
   package let reason: String?
 
   package enum Kind: String, CaseIterable, Hashable, Sendable {

@@ -6,10 +6,10 @@ extension SafetyDay {
     "day", "time", "kind", "name", "unit", "min", "max", "minutes_outside", "minutes_measured",
     "who", "status", "changes", "note",
   ]
-  /// The columns of `rows` that are numbers.
+  /// The columns of `rows` that contain numbers, counted from 0.
   package static let numberColumns = 5...8
 
-  /// The columns of `header`, for each sensor and for each entry.
+  /// A row for each sensor and for each entry, with the columns of `header`.
   package var rows: [[String]] {
     let readings = sensors.map { sensor in
       [
@@ -29,7 +29,7 @@ extension SafetyDay {
       }
   }
 
-  /// The fruit that was thrown away.
+  /// The fruit that people have taken out.
   package var waste: FruitAmounts {
     entries.reduce(into: FruitAmounts()) { waste, entry in
       if let removal = entry.outcome.removal { waste += removal.amounts }
@@ -41,7 +41,7 @@ extension LedgerEntry {
   /// The sender, or the kiosk itself.
   package var safetySender: String { source?.description ?? "kiosk" }
 
-  /// The sensor or the machine that the entry is about; empty for none.
+  /// The sensor or the machine that the entry is about; empty if there is none.
   fileprivate var safetySubject: String {
     switch outcome {
     case .sensor(let step): step.sensor.text
@@ -50,7 +50,7 @@ extension LedgerEntry {
     }
   }
 
-  /// The content in words.
+  /// The content of the entry in words.
   package var safetyText: String {
     var parts: [String] = []
     switch outcome {

@@ -19,7 +19,9 @@ package struct SafetyRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a request; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a request.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),
@@ -30,13 +32,14 @@ package struct SafetyRequest: Hashable, Sendable {
 }
 
 extension Timestamp {
-  /// The start of the hour.
+  /// The start of the hour that contains this time, in UTC.
   package var hour: Timestamp {
     Timestamp(milliseconds: milliseconds - (milliseconds % 3_600_000 + 3_600_000) % 3_600_000)
   }
 }
 
-/// One day of the record of food safety: what the sensors measured, and what was done.
+/// One day of the record of food safety: the readings of the sensors, and the entries that are not
+/// orders.
 package struct SafetyDay: Hashable, Sendable {
   /// Maximum number of entries of a day. Further ones are omitted.
   package static let maximumEntries = 500
@@ -46,7 +49,8 @@ package struct SafetyDay: Hashable, Sendable {
   package let id: Request.ID
   package let day: CivilDate
   package var sensors: [Sensor]
-  /// Restocks, states of sensors, decisions and other entries that are no orders, in their order.
+  /// Restocks, states of sensors, decisions and other entries that are not orders, in the order of
+  /// the ledger.
   package var entries: [LedgerEntry]
   /// Whether entries are omitted.
   package var isShortened: Bool
@@ -68,7 +72,7 @@ package struct SafetyDay: Hashable, Sendable {
     package var low: Int? { hours.map(\.low).min() }
     package var high: Int? { hours.map(\.high).max() }
     package var secondsOutside: Int { hours.reduce(0) { $0 + $1.secondsOutside } }
-    /// The time of the day with readings.
+    /// The number of seconds of the day with readings.
     package var secondsMeasured: Int { hours.reduce(0) { $0 + $1.secondsMeasured } }
   }
 
@@ -85,7 +89,8 @@ package struct SafetyDay: Hashable, Sendable {
       (self.secondsOutside, self.secondsMeasured) = (secondsOutside, secondsMeasured)
     }
 
-    /// No hour has more, and sums of such numbers do not overflow.
+    /// Maximum number of seconds of an hour, which a change of the clock may repeat. Sums of such
+    /// numbers do not overflow.
     private static let maximumSeconds = 7200
 
     /// Adds readings of the same hour.
@@ -114,20 +119,20 @@ package struct SafetyDay: Hashable, Sendable {
     (self.entries, self.isShortened) = (entries, isShortened)
   }
 
-  /// The statuses of the entries without a juice that a day does not show: payments, openings, and
-  /// the hours of sensors.
+  /// The statuses of the entries other than orders that a day does not show: rejections, payments,
+  /// service changes, and the readings of sensors.
   package static let omitted: [LedgerEntry.Status] = [
     .rejected, .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .total,
     .open, .closed, .sensorHour,
   ]
 
-  /// Sums the entries of a day.
+  /// Creates a day from its entries.
   ///
   /// - Parameters:
-  ///   - sensors: The configured sensors, without hours. Sensors of entries are added.
-  ///   - entries: The hours of the day, with their limits then, and what the day shows: at most
-  ///     `maximumEntries`, and one more if there are more.
-  ///   - open: Hours that are not over.
+  ///   - sensors: The configured sensors, without hours. Other sensors in `entries` are added.
+  ///   - entries: The readings of each hour, with the limits at that time, and the entries that the
+  ///     day shows: of the latter at most `maximumEntries`, and one more if there are more.
+  ///   - open: The readings of hours that are not over.
   package init(
     id: Request.ID, day: CivilDate, sensors: [Sensor] = [], entries: [LedgerEntry],
     open: [SensorStep] = []
@@ -179,7 +184,9 @@ package struct SafetyDay: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if the payload is not a day of a record; unknown members are ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a day of a record.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),

@@ -8,13 +8,14 @@ package enum SensorUnit: String, CaseIterable, Hashable, Sendable {
   case milliliters = "ml"
   case grams = "g"
 
-  /// The values that a sensor can measure. Any other value is ignored.
+  /// The values that a sensor can measure, in thousandths of the unit. Any other value is ignored.
   package var plausible: ClosedRange<Int> {
     self == .celsius ? -60_000...150_000 : -1_000_000...1_000_000_000
   }
 
-  /// The change within a minute that a second reading must confirm, or `nil` if none must: no fridge
-  /// warms up by that, but a container is lifted off a scale.
+  /// The change within a minute, in thousandths of the unit, that a second reading must confirm; or
+  /// `nil` if no change needs that. The temperature of a fridge does not change so fast, but the
+  /// value of a scale does when a person lifts the container.
   package var jump: Int? { self == .celsius ? 10_000 : nil }
 }
 
@@ -26,11 +27,11 @@ package struct SensorReport: Hashable, Sendable {
   package var unit: SensorUnit
   /// The limits in thousandths of the unit.
   package var minimum, maximum: Int?
-  /// The time since when the state exists, or `nil` if it is unknown.
+  /// The time at which the state began, or `nil` if it is unknown.
   package var since: Timestamp?
   /// Whether the sensor has sent no reading for too long.
   package var isSilent: Bool
-  /// The fruits and the machines that are blocked.
+  /// The fruits and the machines that the sensor blocks.
   package var fruits: [Fruit.ID]
   package var machines: [MachineID]
   /// The number of messages without a usable value since the start of the process.
@@ -43,11 +44,11 @@ package struct SensorReport: Hashable, Sendable {
     /// The sensor has never reported a value.
     case unknown
     case ok
-    /// The value is outside the limits, not for long yet.
+    /// The value is outside the limits, but not longer than `alarm_after_seconds`.
     case outside
-    /// It is outside for longer than `alarm_after_seconds`.
+    /// The value is outside the limits for longer than `alarm_after_seconds`.
     case alarm
-    /// It was outside for longer than `block_after_seconds`: a person decides.
+    /// The value was outside the limits for longer than `block_after_seconds`: a person decides.
     case blocked
   }
 
@@ -86,6 +87,8 @@ extension SensorReport {
     }
   }
 
+  /// Parses a payload, ignoring unknown members.
+  ///
   /// - Throws: `JSONError` if the payload is not a report of a sensor.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
@@ -108,7 +111,8 @@ extension SensorReport {
 }
 
 extension JSON {
-  /// The number in thousandths, also if it is written as a text, or `nil` if it is none.
+  /// The number in thousandths, also if it is written as a text; or `nil` if the value is not a
+  /// number.
   package var thousandths: Int? {
     switch self {
     case .integer(let number): Double(number).thousandths
@@ -128,7 +132,7 @@ extension Double {
 }
 
 extension Int {
-  /// The number of thousandths as people read it: `4.5`.
+  /// The number of thousandths as a decimal number: `4.5` for 4500.
   package var decimalText: String {
     let (whole, rest) = (magnitude / 1000, magnitude % 1000)
     guard rest > 0 else { return "\(self < 0 ? "-" : "")\(whole)" }

@@ -1,18 +1,19 @@
 package import JuiceDomain
 
-/// A person's decision about what a sensor has blocked.
+/// A person's decision about the fruits and machines that a sensor has blocked.
 package struct SensorDecision: Hashable, Sendable {
   package enum Choice: String, CaseIterable, Hashable, Sendable {
-    /// Removes the blocked fruit from the stock. Fruit that arrives later and the machines stay
-    /// blocked until the sensor is within its limits.
+    /// Removes the blocked fruit from the stock. Fruit of later restocks and the machines stay
+    /// blocked until the value is within the limits.
     case discard
-    /// Ends the block. Outside the limits the time until the next block begins again.
+    /// Ends the block. If the value is outside the limits, the time until the next block starts
+    /// again.
     case release
   }
 
   package let sensor: SensorID
   package let choice: Choice
-  /// The reason: 1 to `maximumWord` characters on one line.
+  /// The reason: 1 to `maximumWord` Unicode scalars on one line.
   package let word: String
 
   package static let maximumWord = 200
@@ -24,12 +25,14 @@ package struct SensorDecision: Hashable, Sendable {
   }
 }
 
-/// A change of the state of a sensor, or a decision about it: the content of its entry.
+/// A change of the state of a sensor, a decision about it, or its readings of an hour: the content
+/// of an entry.
 package struct SensorStep: Hashable, Sendable {
   package enum Kind: String, CaseIterable, Hashable, Sendable {
     /// The value is outside the limits for longer than `alarm_after_seconds`.
     case alarm = "sensor_alarm"
-    /// It is outside for longer than `block_after_seconds`: fruits and machines are blocked.
+    /// The value is outside the limits for longer than `block_after_seconds`: the sensor blocks
+    /// fruits and machines.
     case blocked = "sensor_blocked"
     /// No reading has arrived for longer than `silent_after_seconds`.
     case silent = "sensor_silent"
@@ -65,9 +68,9 @@ package struct SensorStep: Hashable, Sendable {
   package let word: String?
   /// The discarded fruit, as changes of the stock.
   package let changes: FruitAmounts
-  /// The limits at the time of the hour, in thousandths of the unit.
+  /// The limits during the hour, in thousandths of the unit.
   package let minimum, maximum: Int?
-  /// The readings of an hour, with `hour`.
+  /// The readings of an hour, for the kind `hour`; `nil` for other kinds.
   package let hour: SafetyDay.Hour?
 
   package init(
@@ -106,7 +109,7 @@ package struct SensorStep: Hashable, Sendable {
 }
 
 extension SensorStep {
-  /// The content for a log or a table.
+  /// The content of the step as text, for a log or a table.
   package var summary: String {
     let blocked = (fruits.map(\.text) + machines.map(\.text)).joined(separator: " ")
     return [

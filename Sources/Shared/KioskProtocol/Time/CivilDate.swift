@@ -34,7 +34,7 @@ package struct CivilDate: Hashable, Sendable {
 }
 
 extension CivilDate: LosslessStringConvertible {
-  /// `2026-11-21`
+  /// The date as `2026-11-21`.
   package var description: String { "\(year.padded(4))-\(month.padded())-\(day.padded())" }
 }
 

@@ -1,12 +1,13 @@
 /// The times of a week at which a kiosk takes orders, by its local clock.
 ///
 /// ```swift
-/// let hours = OpeningHours([.mon: "07:00-22:00", .fri: "18:00-02:00"].mapValues(Interval.init))
-/// hours.isOpen(day: 20_783, minute: 30)  // Saturday 2026-11-28, 00:30: true
+/// let hours = OpeningHours([.fri: OpeningHours.Interval("18:00-02:00")!])!
+/// hours.isOpen(day: 20_785, minute: 30)  // Saturday 2026-11-28, 00:30: true
 /// ```
 ///
-/// There is no state: the local time of the moment alone decides, also after the clock was set. Of an
-/// hour that daylight saving time repeats, both count; one that it skips is not there.
+/// The result depends only on the local time, also after a person has set the clock. When daylight
+/// saving time ends, the hours apply to the hour and to its repetition; when it begins, the skipped
+/// hour does not occur.
 package struct OpeningHours: Hashable, Sendable {
   package enum Day: String, CaseIterable, Sendable { case mon, tue, wed, thu, fri, sat, sun }
 
@@ -15,8 +16,8 @@ package struct OpeningHours: Hashable, Sendable {
     /// Minutes since midnight: 0...1439 and 0...1440.
     package let start, end: Int
 
-    /// - Returns: `nil` if the text is not two different times such as `07:00`; the end may be
-    ///   `24:00`.
+    /// Parses the hours, or returns `nil` if the text is not two different times such as `07:00`;
+    /// the end may be `24:00`.
     package init?(_ text: String) {
       let times = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         .map { Self.minute($0) }
@@ -49,14 +50,16 @@ package struct OpeningHours: Hashable, Sendable {
   /// The hours of each day; a day without hours is closed.
   package let intervals: [Day: Interval]
 
-  /// - Returns: `nil` if there are no hours on any day.
+  /// Creates the hours of a week, or returns `nil` if there are no hours on any day.
   package init?(_ intervals: [Day: Interval]) {
     guard !intervals.isEmpty else { return nil }
     self.intervals = intervals
   }
 
+  /// Returns whether the kiosk is open at a local time.
+  ///
   /// - Parameters:
-  ///   - day: The local day, counted from 1970-01-01.
+  ///   - day: The number of days since 1970-01-01.
   ///   - minute: The minute of that day, 0...1439.
   package func isOpen(day: Int, minute: Int) -> Bool {
     if let today = intervals[Self.weekday(day)], minute >= today.start,
@@ -68,7 +71,7 @@ package struct OpeningHours: Hashable, Sendable {
     return yesterday.end < yesterday.start && minute < yesterday.end
   }
 
-  /// 1970-01-01 was a Thursday.
+  /// Returns the day of the week. 1970-01-01 was a Thursday.
   private static func weekday(_ day: Int) -> Day { Day.allCases[((day + 3) % 7 + 7) % 7] }
 
   /// The days with their hours, such as `mon 07:00-22:00, tue 07:00-22:00`.

@@ -104,7 +104,7 @@ private struct TimestampScanner {
     return value
   }
 
-  /// Reads an existing date.
+  /// Reads a date that exists in the calendar.
   mutating func date() -> CivilDate? {
     guard let year = number(digits: 4), take("-"),
       let month = number(digits: 2), (1...12).contains(month), take("-"),

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The topics of a kiosk, all below `<root>/<kiosk>`.
+/// The topics of a kiosk, all below `<root>/<kiosk>`. The comment of each topic names its payload.
 ///
 /// ```swift
 /// let topics = KioskTopics(root: "kiosk", kiosk: "k1")
@@ -13,18 +13,21 @@ package import JuiceDomain
 ///
 /// | topics | publisher | payload |
 /// |---|---|---|
-/// | `order`, `restock`, `service`, `settings`, `job`, `made`, `paid`, each with `/<sender>` | sender | `Request` |
+/// | `<kind>/<sender>`, with a `Command.Kind` such as `order` | sender | `Request` |
 /// | the same with `/result` | kiosk | `CommandResult` |
 /// | `stock`, `menu`, `alert`, `status`, `info`, `health`, `sales`, ... | kiosk | reports |
 /// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
 /// | `charge/<device>`, `charge/<device>/<action>` | kiosk | `ChargeRequest` |
 /// | `events` | kiosk | `LedgerEntry` |
-/// | `report/<sender>`, the same with `/result` | sender, kiosk | `SalesRequest`, `SalesExtract` |
+/// | `report/<sender>` | sender | `SalesRequest`, `SafetyRequest` |
+/// | the same with `/result` | kiosk | `SalesExtract`, `SafetyDay` |
 /// | `menu/desired`, `replay/<archive>` | chain, archive | `DesiredMenu`, `ReplayRequest` |
 package struct KioskTopics: Hashable, Sendable {
   /// The common prefix, such as `kiosk/k1`.
   package let base: String
 
+  /// Creates the topics of a kiosk.
+  ///
   /// - Parameter root: One or more topic levels without wildcards.
   package init(root: String, kiosk: KioskID) {
     base = "\(root)/\(kiosk)"
@@ -115,12 +118,12 @@ package struct KioskTopics: Hashable, Sendable {
   }
   /// A `SensorReport`.
   package func sensor(_ sensor: SensorID) -> String { "\(base)/sensor/\(sensor)" }
-  /// The filter for the requests of all senders: `SalesRequest`.
+  /// The filter for the requests of all senders: a `SalesRequest` or a `SafetyRequest`.
   package var reportFilter: String { "\(base)/report/+" }
   package func report(for sender: Request.ID) -> String { "\(base)/report/\(sender.text)" }
-  /// The answers to a sender: `SalesExtract`.
+  /// The answers to a sender: a `SalesExtract` or a `SafetyDay`.
   package func reportResult(for sender: Request.ID) -> String { "\(report(for: sender))/result" }
-  /// Returns the sender that requests on a topic, or `nil` if the topic is not a report topic.
+  /// Returns the sender of the requests on a topic, or `nil` if the topic is not a report topic.
   package func sender(requestingReportOn topic: String) -> Request.ID? {
     name(of: topic, below: "report")
   }
@@ -135,11 +138,12 @@ package struct KioskTopics: Hashable, Sendable {
   package var reportedMenu: String { "\(base)/menu/reported" }
   /// The requests of an archive for missing entries: a `ReplayRequest`.
   package func replay(by archive: Request.ID) -> String { "\(base)/replay/\(archive.text)" }
-  /// The filter for the requests of all archives.
+  /// The filter for the requests of all archives: a `ReplayRequest`.
   package var replayFilter: String { "\(base)/replay/+" }
   /// The kiosk's responses to an archive: a `ReplayResult`.
   package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }
-  /// Returns the archive that requests on a topic, or `nil` if the topic is not a replay topic.
+  /// Returns the archive that sends the requests on a topic, or `nil` if the topic is not a replay
+  /// topic.
   package func archive(requestedOn topic: String) -> Request.ID? {
     name(of: topic, below: "replay")
   }

@@ -18,13 +18,13 @@ struct Confirmations: Sendable {
   /// Sequence numbers of unconfirmed messages in order, from `head` on.
   private var waiting: [UInt64] = []
   private var head = 0
-  /// Numbers acknowledged before an earlier one.
+  /// Sequence numbers that the broker has acknowledged before an earlier one.
   private var early: Set<UInt64> = []
 
   var isComplete: Bool { pending.isEmpty }
   var isFull: Bool { pending.count >= Self.limit }
 
-  /// Counts a dropped message, so that its number is never taken for a confirmed one.
+  /// Counts a dropped message, so that its sequence number is above `confirmed`.
   mutating func dropped() { last += 1 }
 
   /// Returns whether messages are unconfirmed, and none has been confirmed for longer than `limit`.

@@ -34,7 +34,7 @@ package struct Session: ~Copyable, Sendable {
     case disconnecting
   }
 
-  /// The state of the deliveries read last.
+  /// The state of the last deliveries that were read.
   enum Batch: Sendable {
     case none
     /// Read, but not yet taken by the client.
@@ -50,7 +50,7 @@ package struct Session: ~Copyable, Sendable {
   }
 
   private let broker: String
-  /// The end of the message about a broker that does not answer the CONNECT.
+  /// The text at the end of the error message about a broker that does not answer the CONNECT.
   package var handshakeHint = ""
   private let connectTimeout: Duration
   package private(set) var options = SessionOptions(clientID: "")
@@ -67,7 +67,7 @@ package struct Session: ~Copyable, Sendable {
   /// Filters of the SUBSCRIBEs that are not answered yet, by number.
   private var pending: [Int: [TopicFilter]] = [:]
   private var subscribes = 0
-  /// The time at which the SUBACKs are overdue.
+  /// The time from which the SUBACKs are overdue.
   private var responseDeadline = Instant.zero
   /// The first filter that the broker refused, of the SUBSCRIBEs sent together.
   private var refusedFilter: TopicFilter?
@@ -77,7 +77,8 @@ package struct Session: ~Copyable, Sendable {
   /// Whether the client has received the event `sessionBegan` and has not requested the next event
   /// yet.
   private var isBeginning = false
-  /// Whether the client abandoned that event, so that it is reported again on the next connection.
+  /// Whether the client abandoned the event `sessionBegan`, so that it is reported again on the
+  /// next connection.
   private var mustRepeatSessionBegan = false
   private var batch = Batch.none
   /// The number of the connection that delivered the batch; only that one can acknowledge it.
@@ -99,7 +100,7 @@ package struct Session: ~Copyable, Sendable {
 
   /// Maximum number of consecutive connections that one malformed packet may end.
   private static let maximumMalformedPackets = 2
-  /// Time for which connections use MQTT 3.1.1 after that number of malformed packets, because a
+  /// The time for which connections use MQTT 3.1.1 after `maximumMalformedPackets`, because a
   /// retained malformed message would end each later connection on MQTT 5.
   private static let plainDuration = Duration.seconds(3600)
 
@@ -107,6 +108,8 @@ package struct Session: ~Copyable, Sendable {
   /// which it doubles with each further attempt (upper bound).
   package static let reconnectDelays = Duration.seconds(1) ... .seconds(30)
 
+  /// Creates a session that is not connected.
+  ///
   /// - Parameters:
   ///   - broker: The broker's name in error messages, such as `127.0.0.1`.
   ///   - connectTimeout: The maximum duration of a connect. The MQTT handshake may take longer.
@@ -169,7 +172,7 @@ extension Session {
     return .confirmed
   }
 
-  /// Maximum number of rejected topics reported in one event.
+  /// Maximum number of topics with refused messages that one event reports.
   package static let maximumRefusals = 100
 
   /// Returns the result for a waiting call of `nextEvent`: an event, `.some(nil)` if the call must
@@ -190,7 +193,7 @@ extension Session {
     return confirmations.isFull ? lost(.confirmsNothing, at: now) : []
   }
 
-  /// Whether a message can be published now. Pass a message that cannot to `dropped`.
+  /// Whether a message can be published now. Call `dropped` for a QoS 1 message that cannot.
   package var mayPublish: Bool {
     hasConnectAck && disconnectDeadline == nil && !confirmations.isFull
   }
@@ -203,7 +206,7 @@ extension Session {
     if let packetID { confirmations.published(packetID: packetID, on: topic, at: now) }
   }
 
-  /// Counts a dropped QoS 1 message, so that its number is never taken for a confirmed one.
+  /// Counts a dropped QoS 1 message, so that its sequence number is above `confirmed`.
   package mutating func dropped() { confirmations.dropped() }
 
   /// The sequence number of the last message published with QoS 1.
@@ -214,7 +217,7 @@ extension Session {
 
   /// Acknowledges the current batch.
   ///
-  /// - Returns: Whether the client must write the queue now: there was a batch, and there is a
+  /// - Returns: Whether the transport must write the queue now: there was a batch, and there is a
   ///   connection that is not ending.
   package mutating func acknowledge() -> Bool {
     guard batch == .delivered else { return false }

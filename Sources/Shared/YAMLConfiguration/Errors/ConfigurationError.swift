@@ -16,6 +16,8 @@ package struct ConfigurationError: Error, Hashable {
   package let problem: String
   package let hint: String?
 
+  /// Creates the error for a diagnostic.
+  ///
   /// - Parameter path: The full path of the key; empty if the error does not concern a single key.
   package init(_ diagnostic: Diagnostic, at place: Place, path: [String]) {
     self.place = place

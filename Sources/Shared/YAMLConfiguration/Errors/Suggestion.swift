@@ -1,6 +1,7 @@
 /// Suggestions for misspelled words.
 package enum Suggestion {
-  /// Returns a question that contains the most similar word, or else a list of all words.
+  /// Returns a question that contains the most similar word, otherwise a list of all words, or
+  /// `nil` if there are no words.
   package static func hint(for word: String, among words: [String]) -> String? {
     guard !words.isEmpty else { return nil }
     if let nearest = nearest(to: word, among: words) { return "did you mean '\(nearest)'?" }
@@ -10,7 +11,7 @@ package enum Suggestion {
   /// Returns the most similar known word; at most a third of its letters may differ. An incomplete
   /// word (`password` for `password_file`) counts as two edits.
   private static func nearest(to word: String, among words: [String]) -> String? {
-    // No key is longer. The comparison takes quadratic time.
+    // Limits the time of the comparison, which is quadratic. No key is longer.
     guard word.utf8.count <= 64 else { return nil }
     let word = word.lowercased()
     return words.map { candidate in

@@ -83,7 +83,8 @@ extension Document {
     guard let path else { return "" }
     do throws(Diagnostic) {
       let text = try TextFile.read(path, upTo: maximumSize)
-      // A power cut can leave a file without content. The defaults would sell without prices.
+      // A power cut can leave a file without content. With the defaults, the kiosk would sell
+      // without prices.
       guard !text.isEmpty else {
         throw Diagnostic(
           "is empty, as after a power cut",

@@ -1,7 +1,11 @@
 /// A file that contains a password, or another secret, and nothing else.
 package enum PasswordFile {
-  /// - Parameter what: The name of the secret in messages.
-  /// - Returns: The text without line ends after it and a byte order mark before it.
+  /// Reads the secret.
+  ///
+  /// - Parameters:
+  ///   - key: The key that contains the path, for messages.
+  ///   - what: The name of the secret, for messages.
+  /// - Returns: The text without a byte order mark at its start and line ends at its end.
   /// - Throws: `ConfigurationErrors` if the file does not exist, is empty or is readable by users
   ///   other than its owner, except a mounted secret. No message contains the secret.
   package static func read(
@@ -20,6 +24,8 @@ package enum PasswordFile {
 }
 
 extension ConfigurationErrors {
+  /// Creates the error of a file that a key names.
+  ///
   /// - Parameter key: The key that contains the path; empty if there is none.
   package init(_ diagnostic: Diagnostic, in file: String, key: String) {
     self.init([

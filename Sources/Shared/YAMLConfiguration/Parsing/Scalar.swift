@@ -44,7 +44,7 @@ package struct Scalar {
       }
   }
 
-  /// Returns the text if YAML treats it as a text as well.
+  /// Returns the text, or throws an error if YAML treats it as another type.
   package func string() throws(Diagnostic) -> String {
     let meaning: String
     switch kind {

@@ -49,6 +49,8 @@ package struct Section {
   private var entries: [String: Entry] = [:]
   private var known: [String] = []
 
+  /// Creates a section from a node of the file.
+  ///
   /// - Parameter node: The mapping, or `nil` if the file does not contain the section.
   package init(
     _ node: Node?, path: [String] = [], at place: Place, hasVariables: Bool = true,
@@ -66,7 +68,7 @@ package struct Section {
     case .mapping(let mapping):
       for (key, value) in mapping { add(key, value) }
     case .scalar(let scalar) where Scalar(scalar, folder: "").kind == .null:
-      // Its keys may all be commented out.
+      // All keys of the section may be commented out.
       break
     case nil:
       break

@@ -7,8 +7,8 @@ package enum ServiceLinks {
     environment.filter { contains($0.key, $0.value) }.keys.sorted()
   }
 
-  /// Returns whether a variable is one of a service. The value distinguishes the address in
-  /// `KIOSK_BROKER_PORT`, which is also the variable of a key.
+  /// Returns whether Kubernetes has set a variable for a service. `KIOSK_BROKER_PORT` is also the
+  /// variable of a key: its value is an address if Kubernetes has set it.
   static func contains(_ name: String, _ value: String) -> Bool {
     guard name.utf8.starts(with: "KIOSK_".utf8) else { return false }
     if name.hasSuffix("_PORT"), value.contains(/^(tcp|udp|sctp):\/\//) { return true }

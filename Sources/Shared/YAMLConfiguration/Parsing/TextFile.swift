@@ -2,7 +2,11 @@ import Foundation
 
 /// Reads small text files, with error messages for kiosk owners.
 package enum TextFile {
-  /// - Parameter isPrivate: Whether to refuse a file that other users can read.
+  /// Reads a file in UTF-8.
+  ///
+  /// - Parameters:
+  ///   - maximumSize: Maximum size in bytes; a larger file is an error.
+  ///   - isPrivate: Whether a file that other users can read is an error.
   package static func read(
     _ path: String, upTo maximumSize: Int, isPrivate: Bool = false
   ) throws(Diagnostic) -> String {
@@ -40,9 +44,10 @@ package enum TextFile {
     return try text(descriptor, size: Int(status.st_size))
   }
 
-  /// Returns whether the file is a secret that Docker or Kubernetes has mounted: read-only (mode 0444
-  /// or 0440), on another file system than `/`, in a folder that only its owner may change. The modes
-  /// of such files cannot always be chosen, and all processes of the container are the program's.
+  /// Returns whether the file is a secret that Docker or Kubernetes has mounted: read-only (mode
+  /// 0444 or 0440), on another file system than `/`, in a folder that only its owner may change.
+  /// The modes of such files cannot always be chosen, and all processes of the container belong to
+  /// the program.
   private static func isMountedSecret(_ path: String, _ file: stat) -> Bool {
     // Kubernetes links to the file in a folder of the current version.
     guard file.st_mode & 0o222 == 0, let real = realpath(path, nil) else { return false }
