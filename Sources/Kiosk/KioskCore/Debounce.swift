@@ -23,12 +23,15 @@ struct Debounce: Sendable {
     let seq: Int
     let window: Duration
 
-    /// Compares uptimes where it can, so that setting the clock does not merge two presses.
+    /// Returns whether the press is within the window. Compares the uptimes if both are known, so
+    /// that setting the clock does not merge two presses.
     func isWithin(_ window: Duration, of now: Moment) -> Bool {
       uptime.map { now.uptime - $0 < window } ?? now.timestamp.isWithin(window, of: at)
     }
   }
 
+  /// Creates a debounce that continues with the presses of an earlier process.
+  ///
   /// - Parameter presses: The last presses that counted, as recorded in the ledger.
   init(_ presses: [LedgerState.Press] = []) {
     for press in presses {
