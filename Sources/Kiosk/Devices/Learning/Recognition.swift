@@ -5,7 +5,7 @@ package struct Recognition: Hashable, Sendable {
   package let dialect: Dialect
   /// The device's own topic.
   package let topic: String
-  /// The topic on which the press came.
+  /// The topic on which the message of the press arrived.
   package let receivedOn: String
   package let press: Signal.Press
   let mark: Signal.Mark?
@@ -23,16 +23,16 @@ package struct Recognition: Hashable, Sendable {
     case certain
   }
 
-  /// Finds the device that most likely sent a message. Fails if the message is no press, or if its
-  /// topic or word is too long to be typed.
+  /// Finds the device that most likely sent a message. Returns `nil` if the message is no press, or
+  /// if its topic or word is too long to type.
   package init?(_ payload: [UInt8], on topic: String) {
     guard payload.count <= Request.maximumPayload, topic.utf8.count <= Self.longestTopic else {
       return nil
     }
     for candidate in Self.candidates(for: payload, on: topic) {
-      // A candidate that cannot read the message is not the device.
+      // A dialect that cannot read the message is not that of the device.
       let signal = try? candidate.dialect.read(payload, on: topic, of: candidate.topic)
-      // If a device publishes a press in two forms, the one that is no echo is bound.
+      // If a device publishes a press in two forms, the panel binds the one that is no echo.
       let presses = signal?.presses ?? []
       guard let press = presses.first(where: { !$0.isEcho }) ?? presses.first,
         let name = press.names.first, name.utf8.count <= Self.longestName
@@ -94,7 +94,7 @@ package struct Recognition: Hashable, Sendable {
     return format.map { Candidate(dialect: .generic($0), topic: topic, certainty: .place) }
   }
 
-  /// Returns a device of a kind that is recognized by its topics.
+  /// Returns the device if its kind is recognized by its topics, or `nil` if none is.
   private static func knownDevice(on levels: [Substring]) -> Candidate? {
     let dialect: Dialect
     let length: Int

@@ -8,7 +8,7 @@ package import KioskProtocol
 /// | `queued` | `sent` when its machine has a free place; returned after `orders.maximumAge` |
 /// | `sent` | `started` when the machine has begun; `lost` if unanswered for `orders.maximumAge` |
 /// | `started` | made, failed; `needsDecision` after `finishLimit`, not counting pauses |
-/// | `lost`, `needsDecision` | by the machine's answer, or by a person: made, returned, `queued` |
+/// | `lost`, `needsDecision` | as the machine answers or a person decides: end, or `queued` again |
 ///
 /// From every state but `queued`, the answers `done` and `failed` end the job. The answer
 /// `cancelled` returns the fruit of a job that is `sent` or `lost`. The answer `unknown` leads to

@@ -119,7 +119,7 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case held
   /// The hold has ended without a capture, and the juice is being made.
   case gone
-  /// The kiosk has requested that the device capture the amount, release the hold, or refund it.
+  /// The device must capture the amount, release the hold, or refund the captured amount.
   case capturing, releasing, refunding
   /// The amount is captured; until the end of the day it can be refunded.
   case captured
