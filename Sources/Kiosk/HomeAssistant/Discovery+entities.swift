@@ -365,7 +365,7 @@ extension Discovery {
   ) -> Entity {
     Entity(.sensor, "diagnostic_\(key)", name) { json in
       json.member("state_topic", topic)
-      // The memory is not known on every system, and an empty value is ignored.
+      // Not each system reports the memory. Home Assistant ignores an empty value.
       json.member("value_template", "{{ value_json.\(key) | default('') }}")
       json.member("entity_category", "diagnostic")
       write(&json)

@@ -17,8 +17,7 @@ struct Debounce: Sendable {
   private struct Counted {
     /// The time of the last press, whether it counted or not.
     var at: Timestamp
-    /// The uptime at that press, or `nil` for a press before this process started, for which only
-    /// the wall clock is known.
+    /// The uptime at that press, or `nil` for a press before this process started.
     var uptime: Duration?
     let seq: Int
     let window: Duration

@@ -28,7 +28,7 @@ package struct Decision: Sendable {
   /// The number of the transaction's records that are applied to the batches of fruit already.
   var recordsInBatches = 0
 
-  /// An empty decision.
+  /// Creates an empty decision.
   package init() {}
 
   mutating func record(_ row: LedgerRow, answering parsed: ParsedDelivery) {

@@ -32,7 +32,7 @@ package struct LedgerState: Hashable, Sendable {
   package var programs: [ProgramID: ProgramRecord] = [:]
 
   package var batches: [BatchID: Batch] = [:]
-  /// The amounts of expired fruit that nobody has taken out yet.
+  /// The amounts of expired fruit that has not been taken out yet.
   package var expired: [BatchID: Int] = [:]
   /// The entries with which open orders and programs have taken fruit, if fruit has dates.
   package var taken: [LedgerEntry] = []

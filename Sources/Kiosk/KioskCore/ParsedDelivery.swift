@@ -137,8 +137,8 @@ extension Delivery {
 }
 
 extension KioskTopics {
-  /// Returns the requested response topic if it is below the sender's own topic. Otherwise a sender
-  /// could make the kiosk publish on topics that are closed to the sender.
+  /// Returns the requested response topic if it is below the sender's own topic, otherwise `nil`: a
+  /// sender must not make the kiosk publish on topics that are closed to the sender.
   fileprivate func responseTopic(of source: Source, requested topic: String?) -> String? {
     guard let topic, topic.utf8.starts(with: (command(from: source) + "/").utf8),
       !topic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })

@@ -79,7 +79,7 @@ package struct DeviceDiscovery: Sendable {
   /// The time at which to call `resolve`, or `nil` if there is no guess.
   package var due: Duration? { guesses.first.map { $0.at + Self.confirmationDelay } }
 
-  /// Returns the most likely guess, if it is `due`.
+  /// Returns the most likely guess, or `nil` if it is not `due` yet.
   package mutating func resolve(at now: Duration) -> Recognition? {
     guard let due, now >= due else { return nil }
     let best = guesses.map(\.recognition).reduce(guesses[0].recognition) {

@@ -62,12 +62,12 @@ package struct Recognition: Hashable, Sendable {
     if let known = knownDevice(on: levels) {
       guard known.dialect == .tasmota else { return [known] }
       // A bridge publishes the messages of a remote on the topic of other devices' answers.
-      // Text that is not JSON has no guess.
+      // There is no guess for text that is not JSON.
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
     guard !NoiseFilter.isOn(levels) else { return [] }
-    // Other text may be a word, see below.
+    // Any other payload may be a word for a press, see below.
     if let json = try? JSON.parse(payload), case .object = json {
       return [guess(from: json, on: topic, levels)].compactMap(\.self)
     }

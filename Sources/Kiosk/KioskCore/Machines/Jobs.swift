@@ -182,7 +182,7 @@ package struct Jobs: Sendable {
     open.first { $0.number == number && $0.machine == machine }
   }
 
-  /// Returns an open job that a person may decide about.
+  /// Returns an open job that a person may decide about, or `nil` if there is none.
   ///
   /// - Parameter number: The number of the attempt. A decision about an earlier attempt may be
   ///   wrong for this one.
@@ -191,7 +191,7 @@ package struct Jobs: Sendable {
     open.first { $0.number == number && $0.state.isUndecided }
   }
 
-  /// Returns the open job of an order.
+  /// Returns the open job of an order, or `nil` if there is none.
   func job(ofOrder seq: Int) -> Job? { open.first { $0.seq == seq } }
 
   /// Returns the number of the present attempt of an order, or `nil` if it has no open job.
@@ -330,8 +330,8 @@ package struct Jobs: Sendable {
         if isTooOld(job, at: now) {
           overdue.waiting.append(job)
         } else if job.program == nil, !takes(job) {
-          // It cannot wait for the fruit, because a machine makes jobs only in the order of their
-          // numbers.
+          // The order cannot wait for the fruit, because a machine makes jobs only in the order of
+          // their numbers.
           overdue.missing.append(job)
         }
         continue

@@ -122,7 +122,8 @@ package struct Programs: Sendable {
     return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
   }
 
-  /// Returns the uptime at which the time alone makes a program due, and the cause.
+  /// Returns the uptime at which a program becomes due without counting glasses, and the cause; or
+  /// `nil` if it does not.
   private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
     guard let setting = settings[id], let timer = timers[id] else { return nil }
     var times: [(at: Duration, cause: MachineProgram.Cause)] = []

@@ -55,7 +55,7 @@ package struct Charges: Sendable {
 
   /// Time after which an unanswered charge or release is sent again.
   static let repetition = Duration.seconds(5)
-  /// Time after which the kiosk asks for the state of an unanswered capture or refund.
+  /// Time after which the kiosk requests the state of an unanswered capture or refund.
   static let question = Duration.seconds(15)
   /// Time after which a person may decide about an unanswered request.
   static let patience = Duration.seconds(60)

@@ -80,7 +80,7 @@ package struct Batches: Sendable {
 
   // MARK: Bringing
 
-  /// Returns the batches that an entry brings.
+  /// Returns the batches that an entry adds.
   ///
   /// - Parameters:
   ///   - bestBefore: The times at which fruits expire, in milliseconds since 1970.
