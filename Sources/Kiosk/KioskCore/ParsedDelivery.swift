@@ -137,7 +137,7 @@ extension Delivery {
 }
 
 extension KioskTopics {
-  /// Returns the requested response topic if it is below the sender's own topic, otherwise `nil`: a
+  /// Returns the requested response topic, or `nil` if it is not below the sender's own topic: a
   /// sender must not make the kiosk publish on topics that are closed to the sender.
   fileprivate func responseTopic(of source: Source, requested topic: String?) -> String? {
     guard let topic, topic.utf8.starts(with: (command(from: source) + "/").utf8),

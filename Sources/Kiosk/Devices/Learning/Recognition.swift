@@ -67,7 +67,7 @@ package struct Recognition: Hashable, Sendable {
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
     guard !NoiseFilter.isOn(levels) else { return [] }
-    // Any other payload may be a word for a press, see below.
+    // A payload that is not a JSON object may be a word for a press, see below.
     if let json = try? JSON.parse(payload), case .object = json {
       return [guess(from: json, on: topic, levels)].compactMap(\.self)
     }
