@@ -13,7 +13,8 @@ extension Discovery {
     return all + [service, orders] + [refill].compactMap(\.self) + diagnostics
   }
 
-  /// The entities of fruits, juices and machines that have left the configuration.
+  /// The entities of fruits, juices, machines, programs, payment devices and sensors that are no
+  /// longer configured.
   var formerEntities: [Entity] {
     func departed<Thing>(_ topic: (Identifier<Thing>) -> String) -> [Identifier<Thing>] {
       retainedTopics.compactMap { retained in
@@ -76,7 +77,7 @@ extension Discovery {
     }
   }
 
-  /// A problem while expired fruit has not been taken out.
+  /// The entity that reports a problem while expired fruit has not been taken out.
   private var expired: Entity {
     Entity(.binarySensor, "expired", text("Expired fruit", "유통기한 지난 과일")) { json in
       json.member("state_topic", topics.stock)
@@ -86,7 +87,7 @@ extension Discovery {
     }
   }
 
-  /// Returns the number with which the stock of a fruit is set, or `nil` without a capacity: Home
+  /// Returns the number entity that sets the stock of a fruit, or `nil` without a capacity: Home
   /// Assistant accepts no number whose maximum is 0.
   private func setting(of fruit: Fruit.ID, _ name: String, topic: String) -> Entity? {
     guard let capacity = capacities[fruit], capacity > 0 else { return nil }
@@ -208,7 +209,7 @@ extension Discovery {
     ]
   }
 
-  /// The tickets of the jobs that need the decision of a person.
+  /// The template for the tickets of the jobs that need the decision of a person.
   private static let needsDecision =
     "value_json.jobs | selectattr('state', 'in', ['lost', 'needs_decision'])"
     + " | map(attribute='ticket') | list"
@@ -281,7 +282,8 @@ extension Discovery {
     return [state, waiting, problem] + [takings(at: device, topic)].compactMap(\.self)
   }
 
-  /// The takings since the last end of day, or `nil` if no juice has a price.
+  /// Returns the entity for the takings since the device's last total, or `nil` if no juice has a
+  /// price.
   private func takings(at device: PaymentDeviceID, _ topic: String) -> Entity? {
     guard let currency = menu.juices.lazy.compactMap(\.price?.currency).first else { return nil }
     let units = "1" + String(repeating: "0", count: Int(currency.decimals))
@@ -306,7 +308,7 @@ extension Discovery {
     }
   }
 
-  /// The results of all orders. Other entries of the ledger are ignored.
+  /// The entity for the results of all orders. It ignores other entries of the ledger.
   private var orders: Entity {
     Entity(.event, "order", text("Order", "주문")) { json in
       json.member("state_topic", topics.events)
@@ -355,13 +357,15 @@ extension Discovery {
     } + [started, memory, queue]
   }
 
+  /// Returns a diagnostic entity.
+  ///
   /// - Parameter key: The name of the member in the messages on `topic`.
   private func diagnostic(
     _ key: String, _ name: String, from topic: String, write: @escaping (inout JSONWriter) -> Void
   ) -> Entity {
     Entity(.sensor, "diagnostic_\(key)", name) { json in
       json.member("state_topic", topic)
-      // The memory is not known on every system, and an empty value is ignored.
+      // Not each system reports the memory. Home Assistant ignores an empty value.
       json.member("value_template", "{{ value_json.\(key) | default('') }}")
       json.member("entity_category", "diagnostic")
       write(&json)
@@ -370,22 +374,22 @@ extension Discovery {
 }
 
 extension JSONWriter {
-  /// Writes the template of a state that is read from JSON. The kiosk clears the topic of a machine,
-  /// sensor or payment device that has left the configuration, and Home Assistant reads that before
-  /// it has removed the entity.
+  /// Writes the template of a state that is read from JSON. The kiosk clears the topic of a
+  /// machine, sensor or payment device that is no longer configured, and Home Assistant evaluates
+  /// the template for that empty payload before it has removed the entity.
   fileprivate mutating func value(_ expression: String) {
     member("value_template", "{{ (\(expression)) if value_json is defined else none }}")
   }
 
   /// Writes the template of a time. Home Assistant logs a warning for a text that is no time. So an
-  /// entity without a time has another one, and is unavailable.
+  /// entity without a time gets one of 1970, and its condition makes it unavailable.
   fileprivate mutating func time(_ expression: String) {
     member("value_template", "{{ (\(expression)) or '1970-01-01T00:00:00Z' }}")
     member("device_class", "timestamp")
   }
 
   /// Writes the template of attributes, which are members of a JSON object. Home Assistant drops
-  /// those that an entity has itself, such as `state` and `name`.
+  /// attributes with the name of a property of the entity, such as `state` and `name`.
   fileprivate mutating func attributes(from topic: String, _ members: String) {
     member("json_attributes_topic", topic)
     member(

@@ -4,7 +4,7 @@ package import KioskProtocol
 /// The messages that make a kiosk appear in Home Assistant (MQTT discovery).
 ///
 /// Publish them retained, and again when Home Assistant has restarted, which it reports with its
-/// `birth` message. Clear the message of an entity that has left the configuration with an empty
+/// `birth` message. Clear the message of an entity that is no longer configured with an empty
 /// payload.
 package struct Discovery: Sendable {
   package enum Form: Sendable {
@@ -34,8 +34,7 @@ package struct Discovery: Sendable {
   package var sensors: [SensorID: SensorUnit]
   /// Whether fruit of the kiosk has dates.
   package var hasDates: Bool
-  /// The retained topics of the kiosk, including those of entities that have left the
-  /// configuration.
+  /// The retained topics of the kiosk, including those of entities that are no longer configured.
   package var retainedTopics: Set<String> = []
   /// The version of the kiosk's program.
   package var version: String
@@ -94,15 +93,15 @@ package struct Discovery: Sendable {
           describe(entity, in: &json)
         }
       }
-      // An entity that is no longer listed would stay. An entry with only its platform removes it.
+      // Home Assistant keeps an entity that is no longer listed. An entry with only its platform
+      // removes it.
       for entity in formerEntities {
         json.member(named: entity.id) { $0.member("platform", entity.component.rawValue) }
       }
     }
   }
 
-  /// The kiosk as one level of discovery topics, which may have fewer characters than the kiosk's
-  /// own topics.
+  /// The kiosk's topic as one level of discovery topics, which allow fewer characters.
   private var node: String {
     String(
       topics.base.unicodeScalars.map { Identifier<Self>(String($0)) == nil ? "_" : Character($0) })

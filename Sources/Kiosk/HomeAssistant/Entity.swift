@@ -2,7 +2,7 @@ import KioskProtocol
 
 /// An entity of Home Assistant: a value of the kiosk, or a command to it.
 struct Entity {
-  /// The kind of the entity, as Home Assistant names it.
+  /// The kind of the entity, by the name that Home Assistant has for it.
   enum Component: String {
     case binarySensor = "binary_sensor"
     case button, event, number, sensor
@@ -14,8 +14,8 @@ struct Entity {
   let id: String
   /// The name that people read, after the name of the kiosk.
   let name: String
-  /// The condition for the entity to be available while the kiosk is online: a Jinja expression
-  /// about the messages on a topic.
+  /// The condition under which the entity is available while the kiosk is online: a Jinja
+  /// expression about the messages on a topic. If `nil`, it is always available then.
   let condition: (topic: String, expression: String)?
   /// Writes the members that differ from those of other entities.
   let write: (inout JSONWriter) -> Void

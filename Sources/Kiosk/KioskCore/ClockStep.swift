@@ -1,9 +1,9 @@
 import KioskProtocol
 
-/// A change of the wall clock by a person or a time server. The entries of the process before it
-/// have a time that differs by this from the right one.
+/// A change of the wall clock by a person or a time server. The times of the entries that the
+/// process recorded before it are wrong by this change.
 package struct ClockStep: Hashable, Sendable {
-  /// The entries for which the step counts: those that the process has recorded before it.
+  /// The entries whose times are wrong: those that the process recorded before the step.
   package let entries: ClosedRange<Int>
   /// The change in milliseconds, positive if the clock was set forward.
   package let milliseconds: Int64
@@ -11,17 +11,20 @@ package struct ClockStep: Hashable, Sendable {
 
 /// Finds changes of the wall clock, by comparing it with the monotonic clock.
 package struct ClockWatch: Sendable {
-  /// The last entry of earlier processes. What they recorded was perhaps before the system was off,
-  /// when another clock counted.
+  /// The last entry of earlier processes. No step applies to their entries: the computer may have
+  /// been off since, and its clock may have been set meanwhile.
   private let start: Int
   private var last: Moment
-  /// The sum of the steps after the last entry.
+  /// The sum of the steps that were found after the same entry, or `nil` before the first step.
   private var step: ClockStep?
   private var isRecorded = true
 
-  /// The smallest step. A time server adjusts smaller errors, and the forecast counts hours.
+  /// The smallest step that is recorded, in milliseconds. A time server adjusts smaller errors, and
+  /// the forecast counts hours.
   private static let least: Int64 = 60_000
 
+  /// Begins to compare the clocks.
+  ///
   /// - Parameter start: The last entry of earlier processes.
   package init(after start: Int, at now: Moment) {
     self.start = start
@@ -31,6 +34,8 @@ package struct ClockWatch: Sendable {
   /// The step that the ledger has not recorded yet, or `nil` if it has recorded all.
   package var pending: ClockStep? { isRecorded ? nil : step }
 
+  /// Compares the clocks, and stores a step of the wall clock in `pending`.
+  ///
   /// - Parameter seq: The last entry, recorded before this moment.
   package mutating func check(_ now: Moment, seq: Int) {
     let passed = (now.uptime - last.uptime).components

@@ -21,12 +21,13 @@ package import MessageBroker
 /// | exceeds `orders.maximumPerSecond` of its sender | rejected as `rate_limited` |
 /// | any other command | admitted |
 ///
-/// The kiosk answers at most `maximumRejectionsPerSecond` rejections.
+/// The kiosk answers at most `maximumRejectionsPerSecond` rejected commands of each kind.
 ///
-/// The filter is not part of `Kiosk`, because its state (messages of each sender in this second) is
-/// large and need not be rolled back if a commit fails.
+/// The filter is not part of `Kiosk`, because its state (the number of messages of each sender in
+/// this second) is large and need not be rolled back if a commit fails.
 package struct CommandFilter: Sendable {
-  /// The number of messages that were no command and got no answer.
+  /// The number of messages that the kiosk has ignored, because their topic is too long or the
+  /// kiosk does not use it.
   package private(set) var dropped = 0
   private var settings: KioskSettings
   private var panels: PanelIndex
@@ -40,8 +41,8 @@ package struct CommandFilter: Sendable {
   /// The sensors by their topics.
   private var sensors: [String: [KioskSettings.Sensor]]
   private var commandLimiter: RateLimiter<Source>
-  /// Limits the rejections of all senders together, separately for each kind of command: a flood of
-  /// malformed orders does not suppress the answer to a malformed restock.
+  /// Limits the answers to rejected commands of all senders together, separately for each kind of
+  /// command: a flood of malformed orders does not suppress the answer to a malformed restock.
   private var rejectionLimiter = RateLimiter<Command.Kind>(
     perSecond: Self.maximumRejectionsPerSecond)
 
@@ -74,8 +75,8 @@ package struct CommandFilter: Sendable {
   /// Parses and checks a batch of deliveries.
   ///
   /// - Parameter tracker: Recognizes redeliveries.
-  /// - Returns: The commands in the batch, admitted and rejected ones. A delivery of a shared topic
-  ///   may hold several.
+  /// - Returns: The commands, readings and marks in the batch, including the rejected commands. A
+  ///   delivery on a topic that several panels or sensors share results in several.
   package mutating func admit(
     _ deliveries: [Delivery], tracker: inout DeliveryTracker, at now: Moment
   ) -> [ParsedDelivery] {
@@ -169,10 +170,9 @@ package struct CommandFilter: Sendable {
     }
   }
 
-  /// Whether a delivery is within the rate limit of its sender. Redeliveries are exempt, because
-  /// they were admitted before or have been delayed long enough. Answers of machines and payment
-  /// devices are exempt,
-  /// because they must not be lost.
+  /// Returns whether a delivery is within the rate limit of its sender. Redeliveries are exempt,
+  /// because the kiosk has admitted them before, or the reconnect has delayed them. Answers of
+  /// machines and payment devices are exempt, because they must not be lost.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {

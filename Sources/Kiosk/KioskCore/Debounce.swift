@@ -17,18 +17,20 @@ struct Debounce: Sendable {
   private struct Counted {
     /// The time of the last press, whether it counted or not.
     var at: Timestamp
-    /// The uptime at that press, or `nil` for a press before this process started, for which only
-    /// the wall clock is known.
+    /// The uptime at that press, or `nil` for a press before this process started.
     var uptime: Duration?
     let seq: Int
     let window: Duration
 
-    /// Compares uptimes where it can, so that setting the clock does not merge two presses.
+    /// Returns whether the press is within the window. Compares the uptimes if both are known, so
+    /// that setting the clock does not merge two presses.
     func isWithin(_ window: Duration, of now: Moment) -> Bool {
       uptime.map { now.uptime - $0 < window } ?? now.timestamp.isWithin(window, of: at)
     }
   }
 
+  /// Creates a debounce that continues with the presses of an earlier process.
+  ///
   /// - Parameter presses: The last presses that counted, as recorded in the ledger.
   init(_ presses: [LedgerState.Press] = []) {
     for press in presses {

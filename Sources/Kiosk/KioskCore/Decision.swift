@@ -19,16 +19,16 @@ package struct Decision: Sendable {
   /// Whether the published state of a payment device or of its charges has changed.
   package var paymentChanged = false
 
-  /// Whether the published state of a sensor may have changed.
+  /// Whether the recorded state of a sensor has changed.
   package var sensorsChanged = false
 
-  /// Sensors whose first message without a usable value since the last reading has arrived.
+  /// Sensors that have sent a message without a usable value, the first since their last reading.
   package var sensorsIgnored: [SensorID] = []
 
-  /// The number of entries that the batches include.
+  /// The number of the transaction's records that are applied to the batches of fruit already.
   var recordsInBatches = 0
 
-  /// An empty decision.
+  /// Creates an empty decision.
   package init() {}
 
   mutating func record(_ row: LedgerRow, answering parsed: ParsedDelivery) {
@@ -37,7 +37,8 @@ package struct Decision: Sendable {
     answers.append(parsed.answer(row.result))
   }
 
-  /// Records how an accepted order ended.
+  /// Records an entry that does not answer a delivery of this batch, such as the end of an earlier
+  /// order. Answers the sender of the order, if the entry has one.
   mutating func record(_ row: LedgerRow, answering reply: Reply?, on topics: KioskTopics) {
     transaction.records.append(.init(row, reply: reply))
     if let answer = topics.answer(row, to: reply) { answers.append(answer) }

@@ -80,7 +80,7 @@ package struct DeliveryTracker: Sendable {
   /// The number of consecutive connections that ended while the first unconfirmed entry was in
   /// flight.
   private var failedConnections = 0
-  /// The last entry that was in flight when one of them ended.
+  /// The last entry that was in flight at the end of one of the `failedConnections`.
   private var lastPoisonCandidate = 0
 
   /// The progress of a new connection.
@@ -99,6 +99,8 @@ package struct DeliveryTracker: Sendable {
     let acknowledges: Bool
   }
 
+  /// Creates a tracker from the content of the ledger.
+  ///
   /// - Parameters:
   ///   - state: The content of the ledger.
   ///   - lastAcknowledged: The entry up to which the previous process recorded its
@@ -192,9 +194,9 @@ package struct DeliveryTracker: Sendable {
   /// Returns whether the first packet id of a connection shows that the broker restarts its
   /// numbering.
   ///
-  /// A broker that continues its numbering can also send packet id 1 first: for the first message of
-  /// the session, which the order identifies as well as the packet id, and after 65,535. In the
-  /// second case the oldest expected packet id is near 65,535, and the result is `false`.
+  /// A broker that continues its numbering can also send packet id 1 first. That may be the first
+  /// message of the session, which the order identifies as well as the packet id does. Or it
+  /// follows 65,535; then the oldest expected packet id is near 65,535, and the result is `false`.
   private func restartsPacketIDs(with packetID: UInt16) -> Bool {
     let nearlyRound = UInt16.max - UInt16(clamping: Fingerprint.kept)
     // guard: on a connection that numbers anew the order decides
@@ -215,8 +217,8 @@ package struct DeliveryTracker: Sendable {
   /// Records that the ledger has stored `confirmed`.
   package mutating func hasSaved() { saved = confirmed }
 
-  /// Records messages as in flight. They are written after the acknowledgements of all deliveries
-  /// until now.
+  /// Records messages as in flight. On the connection they follow the acknowledgements of all
+  /// deliveries until now.
   ///
   /// - Parameters:
   ///   - seq: The entry up to which answers and events are in flight; 0 if the messages are about
@@ -251,13 +253,13 @@ package struct DeliveryTracker: Sendable {
     case asRequested
     /// The answer goes to the sender's default result topic.
     case onDefaultTopic
-    /// Only the event is published, which holds nothing that a sender can choose. `isFirst` is true
-    /// for the first such attempt.
+    /// Only the event is published, whose topic and properties do not depend on the sender.
+    /// `isFirst` is true for the first such attempt.
     case withoutAnswer(isFirst: Bool)
   }
 
-  /// The way to publish the first unconfirmed entry alone, until it is confirmed. Without a
-  /// suspected poison message it is `nil`.
+  /// The way to publish the first unconfirmed entry alone until the broker confirms it, or `nil` if
+  /// no poison message is suspected.
   ///
   /// A bad network ends connections as well, but hardly eight in a row with the same entry in
   /// flight.

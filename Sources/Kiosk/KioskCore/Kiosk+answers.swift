@@ -3,8 +3,10 @@ import KioskProtocol
 
 // The prices, names and texts of answers.
 extension Kiosk {
-  /// Returns the price of the sold glasses by the current menu, or `nil` if nothing was sold or the
-  /// menu has no prices.
+  /// Returns the amount of an entry: the amount of a payment step, the cost of removed fruit, or
+  /// the price of the sold glasses by the current menu.
+  ///
+  /// - Returns: The amount, or `nil` if there is none, as for an order if the menu has no prices.
   func amount(of outcome: LedgerEntry.Outcome) -> Money? {
     if case .payment(let step) = outcome { return charges[step.charge]?.amount(of: step.kind) }
     if let removal = outcome.removal { return cost(of: removal) }
@@ -21,7 +23,7 @@ extension Kiosk {
     settings.menu.juice(order.juice)?.price?.times(order.quantity)
   }
 
-  /// The name of a juice in the customer's language, or `nil` if the menu does not have the juice.
+  /// Returns the name of a juice in the customer's language, or `nil` if it is not on the menu.
   func name(of juice: Juice.ID) -> String? {
     settings.menu.juice(juice)?.name[settings.language]
   }
@@ -37,11 +39,11 @@ extension Kiosk {
       finishLimit: machine.finishLimit, returnsFruit: machine.returnsFruit)
   }
 
-  /// Returns the text that the customer reads.
+  /// Returns the text that the customer reads, or `nil` if there is none.
   ///
   /// - Parameters:
   ///   - juice: The name of the juice, if the order was accepted before.
-  ///   - amount: The price.
+  ///   - amount: The price that the customer must pay.
   func message(
     about outcome: LedgerEntry.Outcome, of juice: String? = nil, for amount: Money? = nil
   ) -> String? {

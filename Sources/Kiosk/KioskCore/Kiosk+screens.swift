@@ -5,7 +5,7 @@ package import MessageBroker
 
 // Messages for panels and displays that do not use the kiosk's topics.
 extension Kiosk {
-  /// Returns the feedback to a panel about its own order.
+  /// Returns the messages with which a panel shows the result of its own order.
   func feedback(_ feedback: Feedback, to row: LedgerRow) -> [Message] {
     let push: Push? =
       switch row.entry.outcome {
@@ -30,12 +30,12 @@ extension Kiosk {
     return [Message(topic: push.topic, text: text)]
   }
 
-  /// Returns the text for a placeholder in the template of a display.
+  /// Returns the text for a placeholder in the template of a display, or `nil` if there is none.
   func value(of placeholder: Template.Placeholder, status: KioskStatus = .online) -> String? {
     switch placeholder {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
     case .alert(let fruit): alerts[fruit]?.rawValue
-    // A juice that is not sold has none.
+    // A juice that is not on the menu has no servings.
     case .servings(let juice): String(servings(of: juice) ?? 0)
     case .price(let juice): settings.menu.juice(juice)?.price?.text(settings.language)
     case .payment(let device):
@@ -45,7 +45,7 @@ extension Kiosk {
     }
   }
 
-  /// Returns the current message for a display.
+  /// Returns the current message for a display, or `nil` if none is configured for this case.
   package func message(for display: Display, status: KioskStatus = .online) -> Message? {
     let push = display.push(
       filling: { value(of: $0, status: status) },

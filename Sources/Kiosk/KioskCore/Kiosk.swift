@@ -43,18 +43,21 @@ package struct Kiosk: Sendable {
   private var debounce: Debounce
   /// The last value of each device counter and contact, by its key.
   private var marks: [String: String]
-  /// The time of the last reconnect after an absence longer than the maximum age of an order.
-  /// Events from that absence must not count.
+  /// The time of the last reconnect after the kiosk was offline for longer than the maximum age of
+  /// an order. A press from the time before it must not count.
   private var reconnectedAt: Timestamp?
-  /// The marks of devices that repeat their last event, if a message has arrived since the
+  /// The keys of the marks of devices that repeat their last message and have sent one since the
   /// reconnect.
   private var receivedSinceReconnect: Set<String> = []
   private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
 
+  /// Creates a kiosk from the content of the ledger.
+  ///
   /// - Parameters:
   ///   - state: The content of the ledger.
-  ///   - counters: The counters to continue from, if the process replaces an earlier value.
+  ///   - counters: The counters to continue from, if this value replaces an earlier one in the same
+  ///     process.
   package init(
     settings: KioskSettings, state: LedgerState, counters: KioskHealth.Counters = .init()
   ) {
@@ -87,8 +90,8 @@ package struct Kiosk: Sendable {
     updateAlerts()
   }
 
-  /// Replaces the state by the content of the ledger, after an error that left open whether a
-  /// transaction was committed. The orders keep their ages.
+  /// Replaces the state by the content of the ledger, after an error that leaves unknown whether a
+  /// transaction was committed. Keeps the ages of the orders.
   package mutating func recover(_ state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.jobs.adoptAges(of: jobs)
@@ -101,7 +104,7 @@ package struct Kiosk: Sendable {
     self = next
   }
 
-  /// Replaces the settings. Keeps the history, including what is not recorded in the ledger
+  /// Replaces the settings. Keeps the state, including the part that the ledger does not record
   /// (debounce, timers of jobs, alerts).
   ///
   /// - Parameter state: The content of the ledger.
@@ -121,7 +124,8 @@ package struct Kiosk: Sendable {
     self = next
   }
 
-  /// Returns a transaction that adds fruits of the menu and the configured machines to the ledger.
+  /// Returns a transaction that adds the configured fruits, machines and programs that the ledger
+  /// does not have yet.
   ///
   /// - Returns: The transaction, or `nil` if the ledger has all of them.
   package static func opening(
@@ -155,7 +159,7 @@ package struct Kiosk: Sendable {
     return transaction
   }
 
-  /// Decides each command, in the order of arrival.
+  /// Decides the deliveries of a batch, in the order of arrival.
   ///
   /// - Parameter repeats: The rows that the ledger has recorded for the repeat keys of the
   ///   deliveries.
@@ -220,8 +224,8 @@ package struct Kiosk: Sendable {
           window: parsed.debounce)
       {
         counters.duplicates += 1
-        // The delivery is newer than the entry that it repeats, so it is acknowledged with the next
-        // one.
+        // The delivery is newer than that of the entry that it repeats, so it is acknowledged with
+        // the delivery of the next entry.
         // guard: a delivery that the debounce swallowed is remembered
         // guard: a press that bounced tells nothing of what was acknowledged
         decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
@@ -292,15 +296,15 @@ package struct Kiosk: Sendable {
     return decision
   }
 
-  /// Appends the feedback to the panel that sent the order, if it has any configured.
+  /// Adds the feedback to the panel that sent the order, if feedback is configured for it.
   mutating func appendFeedback(of row: LedgerRow, in decision: inout Decision) {
     guard let source = row.entry.source, let feedback = feedback[source.name] else { return }
     decision.answer(self.feedback(feedback, to: row))
   }
 
-  /// Rejects a command that the ledger cannot record. It has had no effect.
+  /// Rejects a command that the ledger cannot record. The command has no effect.
   ///
-  /// - Parameter detail: The reason why the ledger cannot record it.
+  /// - Parameter detail: The reason why the ledger cannot record the command.
   package mutating func reject(unrecordable parsed: ParsedDelivery, _ detail: String) -> Decision {
     var decision = Decision()
     counters.rejected += 1
@@ -310,7 +314,7 @@ package struct Kiosk: Sendable {
     return decision
   }
 
-  /// Records a reconnect after an absence longer than the maximum age of an order.
+  /// Records a reconnect after the kiosk was offline for longer than the maximum age of an order.
   package mutating func reconnected(at now: Timestamp) {
     reconnectedAt = now
     receivedSinceReconnect = []
@@ -318,7 +322,8 @@ package struct Kiosk: Sendable {
 
   /// Stores the mark of a message.
   ///
-  /// - Returns: Whether the message is new, with a value other than the last one of its key.
+  /// - Returns: Whether the message counts. It does if it has no mark; or if its mark differs from
+  ///   the last one of its key, and the message cannot be a repeat of an old press.
   private mutating func register(
     _ mark: PanelMessage.Mark?, at now: Timestamp, in decision: inout Decision
   ) -> Bool {
@@ -340,7 +345,7 @@ package struct Kiosk: Sendable {
     }
     guard store(mark, in: &decision) else { return false }
     guard let repetition = mark.repetition else { return true }
-    // A device that repeats its last event may send one that is hours old: as its first message
+    // A device that repeats its last message may send one that is hours old: as its first message
     // ever, or as its first message since the reconnect.
     let isFirstSince = receivedSinceReconnect.insert(mark.key).inserted
     guard !isFirst else { return false }
@@ -348,8 +353,8 @@ package struct Kiosk: Sendable {
     return !isFirstSince
   }
 
-  /// Stores a mark, unless there are too many: a device that invents keys must not exhaust the
-  /// memory.
+  /// Stores a mark, unless the kiosk has `maximumMarks` keys: a device that sends ever new keys
+  /// must not exhaust the memory.
   ///
   /// - Returns: Whether the mark is stored.
   @discardableResult
@@ -445,13 +450,14 @@ package struct Kiosk: Sendable {
     }
   }
 
-  /// Whether the opening hours have begun or ended since the last batch.
+  /// Returns whether the opening hours have begun or ended since the last batch.
   package func hoursHaveChanged(at now: Moment) -> Bool {
     isWithinHours(at: now.timestamp) != isWithinHours
   }
 
-  /// Looks at both clocks at a start: from then on the monotonic clock measures the time outside limits,
-  /// also while the kiosk is offline.
+  /// Determines the opening hours and starts the timers of sensors, at the start of the process.
+  /// From then on the monotonic clock measures the time that a sensor is outside its limits, also
+  /// while the kiosk is offline.
   package mutating func begin(at now: Moment) {
     updateHours(at: now)
     sensors.begin(at: now)
@@ -507,7 +513,8 @@ package struct Kiosk: Sendable {
     }
     switch juiceMaker.make(juice, quantity: order.quantity) {
     case .ready(let used):
-      // Counted for each day, because a clock that jumps may return to a day that has tickets.
+      // Each day has its own count, because a clock that is set back may return to a day that has
+      // tickets.
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
       // guard: the tickets of each day are remembered
       tickets[ticket.day] = ticket.number
@@ -541,7 +548,7 @@ package struct Kiosk: Sendable {
     }
   }
 
-  /// Updates the alerts of all fruits, or of those whose stock differs from an earlier one.
+  /// Updates the alerts of all fruits, or only of those whose stock differs from `before`.
   private mutating func updateAlerts(since before: FruitAmounts? = nil) {
     guard stock != before else { return }
     for (fruit, quantity) in stock where before?[fruit] != quantity {

@@ -19,9 +19,9 @@ package struct KioskSettings: Sendable {
   package var menuProblem: String?
   package var stock: Stock
   package var orders: Orders
-  /// The hours at which orders are taken, or `nil` for all.
+  /// The hours in which the kiosk takes orders, or `nil` if it takes them at all hours.
   package var hours: OpeningHours?
-  /// The published settings, or `nil` if the kiosk has neither hours nor a change.
+  /// The published settings, or `nil` if the kiosk has neither hours nor a change of its settings.
   package var settingsReport: SettingsReport?
   /// Panels that use topics of their own.
   package var panels: [PanelBinding] = []
@@ -29,14 +29,15 @@ package struct KioskSettings: Sendable {
   /// The machines that make juices. If empty, a juice is ready when its order is committed.
   package var machines: [Machine] = []
   package var sensors: [Sensor] = []
-  /// Whether a sensor that is no longer configured blocks something, about which a person decides.
+  /// Whether a sensor that is no longer configured still blocks fruits or machines, so that the
+  /// kiosk must accept a person's decision about it.
   package private(set) var hasRemovedSensors = false
   /// The way in which customers pay, or `nil` if juices cost nothing or are paid elsewhere.
   package var payment: Payment?
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
   /// discovery.
   package var announcements: [Message] = []
-  /// The same of a kiosk whose fruit has dates.
+  /// The messages that replace `announcements` at a kiosk whose fruit has dates.
   package var announcementsWithDates: [Message] = []
   /// Birth messages of other systems, after which the kiosk publishes all retained messages again.
   package var births: [Birth] = []
@@ -61,9 +62,10 @@ package struct KioskSettings: Sendable {
   package struct Stock: Sendable, Equatable {
     /// The initial stock of a fruit that is new to the ledger.
     package var initial: FruitAmounts
-    /// Maximum stock of each fruit that a restock may result in.
+    /// The maximum stock of each fruit after a restock.
     package var capacities: FruitAmounts
-    /// The stock at and below which the alert is `low`; 0 disables the alert.
+    /// The low mark of each fruit: the stock at and below which its alert is `low`. If 0, there is
+    /// no such alert.
     package var lowThresholds: FruitAmounts
 
     package init(initial: FruitAmounts, capacities: FruitAmounts, lowThresholds: FruitAmounts) {
@@ -74,8 +76,8 @@ package struct KioskSettings: Sendable {
   }
 
   package struct Orders: Sendable, Equatable {
-    /// Maximum age of a command. Older ones are rejected. The broker discards those that were
-    /// queued for longer while the kiosk was offline.
+    /// Maximum age of a command. The kiosk rejects older ones. It is also the session expiry
+    /// interval: the broker discards queued commands when the kiosk is offline for longer.
     package var maximumAge: Duration
     /// Maximum number of glasses in one order.
     package var maximumQuantity: Int
@@ -97,7 +99,7 @@ package struct KioskSettings: Sendable {
 }
 
 extension KioskSettings {
-  /// The devices at which customers pay, and who need not.
+  /// The devices at which customers pay, and the panels whose customers need not pay.
   package struct Payment: Sendable, Equatable {
     package var devices: [Device]
     /// The time in which a customer must present a card.
@@ -147,8 +149,8 @@ extension KioskSettings {
     return settings
   }
 
-  /// Returns settings that accept decisions about sensors that still block something and are no
-  /// longer configured.
+  /// Returns settings that accept decisions about sensors that are no longer configured and still
+  /// block fruits or machines.
   package func keepingSensors(of records: [SensorID: SensorRecord]) -> Self {
     var settings = self
     settings.hasRemovedSensors = records.contains { id, record in
@@ -169,7 +171,7 @@ extension KioskSettings {
     /// Maximum time until the machine reports that it has begun a job, and then until it reports
     /// the result.
     package var startLimit, finishLimit: Duration
-    /// Whether a failed job uses no fruit, if the machine does not report that.
+    /// Whether a failed job uses no fruit, if the machine does not report the used fruit.
     package var returnsFruit: Bool
 
     package init(
@@ -186,23 +188,23 @@ extension KioskSettings {
       self.returnsFruit = returnsFruit
     }
 
-    /// The programs of the machine. A machine without them never gets one.
+    /// The programs of the machine, by name. The kiosk sends no other program to it.
     package var programs: [MachineProgram: Program] = [:]
 
     /// Times at which a program is due, and its limits.
     package struct Program: Sendable, Equatable {
       package var every: Duration?
       package var everyGlasses: Int?
-      /// The time after the machine's last glass.
+      /// The time after the machine's last glass at which the program is due.
       package var idle: Duration?
-      /// Opening or closing.
+      /// The opening or the closing of the kiosk, if the program is due then.
       package var at: MachineProgram.Cause?
-      /// The time for which a `clean` may be due before the machine takes no orders.
+      /// The time for which a `clean` may be due. After that the machine takes no orders.
       package var grace = Duration.seconds(3_600)
-      /// Maximum time until the machine reports the end.
+      /// Maximum time until the machine reports the end of the program.
       package var finishLimit = Duration.seconds(600)
       package var uses: FruitAmounts = [:]
-      /// Whether the kiosk starts the program when it is due, or a person must.
+      /// Whether the kiosk starts the program when it is due. If `false`, a person must start it.
       package var isAutomatic = true
 
       package init() {}
@@ -243,18 +245,18 @@ extension KioskSettings {
       .sorted { $0.machine < $1.machine }
   }
 
-  /// A sensor, and what it protects.
+  /// A sensor, its limits, and the fruits and machines that it protects.
   package struct Sensor: Sendable, Equatable {
     package var name: SensorID
     package var binding: SensorBinding
     package var unit: SensorUnit
     /// The limits in thousandths of the unit.
     package var minimum, maximum: Int?
-    /// The time outside the limits until the alarm, and until fruits and machines are blocked, or
-    /// `nil` for never.
+    /// The time outside the limits after which the sensor is in the state `alarm`, and after which
+    /// it blocks fruits and machines, or `nil` if it never blocks them.
     package var alarmAfter: Duration
     package var blockAfter: Duration?
-    /// The time without a reading after which the sensor counts as faulty.
+    /// The time without a reading after which the sensor counts as silent.
     package var silentAfter: Duration
     package var fruits: [Fruit.ID]
     package var machines: [MachineID]
@@ -278,8 +280,8 @@ extension KioskSettings {
   }
 
   /// The kinds of commands that the kiosk accepts. Those about jobs require a machine, those about
-  /// charges a payment device, those about programs a machine with programs; decisions about sensors
-  /// use the topic of those about jobs.
+  /// charges a payment device, those about programs a machine with programs. Decisions about
+  /// charges and sensors use the topic of decisions about jobs.
   package var commandKinds: [Command.Kind] {
     var kinds: [Command.Kind] = [.order, .restock, .service, .settings]
     if !machines.isEmpty || payment != nil || !sensors.isEmpty || hasRemovedSensors {
@@ -291,7 +293,7 @@ extension KioskSettings {
     return kinds
   }
 
-  /// The topics of payment devices besides those of their answers.
+  /// The topics on which payment devices publish their statuses and totals.
   private var paymentTopics: [String] {
     (payment?.devices ?? []).flatMap {
       [topics.paymentStatus(of: $0.name), topics.paymentTotal(of: $0.name)]
@@ -308,9 +310,9 @@ extension KioskSettings {
     MenuReport(menu: menu, capacities: stock.capacities, lowThresholds: stock.lowThresholds)
   }
 
-  /// The topic filters that the kiosk subscribes to. They do not overlap: none covers another one,
-  /// such as a panel's filter the topic of a birth message, and the configuration refuses panels
-  /// with filters that overlap in part.
+  /// The topic filters that the kiosk subscribes to. They do not overlap: a filter that another one
+  /// covers is left out, such as the topic of a birth message that a panel's filter covers, and the
+  /// configuration refuses panels with filters that overlap in part.
   package var subscriptions: [TopicFilter] {
     (commandFilters
       + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters)

@@ -32,7 +32,7 @@ package struct LedgerState: Hashable, Sendable {
   package var programs: [ProgramID: ProgramRecord] = [:]
 
   package var batches: [BatchID: Batch] = [:]
-  /// Expired fruit that is still in the machine.
+  /// The amounts of expired fruit that has not been taken out yet.
   package var expired: [BatchID: Int] = [:]
   /// The entries with which open orders and programs have taken fruit, if fruit has dates.
   package var taken: [LedgerEntry] = []
@@ -40,7 +40,7 @@ package struct LedgerState: Hashable, Sendable {
   /// The open charges, in the order of their numbers.
   package var charges: [Charge] = []
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
-  /// The highest number that was given to a charge; 0 if there is none.
+  /// The highest number that a charge has had; 0 if there was no charge.
   package var lastCharge = 0
 
   package var sensors: [SensorID: SensorRecord] = [:]
@@ -49,7 +49,7 @@ package struct LedgerState: Hashable, Sendable {
     package let source: Source
     package let order: Order
     package let at: Timestamp
-    /// The number of the entry.
+    /// The number of the order's entry.
     package let seq: Int
 
     package init(source: Source, order: Order, at: Timestamp, seq: Int) {

@@ -25,7 +25,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var sensors: [SensorID: SensorRecord] = [:]
   /// Changed batches; `nil` for one that is used up or has expired.
   package var batches: [BatchID: Batch?] = [:]
-  /// Changed amounts of expired fruit; `nil` for what is taken out.
+  /// Changed amounts of expired fruit; `nil` for fruit that a person has taken out.
   package var expired: [BatchID: Int?] = [:]
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
@@ -59,7 +59,7 @@ package struct LedgerTransaction: Hashable, Sendable {
 }
 
 extension LedgerTransaction {
-  /// A delivery whose sender gave no id.
+  /// A delivery that is recognized by its fingerprint: its sender gave no id, or it is retained.
   package struct KeptDelivery: Hashable, Sendable {
     package let fingerprint: Fingerprint
     /// The entry that the delivery resulted in, or `nil` if the ledger has recorded the delivery
@@ -69,7 +69,7 @@ extension LedgerTransaction {
     package let acknowledgedWith: Int
   }
 
-  /// Adds a record, and its delivery if that identifies a repeat.
+  /// Adds a record, and its delivery if repeats are recognized by the fingerprint.
   package mutating func append(_ record: Record, skipping skipped: ArraySlice<Fingerprint> = []) {
     records.append(record)
     guard case .delivery(let fingerprint) = record.key else { return }

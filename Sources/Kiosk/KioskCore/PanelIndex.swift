@@ -4,10 +4,10 @@ import MessageBroker
 /// Finds the panels that a topic belongs to.
 struct PanelIndex: Sendable {
   private let panels: [PanelBinding]
-  /// The panels by topic, for filters without wildcards.
+  /// The indices of panels by topic, for filters without wildcards.
   private var exact: [String: [Int]] = [:]
   private var patterns: [(filter: TopicFilter, panel: Int)] = []
-  /// The panels by topic, for topics that were looked up in `patterns` before.
+  /// The indices of panels by topic, for topics that were looked up in `patterns` before.
   private var found: [String: [Int]] = [:]
 
   /// Maximum number of topics in `found`, so that invented topics cannot exhaust the memory. Real

@@ -11,7 +11,7 @@ package struct ParsedDelivery: Sendable {
   let isRetained: Bool
   /// The key under which repeats of this request are recognized, or `nil` if they cannot be.
   let key: RepeatKey?
-  /// The keys under which this request may be a repeat itself.
+  /// The keys under which the ledger may have recorded an earlier request that this one repeats.
   package let repeatKeys: [RepeatKey]
   /// See `DeliveryTracker.Match`.
   let skipped: ArraySlice<Fingerprint>
@@ -19,13 +19,13 @@ package struct ParsedDelivery: Sendable {
   private(set) var mark: PanelMessage.Mark?
   /// The time within which an equal press counts as the same one.
   private(set) var debounce = Duration.zero
-  /// Whether a rejection is answered. Commands that are carried out always are.
+  /// Whether a rejection is answered. Commands that are carried out are always answered.
   var isAnswered = true
   /// The response topic and correlation data that the sender requested, or `nil` if it requested
   /// none.
   private(set) var reply: Reply?
-  /// The sensor and its value in thousandths, or no value if the message has none; `nil` if this is
-  /// not a message of a sensor.
+  /// The sensor and its value in thousandths of the unit; the value is `nil` if the message has
+  /// none. The whole is `nil` if this is not a message of a sensor.
   private(set) var reading: (sensor: SensorID, value: Int?)?
   private let defaultTopic: String
 
@@ -59,7 +59,7 @@ package struct ParsedDelivery: Sendable {
     repeatKeys = [requestKey, match.original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 
-  /// A command on one of the kiosk's own topics.
+  /// Parses a command on one of the kiosk's own topics.
   ///
   /// - Parameter match: The result of looking up the delivery.
   init(
@@ -82,7 +82,8 @@ package struct ParsedDelivery: Sendable {
     debounce = settings.orders.debounce
   }
 
-  /// A status that a machine or a payment device published.
+  /// Creates a delivery with the parsed status of a machine or payment device, or the parsed total
+  /// of a payment device.
   init(
     status: Result<Request, Rejection>, of source: Source, on delivery: Delivery,
     matching match: DeliveryTracker.Match, settings: KioskSettings
@@ -92,7 +93,7 @@ package struct ParsedDelivery: Sendable {
       answerTopic: settings.topics.result(for: source))
   }
 
-  /// A message of a panel, or one of the presses in it.
+  /// Creates a delivery with the parsed message of a panel, or with one of the presses in it.
   ///
   /// - Parameters:
   ///   - debounce: The debounce of this press, or `nil` for the kiosk's setting.
@@ -109,7 +110,9 @@ package struct ParsedDelivery: Sendable {
     self.debounce = debounce ?? settings.orders.debounce
   }
 
-  /// A message of a sensor.
+  /// Creates a delivery with the value of a sensor.
+  ///
+  /// - Parameter value: The value in thousandths of the unit, or `nil` if the message has none.
   init(
     _ value: Int?, of sensor: SensorID, on delivery: Delivery, matching match: DeliveryTracker.Match
   ) {
@@ -134,8 +137,8 @@ extension Delivery {
 }
 
 extension KioskTopics {
-  /// Returns the requested response topic if it is below the sender's own topic. Otherwise a sender
-  /// could make the kiosk publish on topics that are closed to the sender.
+  /// Returns the requested response topic, or `nil` if it is not below the sender's own topic: a
+  /// sender must not make the kiosk publish on topics that are closed to the sender.
   fileprivate func responseTopic(of source: Source, requested topic: String?) -> String? {
     guard let topic, topic.utf8.starts(with: (command(from: source) + "/").utf8),
       !topic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
@@ -143,7 +146,7 @@ extension KioskTopics {
     return topic
   }
 
-  /// Returns the answer to the sender of a row.
+  /// Returns the message that answers the sender of a row's command.
   ///
   /// - Parameter isRepeated: Whether the sender may have received the answer before.
   /// - Returns: The answer, or `nil` for an entry without a sender.

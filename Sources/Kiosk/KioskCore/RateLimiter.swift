@@ -6,7 +6,9 @@ struct RateLimiter<Sender: Hashable & Sendable>: Sendable {
   private var second: Int64 = 0
   private var counts: [Sender: Int] = [:]
 
-  /// - Parameter perSecond: Maximum number per second for each sender; 0 for no limit.
+  /// Creates a limiter.
+  ///
+  /// - Parameter perSecond: Maximum number of messages per second for each sender; 0 for no limit.
   init(perSecond: Int) { self.perSecond = perSecond }
 
   mutating func admit(_ sender: Sender, at now: Timestamp) -> Bool {

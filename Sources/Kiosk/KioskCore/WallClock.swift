@@ -23,7 +23,7 @@ package struct WallClock: Sendable {
     return hours - hours.rounded(.down)
   }
 
-  /// Returns the local day, counted from 1970-01-01, and its minute.
+  /// Returns the local day, counted from 1970-01-01, and the minute of that day, from 0 to 1439.
   package func minute(at time: Timestamp) -> (day: Int, minute: Int) {
     let minutes = Int((local(time) / 60_000).rounded(.down))
     let day = Int((Double(minutes) / 1_440).rounded(.down))
@@ -32,7 +32,9 @@ package struct WallClock: Sendable {
 
   package static func day(of hour: Int) -> Int { Int((Double(hour) / 24).rounded(.down)) }
 
-  /// Returns the first moment of a day, counted from 1970-01-01.
+  /// Returns the first moment of a local day.
+  ///
+  /// - Parameter day: The day, counted from 1970-01-01.
   package func start(ofDay day: Int64) -> Timestamp {
     let midnight = Timestamp(milliseconds: day * 86_400_000)
     // The offset at midnight UTC may differ from that at local midnight.

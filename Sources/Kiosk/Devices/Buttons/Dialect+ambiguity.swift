@@ -1,4 +1,5 @@
-// Finds bindings that could never fire, or would fire twice, before a button is pressed.
+// Finds bindings that no press matches, or that two messages of one press match, before a button is
+// pressed.
 extension Dialect {
   /// Returns the error in the topic of a device and its correction, or `nil` if there is none.
   package func flaw(of topic: String) -> (problem: String, hint: String)? {
@@ -27,7 +28,7 @@ extension Dialect {
     }
   }
 
-  /// Returns whether a device of the kind can send a word: `single`, `1_single`.
+  /// Returns whether a device of the kind can send a word for a press: `single`, `1_single`.
   package func recognizes(_ word: String) -> Bool {
     guard let words else { return true }
     return words.contains(String(parts(of: word).action))

@@ -5,8 +5,8 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
   package let description: String
   private let tokens: [String]
 
-  /// Parses a pointer. Fails if the text does not start with a slash, or has a `~` without 0 or 1
-  /// after it.
+  /// Parses a pointer. Returns `nil` if the text does not start with a slash, or has a `~` without
+  /// 0 or 1 after it.
   package init?(_ text: String) {
     let behindTildes = text.split(separator: "~", omittingEmptySubsequences: false).dropFirst()
     guard text.hasPrefix("/"), behindTildes.allSatisfy({ $0.first == "0" || $0.first == "1" })

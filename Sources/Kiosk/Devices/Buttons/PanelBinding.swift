@@ -13,8 +13,8 @@ package struct PanelBinding: Hashable, Sendable {
   /// kiosk's setting. A dialect can have a default of its own.
   package var debounce: Duration?
   package var feedback: Feedback
-  /// Whether an ESPHome device sleeps between presses and does not publish `OFF` before. Then its
-  /// birth message opens its contacts.
+  /// Whether an ESPHome device sleeps between presses and does not publish `OFF` before it sleeps.
+  /// If so, its birth message counts as `OFF` of each contact.
   package var sleeps: Bool
 
   package init(
@@ -83,10 +83,10 @@ package struct PanelMessage: Hashable, Sendable {
     package let value: String
     /// Another key. A message is also a repeat if this key has an equal value.
     package let alternateKey: String?
-    /// The interval at which the device repeats its last event, however old that is; or `nil` if it
-    /// does not.
+    /// The interval at which the device repeats its last message, however old that is; or `nil` if
+    /// it does not repeat it.
     package let repetition: Duration?
-    /// Whether all marks whose keys begin with the key get the value.
+    /// Whether all marks whose keys begin with `key` get the value.
     package let isForAll: Bool
   }
 }
@@ -96,7 +96,7 @@ extension PanelMessage.Mark {
   /// last one and is delivered again with each subscription. A retained state of a contact is
   /// always the newest.
   ///
-  /// Fails for a retained birth message: the device may have started long ago.
+  /// Returns `nil` for a retained birth message: the device may have started long ago.
   fileprivate init?(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
     let live = "\(panel)/\(mark.key)"
     isForAll = mark.kind == .start

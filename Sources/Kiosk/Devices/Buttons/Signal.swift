@@ -27,6 +27,8 @@ package struct Signal: Hashable, Sendable {
     /// every 0.8 s (Zigbee2MQTT #26270), and the radio may lose one of them.
     static let debounceWhileHeld = Duration.seconds(2)
 
+    /// Creates a press of a button with at most one name.
+    ///
     /// - Parameters:
     ///   - input: The button of the device, or `nil` if the device has only one.
     ///   - words: The words for the action, the kiosk's before the device's.
@@ -34,6 +36,8 @@ package struct Signal: Hashable, Sendable {
       self.init(inputs: input.map { [$0] } ?? [], words: words, id: id)
     }
 
+    /// Creates a press of a button with several names.
+    ///
     /// - Parameters:
     ///   - inputs: The names of the button, the most specific first.
     ///   - wordsAlone: Whether the press may be bound without naming the button.
@@ -49,20 +53,21 @@ package struct Signal: Hashable, Sendable {
   /// The value of a counter, or the state of a contact. A message with the same mark is no new
   /// press.
   package struct Mark: Hashable, Sendable {
-    /// The counter or contact, unique within the panel. A panel whose topic selects several devices
-    /// needs the topic in it. `PanelMessage.Mark` puts the name of the panel before it.
+    /// The name of the counter or contact, unique within the panel. It must contain the topic if
+    /// the panel's topic selects several devices. `PanelMessage.Mark` puts the name of the panel
+    /// before it.
     package let key: String
     package let value: String
     package let kind: Kind
 
     package enum Kind: Sendable {
-      /// A counter that is new for each press.
+      /// A counter whose value is new for each press.
       case counter
       /// The state of a contact.
       case contact
       /// The start of a device that sleeps between presses: its contacts have opened meanwhile.
       case start
-      /// The counter of a device that repeats its last event at intervals, however old that is.
+      /// The counter of a device that repeats its last message at intervals, however old that is.
       case repeatedCounter
     }
 

@@ -20,8 +20,8 @@
 /// | another word that may be a press | a guess; after 3 seconds `resolve` returns the best one |
 /// | an event that the device may be repeating | `uncertain` |
 ///
-/// A guess waits, because most devices publish a press in several forms, and the first is often
-/// not the best.
+/// The discovery collects guesses for 3 seconds, because most devices publish a press in several
+/// forms, and the first is often not the best.
 package struct DeviceDiscovery: Sendable {
   private let start: Duration
   private var learned: [Recognition] = []
@@ -39,7 +39,9 @@ package struct DeviceDiscovery: Sendable {
   /// memory.
   private static let maximumTopics = 1000
 
-  /// - Parameter start: The time at which the subscription began.
+  /// Begins a discovery.
+  ///
+  /// - Parameter start: The time at which the subscription began, by the clock of `observe`.
   package init(at start: Duration) { self.start = start }
 
   package enum Observation: Hashable, Sendable {
@@ -77,7 +79,7 @@ package struct DeviceDiscovery: Sendable {
   /// The time at which to call `resolve`, or `nil` if there is no guess.
   package var due: Duration? { guesses.first.map { $0.at + Self.confirmationDelay } }
 
-  /// Returns the most likely guess, if it is `due`.
+  /// Returns the most likely guess, or `nil` if it is not `due` yet.
   package mutating func resolve(at now: Duration) -> Recognition? {
     guard let due, now >= due else { return nil }
     let best = guesses.map(\.recognition).reduce(guesses[0].recognition) {
@@ -86,7 +88,8 @@ package struct DeviceDiscovery: Sendable {
     return learn(best.withDebounce(among: guesses))
   }
 
-  /// The device of the uncertain presses, if there is only one. To be used after the timeout.
+  /// The device of the uncertain presses, or `nil` if there are none or those of several devices.
+  /// Read it after the timeout.
   package var remaining: Recognition? {
     Set(uncertain.map(\.topic)).count == 1 ? uncertain.last : nil
   }
@@ -115,7 +118,7 @@ package struct DeviceDiscovery: Sendable {
     guard last != mark.value else { return nil }
     guard last != nil || counts.count < Self.maximumTopics else { return nil }
     counts[topic] = mark.value
-    // By then each device that is on has repeated its old event.
+    // After this time each device that is on has repeated its last event at least once.
     if last != nil || now - start >= ShellyGen1.repetition { return true }
     return contacts[topic].map { now - $0 <= Self.confirmationDelay } ?? false
   }

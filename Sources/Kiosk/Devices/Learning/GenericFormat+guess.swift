@@ -2,7 +2,7 @@ import KioskProtocol
 
 extension GenericFormat {
   /// Guesses the positions of the press, its button and its counter in a message of an unknown
-  /// device. Fails if the message seems to hold no press.
+  /// device. Returns `nil` if the message seems to hold no press.
   ///
   /// - Parameter levels: The levels of the topic; empty if the topic must not count as evidence.
   init?(guessing json: JSON, on levels: [Substring]) {
@@ -55,7 +55,7 @@ private struct Place {
     "action", "event", "event_type", "click", "press", "gesture", "buttonevent",
   ]
   static let buttons = ["button", "btn", "key", "buttonid", "keyid", "input", "channel", "idx"]
-  /// `pid` is the packet of a Shelly BLU (`ble/universal-blu-to-mqtt.shelly.js`, bthome.io).
+  /// `pid` is the packet id of a Shelly BLU (`ble/universal-blu-to-mqtt.shelly.js`, bthome.io).
   static let counters = [
     "counter", "count", "cnt", "eventcnt", "seq", "sequence", "packet", "packetid", "pid",
     "messageid", "msgid", "fcnt", "timestamp", "ts",

@@ -5,7 +5,7 @@ package struct Recognition: Hashable, Sendable {
   package let dialect: Dialect
   /// The device's own topic.
   package let topic: String
-  /// The topic on which the press came.
+  /// The topic on which the message of the press arrived.
   package let receivedOn: String
   package let press: Signal.Press
   let mark: Signal.Mark?
@@ -23,16 +23,16 @@ package struct Recognition: Hashable, Sendable {
     case certain
   }
 
-  /// Finds the device that most likely sent a message. Fails if the message is no press, or if its
-  /// topic or word is too long to be typed.
+  /// Finds the device that most likely sent a message. Returns `nil` if the message is no press, or
+  /// if its topic or word is too long to type.
   package init?(_ payload: [UInt8], on topic: String) {
     guard payload.count <= Request.maximumPayload, topic.utf8.count <= Self.longestTopic else {
       return nil
     }
     for candidate in Self.candidates(for: payload, on: topic) {
-      // A candidate that cannot read the message is not the device.
+      // A dialect that cannot read the message is not that of the device.
       let signal = try? candidate.dialect.read(payload, on: topic, of: candidate.topic)
-      // If a device publishes a press in two forms, the one that is no echo is bound.
+      // If a device publishes a press in two forms, the panel binds the one that is no echo.
       let presses = signal?.presses ?? []
       guard let press = presses.first(where: { !$0.isEcho }) ?? presses.first,
         let name = press.names.first, name.utf8.count <= Self.longestName
@@ -62,12 +62,12 @@ package struct Recognition: Hashable, Sendable {
     if let known = knownDevice(on: levels) {
       guard known.dialect == .tasmota else { return [known] }
       // A bridge publishes the messages of a remote on the topic of other devices' answers.
-      // Text that is not JSON has no guess.
+      // There is no guess for text that is not JSON.
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
     guard !NoiseFilter.isOn(levels) else { return [] }
-    // Other text may be a word, see below.
+    // A payload that is not a JSON object may be a word for a press, see below.
     if let json = try? JSON.parse(payload), case .object = json {
       return [guess(from: json, on: topic, levels)].compactMap(\.self)
     }
@@ -94,7 +94,7 @@ package struct Recognition: Hashable, Sendable {
     return format.map { Candidate(dialect: .generic($0), topic: topic, certainty: .place) }
   }
 
-  /// Returns a device of a kind that is recognized by its topics.
+  /// Returns the device if its kind is recognized by its topics, or `nil` if none is.
   private static func knownDevice(on levels: [Substring]) -> Candidate? {
     let dialect: Dialect
     let length: Int

@@ -26,6 +26,8 @@ package struct Template: Hashable, Sendable {
     case juice, quantity, ticket, message
   }
 
+  /// Parses the text of a template.
+  ///
   /// - Throws: `TemplateError` if a placeholder is unknown.
   package init(_ text: some StringProtocol) throws(TemplateError) {
     var parts: [Part] = []

@@ -3,7 +3,7 @@ package import KioskProtocol
 
 /// An accepted order or a requested program, until a machine has made it or the fruit is returned.
 package struct Job: Hashable, Sendable {
-  /// The number of the order's entry.
+  /// The number of the entry of the order or of the requested program.
   package let seq: Int
   /// The number under which the kiosk sends the job to the machine: the entry of the order, or of
   /// the decision to make it again.
@@ -37,7 +37,7 @@ package struct Job: Hashable, Sendable {
     /// Maximum time until the machine reports that it has begun, and then until it reports the
     /// result.
     package var startLimit, finishLimit: Duration
-    /// Whether a failed attempt uses no fruit, if the machine does not report that.
+    /// Whether a failed attempt uses no fruit, if the machine does not report the used fruit.
     package var returnsFruit: Bool
 
     package init(
@@ -88,6 +88,8 @@ package struct Job: Hashable, Sendable {
     }
   }
 
+  /// Returns the outcome of a job that has failed.
+  ///
   /// - Parameter changes: The returned fruit.
   func failed(_ reason: String, changes: FruitAmounts) -> LedgerEntry.Outcome {
     switch work {

@@ -8,8 +8,7 @@ package import KioskProtocol
 /// | `queued` | `sent` when its machine has a free place; returned after `orders.maximumAge` |
 /// | `sent` | `started` when the machine has begun; `lost` if unanswered for `orders.maximumAge` |
 /// | `started` | made, failed; `needsDecision` after `finishLimit`, not counting pauses |
-/// | `lost` | as the machine answers or a person decides |
-/// | `needsDecision` | as the machine answers or a person decides: made, returned, `queued` again |
+/// | `lost`, `needsDecision` | as the machine answers or a person decides: end, or `queued` again |
 ///
 /// From every state but `queued`, the answers `done` and `failed` end the job. The answer
 /// `cancelled` returns the fruit of a job that is `sent` or `lost`. The answer `unknown` leads to
@@ -20,7 +19,7 @@ package import KioskProtocol
 /// publishes *make* only while the machine has not answered. From `started` on it publishes
 /// *cancel*, which begins nothing and is answered with the state of the job.
 ///
-/// The fruit is returned only if the machine cannot have begun: the job was never sent, or the
+/// The fruit is returned only if the machine cannot have used it: the job was never sent, or the
 /// machine has answered `cancelled` or `failed`. If that is unknown, a person decides.
 package struct Jobs: Sendable {
   private let settings: [KioskSettings.Machine]
@@ -42,14 +41,14 @@ package struct Jobs: Sendable {
   /// The number of consecutive failures after which a machine gets no jobs.
   static let maximumFailures = 3
 
-  /// Times of a job, by the monotonic clock.
+  /// Times of a job, as uptimes.
   private struct JobTimer: Sendable {
-    /// The time at which this process first saw the job in its present state.
+    /// The time at which the job got its present state, or at which this process created the timer.
     var since: Duration
     /// The time of the last request to the machine, or `nil` if the next one is due.
     var requestedAt: Duration?
-    /// The reason why the machine waits with the job, and the beginning of that time, which does
-    /// not count; or `nil` if the machine does not wait.
+    /// The reason why the machine waits with the job, and the beginning of the wait, which does not
+    /// count toward the limit; or `nil` if the machine does not wait.
     var pause: (reason: String, since: Duration)?
   }
 
@@ -66,7 +65,7 @@ package struct Jobs: Sendable {
     adoptAges(of: other)
   }
 
-  /// Takes over the ages of the orders.
+  /// Copies the ages of the orders.
   mutating func adoptAges(of other: Jobs) { acceptedAt = other.acceptedAt }
 
   // MARK: Machines
@@ -95,12 +94,13 @@ package struct Jobs: Sendable {
       && program(of: machine)?.state.isUndecided != true
   }
 
-  /// Returns whether a machine that makes the juice must only be cleaned to take the order.
+  /// Returns whether a machine that makes the juice is available but takes no orders. If no sensor
+  /// blocks it (see `isBlocked`), the reason is its cleaning.
   func isCleaningDue(for juice: Juice.ID) -> Bool {
     settings.contains { $0.makes(juice) && isAvailable($0.name) && !takesOrders($0.name) }
   }
 
-  /// Returns the open job of a machine's program.
+  /// Returns the open job of a machine's program, or `nil` if there is none.
   func program(of machine: MachineID) -> Job? {
     open.first { $0.machine == machine && $0.program != nil }
   }
@@ -108,7 +108,9 @@ package struct Jobs: Sendable {
   /// Returns the reason why a machine waits with a job, or `nil` if it does not.
   func waitingReason(of job: Job) -> String? { timers[job.seq]?.pause?.reason }
 
-  /// Returns whether machines make the juice, and the available machine with the shortest queue.
+  /// Returns whether the juice needs a machine, and the machine with the shortest queue that can
+  /// take the order. A juice with blocked fruit counts as one that needs a machine, so that it gets
+  /// none.
   func assignment(of juice: Juice.ID, _ recipe: FruitAmounts) -> (
     isNeeded: Bool, machine: MachineID?
   ) {
@@ -132,14 +134,14 @@ package struct Jobs: Sendable {
       || settings.contains { $0.makes(juice) && blocked.machines.contains($0.name) }
   }
 
-  /// Returns whether a machine has the fruits of a recipe.
+  /// Returns whether a machine has the fruits of a recipe, and no sensor blocks one of them.
   private func has(_ machine: MachineID, _ recipe: FruitAmounts) -> Bool {
     if hasBlocked(recipe) { return false }
     let missing = records[machine]?.status.missingFruits ?? []
     return missing.isEmpty || recipe.allSatisfy { !missing.contains($0.fruit) }
   }
 
-  /// Returns the number of jobs before a new one.
+  /// Returns the number of a machine's jobs that come before a new one.
   func count(of machine: MachineID) -> Int {
     open.count { $0.machine == machine && !$0.state.isUndecided }
   }
@@ -157,7 +159,7 @@ package struct Jobs: Sendable {
     // guard: a status that the broker has kept opens no machine
     if status.isOnline, before?.status.isOnline != true || !isRetained {
       silent.remove(machine)
-      // The machine gets one attempt: success opens it for good, failure closes it again.
+      // The machine gets one attempt: it is available after a success, unavailable after a failure.
       record.failures = min(record.failures, Self.maximumFailures - 1)
       for job in open where job.machine == machine { timers[job.seq]?.requestedAt = nil }
     }
@@ -180,7 +182,7 @@ package struct Jobs: Sendable {
     open.first { $0.number == number && $0.machine == machine }
   }
 
-  /// Returns an open job that a person may decide about.
+  /// Returns an open job that a person may decide about, or `nil` if there is none.
   ///
   /// - Parameter number: The number of the attempt. A decision about an earlier attempt may be
   ///   wrong for this one.
@@ -189,13 +191,13 @@ package struct Jobs: Sendable {
     open.first { $0.number == number && $0.state.isUndecided }
   }
 
-  /// Returns the open job of an order.
+  /// Returns the open job of an order, or `nil` if there is none.
   func job(ofOrder seq: Int) -> Job? { open.first { $0.seq == seq } }
 
   /// Returns the number of the present attempt of an order, or `nil` if it has no open job.
   func attempt(ofOrder seq: Int) -> Int? { open.first { $0.seq == seq }?.number }
 
-  /// Records that a machine answers, even if the job has ended.
+  /// Records that a machine has answered, even if the job has ended.
   mutating func markResponsive(_ machine: MachineID) { silent.remove(machine) }
 
   /// Records an answer of a machine about a job.
@@ -215,8 +217,8 @@ package struct Jobs: Sendable {
 
   /// Changes the state of a job.
   ///
-  /// - Parameter uptime: The time at which the machine reported the state, or `nil` if the machine
-  ///   has not, so that the next request to it is due.
+  /// - Parameter uptime: The uptime at which the machine reported the state, or `nil` if the
+  ///   machine has not reported it, so that the next request to it is due.
   /// - Returns: The changed job.
   mutating func set(_ job: Job, to state: JobState, receivedAt uptime: Duration? = nil) -> Job {
     var job = job
@@ -226,7 +228,7 @@ package struct Jobs: Sendable {
     return job
   }
 
-  /// Stops the timer of a job that the machine waits with.
+  /// Stops the timer of a job while its machine waits.
   mutating func pause(_ job: Job, _ reason: String, at uptime: Duration) {
     let since = timers[job.seq]?.pause?.since ?? uptime
     timers[job.seq, default: JobTimer(since: uptime)].pause = (reason, since)
@@ -267,7 +269,7 @@ package struct Jobs: Sendable {
       // guard: a machine whose program runs or needs a decision gets nothing else
       if own.contains(where: { $0.program != nil && $0.state.mayRun }) { free = 0 }
       var waiting = own.filter { $0.state == .queued && !isTooOld($0, at: now) }
-      // A machine begins jobs in the order of their numbers, so what is behind a program waits.
+      // A machine begins jobs in the order of their numbers, so the jobs behind a program wait.
       if let index = waiting.firstIndex(where: { $0.program != nil }) {
         // guard: a program starts when the machine has nothing else
         waiting.removeSubrange((index == 0 && busy.isEmpty ? 1 : index)...)
@@ -290,7 +292,7 @@ package struct Jobs: Sendable {
 
   private func isTooOld(_ job: Job, at now: Moment) -> Bool { age(of: job, at: now) > maximumAge }
 
-  /// Takes the ages of the orders of an earlier process over to the monotonic clock.
+  /// Converts the ages of the orders of an earlier process to the monotonic clock.
   private mutating func noteAges(at now: Moment) {
     for job in open where acceptedAt[job.seq] == nil {
       acceptedAt[job.seq] = now.uptime - age(of: job, at: now)
@@ -309,7 +311,7 @@ package struct Jobs: Sendable {
     var started: [Job] = []
   }
 
-  /// Returns whether the machine of a queued order may make it.
+  /// Returns whether the machine of a queued order can make it, and no sensor blocks it.
   private func takes(_ job: Job) -> Bool {
     // guard: an order that waits for a blocked machine is given back
     has(job.machine, job.used) && !blocked.machines.contains(job.machine)
@@ -328,8 +330,8 @@ package struct Jobs: Sendable {
         if isTooOld(job, at: now) {
           overdue.waiting.append(job)
         } else if job.program == nil, !takes(job) {
-          // It cannot wait for the fruit, because a machine makes jobs only in the order of their
-          // numbers.
+          // The order cannot wait for the fruit, because a machine makes jobs only in the order of
+          // their numbers.
           overdue.missing.append(job)
         }
         continue
@@ -458,7 +460,7 @@ package struct Jobs: Sendable {
 }
 
 extension Job {
-  /// The message with which a machine makes it.
+  /// The request to the machine to make the job.
   fileprivate var request: MachineOrder {
     switch work {
     case .order(let order, let ticket):
@@ -479,6 +481,6 @@ extension Job {
 }
 
 extension JobState {
-  /// Whether the machine may be at work on the job, other than one that it has not answered.
+  /// Whether the machine may be making the job. A `lost` job does not count.
   fileprivate var mayRun: Bool { self == .sent || self == .started || self == .needsDecision }
 }

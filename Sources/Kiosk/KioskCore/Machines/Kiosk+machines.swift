@@ -106,7 +106,7 @@ extension Kiosk {
     return .decided(decided.choice, job: job.seq, used: used)
   }
 
-  /// Ends or requeues the job that an entry decides about.
+  /// Ends or requeues the job after the entry of a decision about it.
   mutating func execute(
     _ decided: JobDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
   ) {
@@ -125,7 +125,7 @@ extension Kiosk {
     }
   }
 
-  /// Withdraws a job that no machine has.
+  /// Ends a job that no machine has, and returns its fruit.
   mutating func giveBack(_ job: Job, _ reason: String, at now: Moment, in decision: inout Decision)
   {
     giveBack(job.used, of: job, reason, at: now, in: &decision)
@@ -198,7 +198,8 @@ extension Kiosk {
     for job in jobs.dispatch(at: now) { decision.transaction.jobs[job.seq] = .some(job) }
   }
 
-  /// Makes all requests to machines and payment devices due again, because those in flight may be lost.
+  /// Makes all requests to machines and payment devices due again, because those in flight may be
+  /// lost.
   package mutating func connectionLost() {
     jobs.connectionLost()
     charges.connectionLost()
@@ -235,7 +236,7 @@ extension Kiosk {
 }
 
 extension Job {
-  /// The reason of an order that waited too long behind a program.
+  /// The reason of an order that was not made because of a program or an overdue cleaning.
   static let cleaning = "cleaning"
   /// The reason of an order whose fruit has expired before it was made.
   static let expired = "expired"

@@ -3,7 +3,7 @@ package import KioskProtocol
 
 // Programs of machines: cleaning, rinsing, priming.
 extension Kiosk {
-  /// Takes note of the time before a batch is decided.
+  /// Updates the times of programs and the machines that take no orders, before a batch is decided.
   mutating func updatePrograms(at now: Moment, wasWithinHours: Bool) {
     guard var programs else { return }
     programs.update(at: now)
@@ -21,7 +21,7 @@ extension Kiosk {
   /// Returns the uptimes of the last opening and closing by the hours, within eight days.
   private func lastEdges(before now: Moment) -> [MachineProgram.Cause: Duration] {
     var edges: [MachineProgram.Cause: Duration] = [:]
-    // Hours begin and end with a minute.
+    // Opening hours begin and end at full minutes.
     let time = now.timestamp.milliseconds
     var age = Duration.milliseconds(time - time / 60_000 * 60_000)
     var later = isWithinHours
@@ -35,7 +35,7 @@ extension Kiosk {
     return edges
   }
 
-  /// Decides a person's request to run a program. Takes its fruit.
+  /// Decides a person's request to run a program. Takes the fruit of the program from the stock.
   mutating func start(_ id: ProgramID) throws(Rejection) -> LedgerEntry.Outcome {
     guard jobs.has(id.machine) else {
       throw Rejection(.unknownMachine, "the configuration has no machine \(id.machine)")
@@ -99,7 +99,7 @@ extension Kiosk {
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }
 
-  /// Whether the kiosk can start a program: the machine is idle, and there is enough fruit.
+  /// Returns whether the kiosk can start a program: the machine is idle, and there is enough fruit.
   private func canRun(_ id: ProgramID) -> Bool {
     jobs.isAvailable(id.machine) && jobs.count(of: id.machine) == 0
       && jobs.program(of: id.machine) == nil
@@ -111,7 +111,7 @@ extension Kiosk {
     return maker.take(amounts)
   }
 
-  /// Records a step that no message has caused.
+  /// Records a step that has no sender.
   @discardableResult
   private mutating func record(
     _ step: ProgramStep, at now: Moment, in decision: inout Decision

@@ -3,15 +3,15 @@ package import KioskProtocol
 
 /// The state of a machine's program as recorded in the ledger.
 package struct ProgramRecord: Hashable, Sendable {
-  /// The entry with which the program was last done, or the last one before it was configured.
+  /// The entry with which the program was last done, or the last entry before it was configured.
   package var seq: Int
-  /// The time of that.
+  /// The time at which the program was last done, or was configured.
   package var at: Timestamp
   /// Whether the program was ever done.
   package var isDone: Bool
-  /// The entry that says that the program is due, or `nil` if it is not.
+  /// The entry with which the program became due, or `nil` if it is not due.
   package var due: Due?
-  /// The glasses that the machine has made since, and the time of the last one.
+  /// The number of glasses that the machine has made since then, and the time of the last one.
   package var glasses = 0
   package var madeAt: Timestamp?
 
@@ -37,23 +37,24 @@ package struct ProgramRecord: Hashable, Sendable {
 
 /// The schedule of the machines' programs: which are due, and since when.
 ///
-/// A program is due `everyHours` after it was last done, after `everyGlasses`, when the machine has
-/// been idle for a time after its last glass, and at opening or closing. It stays due until it is
-/// done. A `clean` that is due for longer than its grace closes the machine.
+/// A program is due when the time `every` has passed since it was last done, after `everyGlasses`
+/// glasses, when the machine has been `idle` for a time after its last glass, and at opening or
+/// closing. It stays due until it is done. While a `clean` is due for longer than its `grace`, the
+/// machine takes no orders.
 ///
-/// Durations are measured by the monotonic clock, because the wall clock may be set. Those of an
-/// earlier process are ages by the wall clock; if it shows a time before, the age is unknown, and
-/// longer than any limit.
+/// The monotonic clock measures durations, because the wall clock may be set. The wall clock
+/// measures those that began in an earlier process; if it shows a time before their beginning, they
+/// count as longer than any limit.
 package struct Programs: Sendable {
   private let settings: [ProgramID: KioskSettings.Machine.Program]
   private(set) var records: [ProgramID: ProgramRecord]
   /// The times of the records as uptimes, and the uptime before which the kiosk does not request a
   /// program that failed. Not stored in the ledger.
   private var timers: [ProgramID: ProgramTimer] = [:]
-  /// The uptimes of the last opening and closing by the hours, or `nil` before the kiosk has looked
-  /// for them.
+  /// The uptimes of the last opening and closing by the hours, or `nil` if the kiosk has not
+  /// determined them yet.
   var edges: [MachineProgram.Cause: Duration]?
-  /// The wall clock minus the uptime, in milliseconds, within two seconds.
+  /// The wall clock minus the uptime, in milliseconds, with an error of at most two seconds.
   private var offset: Int64 = 0
 
   /// Time after a failed attempt until the kiosk requests the program again.
@@ -66,7 +67,9 @@ package struct Programs: Sendable {
     var retry: Duration?
   }
 
-  /// - Returns: `nil` if no machine has a program.
+  /// Creates a schedule.
+  ///
+  /// - Returns: The schedule, or `nil` if no machine has a program.
   init?(_ settings: KioskSettings, records: [ProgramID: ProgramRecord]) {
     var programs: [ProgramID: KioskSettings.Machine.Program] = [:]
     for machine in settings.machines {
@@ -93,7 +96,7 @@ package struct Programs: Sendable {
 
   subscript(id: ProgramID) -> KioskSettings.Machine.Program? { settings[id] }
 
-  /// The configured programs, in the order in which they run.
+  /// Returns the configured programs of a machine, in the order in which they run.
   func ids(of machine: MachineID) -> [ProgramID] {
     MachineProgram.allCases.map { ProgramID(machine: machine, program: $0) }
       .filter { settings[$0] != nil }
@@ -101,8 +104,8 @@ package struct Programs: Sendable {
 
   // MARK: Time
 
-  /// Takes the times of an earlier process over to the monotonic clock, and a step of the wall clock
-  /// over to the times that displays show.
+  /// Converts the times of an earlier process to the monotonic clock, and adjusts the times that
+  /// displays show after a step of the wall clock.
   mutating func update(at now: Moment) {
     let offset = now.timestamp.milliseconds - now.uptime.milliseconds
     if abs(offset - self.offset) > 2_000 { self.offset = offset }
@@ -119,7 +122,8 @@ package struct Programs: Sendable {
     return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
   }
 
-  /// Returns the uptime at which the time alone makes a program due, and the cause.
+  /// Returns the uptime at which a program becomes due without counting glasses, and the cause; or
+  /// `nil` if it does not.
   private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
     guard let setting = settings[id], let timer = timers[id] else { return nil }
     var times: [(at: Duration, cause: MachineProgram.Cause)] = []
@@ -142,7 +146,7 @@ package struct Programs: Sendable {
     return due.sorted { $0.id.description < $1.id.description }
   }
 
-  /// The machines whose `clean` is overdue.
+  /// Returns the machines whose `clean` is overdue.
   func closedMachines(at now: Moment) -> Set<MachineID> {
     Set(records.keys.filter { isOverdue($0, at: now) }.map(\.machine))
   }
@@ -155,17 +159,17 @@ package struct Programs: Sendable {
     return now.uptime - due >= setting.grace
   }
 
-  /// Whether the kiosk may request a program that is due.
+  /// Returns whether the kiosk may request a program that is due.
   func isRequestable(_ id: ProgramID, at now: Moment) -> Bool {
     guard records[id]?.due != nil, settings[id]?.isAutomatic == true else { return false }
     // guard: a program that failed is not tried again at once
     return timers[id]?.retry.map { $0 <= now.uptime } ?? true
   }
 
-  /// Returns the time until something changes by itself: a program is due, overdue, or may be tried
-  /// again.
+  /// Returns the time until a program becomes due or overdue, or may be requested; or `nil` if only
+  /// a message can cause that.
   ///
-  /// - Parameter closed: The machines that count as overdue.
+  /// - Parameter closed: The machines whose `clean` is overdue already.
   func wait(at now: Moment, closed: Set<MachineID>, canRun: (ProgramID) -> Bool) -> Duration? {
     var times: [Duration] = []
     for (id, record) in records {
@@ -213,8 +217,9 @@ package struct Programs: Sendable {
 
   // MARK: Reports
 
-  /// - Parameters:
-  ///   - missing: Returns the fruit that the stock lacks.
+  /// Returns the published state of a program.
+  ///
+  /// - Parameter missing: Returns the part of an amount of fruit that the stock lacks.
   func report(
     of id: ProgramID, job: Job?, waiting: String?, isClosed: Bool,
     missing: (FruitAmounts) -> FruitAmounts

@@ -1,12 +1,12 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// A charge at a payment device, until nothing can move its money any more.
+/// An open charge at a payment device: its money may still move.
 package struct Charge: Hashable, Sendable {
-  /// The number under which the device knows the charge.
+  /// The number that identifies the charge at the device.
   package let number: Int
   package let device: PaymentDeviceID
-  /// The order, or `nil` if the kiosk has none: the ledger is older than the charge.
+  /// The order, or `nil` if the ledger has none, because it was restored from an older backup.
   package let sale: Sale?
   /// The amount that the customer was asked for.
   package let amount: Money
@@ -14,14 +14,14 @@ package struct Charge: Hashable, Sendable {
   package let at: Timestamp
   package let day: Int
   package var state: ChargeState
-  /// The state that the kiosk wants from the device: the one to reach from `undecided`, else the
-  /// state.
+  /// The state to reach from `undecided`, or from `captured` if a requested refund may still have
+  /// happened; otherwise equal to `state`.
   package var goal: ChargeState
   /// The amount that the device holds, as far as the ledger has recorded it.
   package var held: Money?
   /// The amount that the device has captured, as far as the ledger has recorded it.
   package var captured: Money?
-  /// The amount to capture.
+  /// The amount to capture, or `nil` before that is determined.
   package var wanted: Money?
   /// The reason why a person must decide.
   package var reason: String?
@@ -36,7 +36,8 @@ package struct Charge: Hashable, Sendable {
     package let source: Source
     package let id: Request.ID?
     package let reply: Reply?
-    /// The terms that the kiosk promised: the name of the juice, and the time to pay.
+    /// The terms of the order, which later settings do not change: the name of the juice, and the
+    /// time to pay.
     package let juiceName: String
     package let payLimit: Duration
 
@@ -80,21 +81,21 @@ package struct Charge: Hashable, Sendable {
     self.reason = reason
   }
 
-  /// Returns the charge in another state, without a reason for a person.
+  /// Returns the charge in another state, which is also its goal, and without a reason.
   func with(_ state: ChargeState) -> Charge {
     var charge = self
     (charge.state, charge.goal, charge.reason) = (state, state, nil)
     return charge
   }
 
-  /// Returns the charge with a question for a person.
+  /// Returns the charge in the state `undecided`, so that a person decides.
   func undecided(_ goal: ChargeState, _ reason: String) -> Charge {
     var charge = self
     (charge.state, charge.goal, charge.reason) = (.undecided, goal, reason)
     return charge
   }
 
-  /// The price of some of the glasses.
+  /// Returns the price of some of the glasses, or `nil` for none.
   func price(of glasses: Int) -> Money? {
     guard let quantity = sale?.order.quantity, quantity > 0, glasses > 0 else { return nil }
     return Money(units: amount.units / quantity, amount.currency).times(min(glasses, quantity))
@@ -116,9 +117,9 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case waiting
   /// The money is held, and the juice is being made.
   case held
-  /// The hold has ended, and the juice is being made.
+  /// The hold has ended without a capture, and the juice is being made.
   case gone
-  /// The device shall book the amount, give back the hold, or cancel a captured charge.
+  /// The device must capture the amount, release the hold, or refund the captured amount.
   case capturing, releasing, refunding
   /// The amount is captured; until the end of the day it can be refunded.
   case captured
@@ -133,14 +134,16 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
 package struct PaymentDeviceRecord: Hashable, Sendable {
   /// The last status that the device published.
   package var status: MachineStatus
-  /// The captures and refunds since the device's last total, in smallest units of a currency.
+  /// The currency, and the sums of captures and refunds since the device's last total, in smallest
+  /// units of that currency.
   package var currency: Currency?
   package var captured = 0
   package var refunded = 0
   /// The number and the time of the last total, or `nil` before the first.
   package var total: Int?
   package var totalAt: Timestamp?
-  /// The sum by which the device's totals have exceeded the ledger's.
+  /// The sum by which the device's totals have exceeded the ledger's, in smallest units of the
+  /// currency.
   package var difference = 0
 
   package init(status: MachineStatus) { self.status = status }
@@ -152,14 +155,14 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
     if kind == .captured { captured &+= amount.units } else { refunded &+= amount.units }
   }
 
-  /// Whether the total is another one than the last.
+  /// Returns whether the total is another one than the last.
   func isNew(_ total: PaymentTotal) -> Bool {
     total.total != self.total || total.at != totalAt
   }
 
-  /// Compares a total with the ledger, and begins the next one.
+  /// Compares a total with the sums of the ledger, and sets these sums to zero.
   ///
-  /// - Returns: The sum by which it exceeds the ledger's, in smallest units.
+  /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency.
   mutating func close(_ total: PaymentTotal) -> Int {
     let isSame = currency == nil || currency == total.captured.currency
     let own = isSame ? captured - refunded : 0

@@ -16,21 +16,23 @@ extension Charges {
     age(of: charge, at: now) > maximumAge
   }
 
-  /// Takes the ages of the orders of an earlier process over to the monotonic clock.
+  /// Converts the ages of the orders of an earlier process to the monotonic clock, and creates
+  /// their timers.
   private mutating func noteAges(at now: Moment) {
     for charge in open {
       if acceptedAt[charge.number] == nil {
         acceptedAt[charge.number] = now.uptime - age(of: charge, at: now)
       }
       guard timers[charge.number] == nil else { continue }
-      // The customer of an earlier process may have left.
+      // The customer may have left before this process started, so the time before it counts.
       let isUnpaid = charge.state == .sent || charge.state == .waiting
       timers[charge.number] = ChargeTimer(
         since: isUnpaid ? now.uptime - age(of: charge, at: now) : now.uptime, lastAction: .state)
     }
   }
 
-  /// Returns the time at which the present state ends without an answer.
+  /// Returns the uptime at which the present state ends without an answer, or `nil` if it has no
+  /// limit.
   private func deadline(of charge: Charge, at now: Moment) -> Duration? {
     let since = timers[charge.number]?.since ?? now.uptime
     switch charge.state {
@@ -44,7 +46,7 @@ extension Charges {
     }
   }
 
-  /// Whether the customer had the time to pay and has not paid.
+  /// Returns whether the customer's time to pay is over.
   mutating func isTooLate(_ charge: Charge, at now: Moment) -> Bool {
     noteAges(at: now)
     return deadline(of: charge, at: now).map { $0 <= now.uptime } ?? false
@@ -100,11 +102,11 @@ extension Charges {
     let charge: Charge
     /// The action, or `nil` for the charge itself.
     let action: ChargeRequest.Action?
-    /// The time until the customer need not pay any more.
+    /// The rest of the time in which the customer can pay.
     let rest: Duration
   }
 
-  /// Returns the time at which the next request is due, or `nil` if none will be.
+  /// Returns the uptime at which the next request is due, or `nil` if no request will be due.
   private func nextRequest(about charge: Charge) -> Duration? {
     // An offline device gets its request when it is online again.
     guard has(charge.device), records[charge.device]?.status != .offline,
@@ -201,7 +203,7 @@ extension Charges {
 }
 
 extension Charge {
-  /// Whether a request is on its way to the device.
+  /// Whether the device must still answer a request.
   fileprivate var isMoving: Bool {
     switch state {
     case .sent, .capturing, .releasing, .refunding: true

@@ -7,13 +7,13 @@ import KioskProtocol
 /// |---|---|
 /// | `queued` | `sent` when its device is free; the order ends after `orders.maximumAge` |
 /// | `sent`, `waiting` | `held`; the order ends if the device declines, or after the time to pay |
-/// | `held` | `capturing` when the juice is made, `releasing` when it is not |
+/// | `held` | `capturing` when the juice is made, `releasing` when not, `gone` if the hold ends |
 /// | `gone` | ends if the juice is not made, else `undecided` |
 /// | `capturing` | `captured` |
 /// | `releasing` | ends when the device holds nothing any more |
-/// | `captured` | `refunding` if a person requests it; ends with the day |
+/// | `captured` | `refunding` if a person requests it; ends at the end of the day |
 /// | `refunding` | ends when the device has refunded |
-/// | `undecided` | as the device answers or a person decides |
+/// | `undecided` | the state that the device's answer or a person's decision causes |
 ///
 /// Money moves at most once for each number, by two rules. A device stores the number before it
 /// moves anything, and moves nothing for a number that is not above the last one. The kiosk
@@ -31,33 +31,36 @@ package struct Charges: Sendable {
   /// The uptimes at which orders were accepted. Not stored in the ledger.
   var acceptedAt: [Int: Duration] = [:]
   var silent: Set<PaymentDeviceID> = []
-  /// The ticket and the reason of each device's last decline, until its next charge or this time.
+  /// The ticket and the reason of each device's last decline, until its next charge or the uptime
+  /// `until`.
   var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
 
-  /// Times of a charge, by the monotonic clock.
+  /// Times of a charge, as uptimes.
   struct ChargeTimer: Sendable {
-    /// The time at which the charge got its present state, or the device last saw the customer.
+    /// The time at which the charge got its present state, or at which the device last reported
+    /// that it is asking the customer.
     var since: Duration
     /// The time at which the customer was first asked to pay.
     var promptedAt: Duration?
     /// The time of the last request, or `nil` if the next one is due.
     var requestedAt: Duration?
-    /// The last request, or `nil` if nothing of the present state was requested: the next request
-    /// may move money. A request of an earlier process is unknown, so that counts as *state*.
+    /// The last request in the present state, or `nil` if there was none: then the next request may
+    /// move money. The requests of an earlier process are unknown, and count as *state*.
     var lastAction: ChargeRequest.Action?
-    /// The reason with which the device seems to have refused a refund, or `nil` if it has not.
+    /// The reason with which the device has apparently refused a refund, or `nil` if it has not.
     var refusal: String?
-    /// Whether a card is in the reader.
+    /// Whether the customer has presented a card.
     var isPresented = false
   }
 
   /// Time after which an unanswered charge or release is sent again.
   static let repetition = Duration.seconds(5)
-  /// Time after which the kiosk asks for the state of an unanswered capture or refund.
+  /// Time after which the kiosk requests the state of an unanswered capture or refund.
   static let question = Duration.seconds(15)
   /// Time after which a person may decide about an unanswered request.
   static let patience = Duration.seconds(60)
-  /// Maximum time from the first prompt, however often the device sees the customer.
+  /// Maximum time from the first prompt, however often the device reports that it is asking the
+  /// customer.
   static let longestPrompt = Duration.seconds(300)
   /// Time for which displays show a decline.
   static let declineTime = Duration.seconds(60)
@@ -72,13 +75,13 @@ package struct Charges: Sendable {
     last = state.lastCharge
   }
 
-  /// Takes over what is not stored in the ledger.
+  /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Charges) {
     (timers, silent, declined) = (other.timers, other.silent, other.declined)
     adoptAges(of: other)
   }
 
-  /// Takes over the ages of the orders.
+  /// Copies the ages of the orders.
   mutating func adoptAges(of other: Charges) { acceptedAt = other.acceptedAt }
 
   // MARK: Devices
@@ -93,13 +96,14 @@ package struct Charges: Sendable {
     return device.isEnabled && !silent.contains(device.name)
   }
 
-  /// Whether orders of a panel must be paid.
+  /// Returns whether orders of a panel must be paid.
   func arePaid(at panel: String) -> Bool {
     guard let settings, settings.isEnabled else { return false }
     return !settings.freePanels.contains(panel)
   }
 
-  /// Returns the available device of a panel with the fewest customers.
+  /// Returns the available device of a panel with the fewest customers, or `nil` if none is
+  /// available.
   func device(for panel: String) -> PaymentDeviceID? {
     let devices = settings?.devices.filter { $0.serves(panel) && isAvailable($0) } ?? []
     return devices.map(\.name).min { customers(at: $0) < customers(at: $1) }
@@ -124,7 +128,7 @@ package struct Charges: Sendable {
     return records[device] == before ? nil : records[device]
   }
 
-  /// Records that a device answers.
+  /// Records that a device has answered.
   mutating func markResponsive(_ device: PaymentDeviceID) { silent.remove(device) }
 
   /// Adds a step to the sums since the device's last total.
@@ -138,10 +142,10 @@ package struct Charges: Sendable {
     return records[device] == before ? nil : records[device]
   }
 
-  /// Records the end of a device's day, once.
+  /// Records the total at the end of a device's day, once.
   ///
-  /// - Returns: The record, and the sum by which the total exceeds the ledger's; or `nil` if the
-  ///   total is recorded already.
+  /// - Returns: The record, and the sum by which the total exceeds the ledger's, in smallest units
+  ///   of the currency; or `nil` if the total is recorded already.
   mutating func close(
     _ total: PaymentTotal, of device: PaymentDeviceID
   ) -> (record: PaymentDeviceRecord, difference: Int)? {
@@ -159,9 +163,9 @@ package struct Charges: Sendable {
 
   func charge(ofOrder seq: Int) -> Charge? { open.first { $0.sale?.seq == seq } }
 
-  /// Returns the number of a new charge: the time in seconds, or more if that was given already.
-  /// Numbers of an older life of the ledger are in the past, so a kiosk that is restored from a
-  /// backup gives other ones.
+  /// Returns the number of a new charge: the time in seconds since 1970, or the next higher number
+  /// that was not used yet. So a kiosk whose ledger is restored from a backup does not reuse the
+  /// numbers that it has given since the backup.
   mutating func nextNumber(at now: Timestamp) -> Int {
     // guard: the number of a charge is never given again
     last = max(last + 1, Int(clamping: now.milliseconds / 1000))
@@ -169,15 +173,15 @@ package struct Charges: Sendable {
     return last
   }
 
-  /// Returns the order of a panel that another press replaces: its customer has not presented a
-  /// card.
+  /// Returns the charge of a panel that another press replaces, because its customer has not
+  /// presented a card; or `nil` if there is none.
   func replaceable(from source: Source) -> Charge? {
     open.last {
       $0.sale?.source == source && $0.state.isUnpaid && timers[$0.number]?.isPresented != true
     }
   }
 
-  /// Whether a device may have another charge of which the ledger knows no order.
+  /// Returns whether the kiosk accepts another charge without an order from a device.
   func hasPlaceForForeign(at device: PaymentDeviceID) -> Bool {
     // guard: the charges that a device makes up are bounded
     open.count { $0.device == device && $0.sale == nil } < Self.maximumForeign
@@ -190,14 +194,15 @@ package struct Charges: Sendable {
     declined[charge.device] = nil
   }
 
-  /// Changes a charge. In another state its next request is due, and nothing of it was asked yet.
+  /// Replaces a charge. If its state or goal has changed, its timer begins again: the next request
+  /// is due, and the earlier ones do not count.
   mutating func set(_ charge: Charge, at uptime: Duration) {
     guard let index = open.firstIndex(where: { $0.number == charge.number }) else { return }
     let before = open[index]
     open[index] = charge
     guard before.state != charge.state || before.goal != charge.goal else { return }
     timers[charge.number] = ChargeTimer(since: uptime)
-    // The device has just answered.
+    // The device has just answered, so no request is due.
     if charge.state == .waiting || charge.state == .held || charge.state == .undecided {
       timers[charge.number]?.requestedAt = uptime
     }
@@ -209,7 +214,7 @@ package struct Charges: Sendable {
     acceptedAt[charge.number] = nil
   }
 
-  /// Records that the device sees the customer.
+  /// Records that the device is asking the customer to pay.
   mutating func prompted(_ charge: Charge, isPresented: Bool, at uptime: Duration) {
     var timer = timers[charge.number] ?? ChargeTimer(since: uptime)
     timer.promptedAt = timer.promptedAt ?? uptime
@@ -219,34 +224,36 @@ package struct Charges: Sendable {
     timers[charge.number] = timer
   }
 
-  /// Records an answer that what the kiosk wants has not happened. It may be older than the request,
-  /// unless that was the question for the state.
+  /// Records the answer that a requested capture or refund has not happened. The request is then
+  /// due again, but only if the last request was *state*: otherwise the answer may be older than
+  /// the request.
   mutating func notDone(_ charge: Charge) {
     guard timers[charge.number]?.lastAction == .state else { return }
     timers[charge.number]?.lastAction = nil
     timers[charge.number]?.requestedAt = nil
   }
 
-  /// Records that the device seems to have refused a refund. The answer may be older than the
-  /// request, so the next request is the question for the state.
+  /// Records that the device has apparently refused a refund. The answer may be older than the
+  /// request, so the next request is *state*.
   mutating func refused(_ charge: Charge, _ reason: String?) {
     timers[charge.number]?.refusal = reason ?? ""
     timers[charge.number]?.requestedAt = nil
   }
 
-  /// Returns the reason with which the device seems to have refused a refund, or `nil`.
+  /// Returns the reason with which the device has apparently refused a refund, or `nil` if it has
+  /// not.
   func refusal(of charge: Charge) -> String? { timers[charge.number]?.refusal }
 
-  /// Begins the present state of a charge again: its request is due, and has its whole time.
+  /// Restarts the timer of a charge in its present state: its request is due, and its time limit
+  /// begins again.
   mutating func beginAgain(_ charge: Charge, at uptime: Duration) {
     timers[charge.number] = ChargeTimer(since: uptime)
   }
 
-  /// Records that an earlier request may have begun what the kiosk wants, so that the kiosk asks
-  /// before it requests that again.
+  /// Records that an earlier request may have had its effect, so that the next request is *state*.
   mutating func mayHaveBegun(_ charge: Charge) { timers[charge.number]?.lastAction = .state }
 
-  /// Whether the last request about a charge was this one.
+  /// Returns whether the last request about a charge was this action.
   func wasAsked(_ charge: Charge, _ action: ChargeRequest.Action) -> Bool {
     timers[charge.number]?.lastAction == action
   }

@@ -3,7 +3,7 @@ import KioskProtocol
 
 // Decisions of people about charges.
 extension Kiosk {
-  /// Applies the decision of a person about a charge.
+  /// Returns the outcome of a person's decision about a charge.
   func apply(_ decided: ChargeDecision) throws(Rejection) -> LedgerEntry.Outcome {
     guard let charge = charges[decided.charge], let kind = charge.allows(decided.choice) else {
       throw Rejection(
@@ -14,7 +14,7 @@ extension Kiosk {
     return .payment(charge.step(kind, reason: charge.reason))
   }
 
-  /// Changes the charge that an entry decides about.
+  /// Changes the charge after the entry of a decision about it.
   mutating func execute(
     _ decided: ChargeDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
   ) {
@@ -44,7 +44,7 @@ extension Kiosk {
 }
 
 extension Charge {
-  /// Returns the step that a person's decision means, or `nil` if the state does not allow it.
+  /// Returns the step that a person's decision causes, or `nil` if the state does not allow it.
   func allows(_ choice: ChargeDecision.Choice) -> PaymentStep.Kind? {
     let isCaptured = captured != nil
     switch (choice, state) {
@@ -58,7 +58,7 @@ extension Charge {
     }
   }
 
-  /// The amount of a step that a person decides, or `nil` if it moves nothing.
+  /// Returns the amount of a step that a person decides, or `nil` if the step moves no money.
   func amount(of kind: PaymentStep.Kind) -> Money? {
     switch kind {
     case .captured: wanted ?? held ?? amount

@@ -2,8 +2,8 @@ import JuiceDomain
 import KioskProtocol
 package import MessageBroker
 
-// Orders that customers pay for at a device: held when ordered, captured when made, released when
-// not.
+// Orders that customers pay for at a device. The device holds the amount before the juice is made,
+// captures it when the juice is made, and releases it when the juice is not made.
 extension Kiosk {
   // MARK: Charges
 
@@ -46,7 +46,7 @@ extension Kiosk {
 
   // MARK: Orders
 
-  /// Begins a paid order: a machine gets it, or it is ready.
+  /// Begins the order of a charge whose amount is held: a machine gets it, or it is ready.
   mutating func begin(
     _ charge: Charge, _ answer: PaymentAnswer, at now: Moment, in decision: inout Decision
   ) {
@@ -85,7 +85,8 @@ extension Kiosk {
     decision.transaction.jobs[sale.seq] = .some(job)
   }
 
-  /// Returns why a paid order cannot be made, and the text for the customer; or `nil` if it can.
+  /// Returns the reason why a paid order cannot be made, and the text for the customer; or `nil` if
+  /// it can be made.
   private func obstacle(
     to sale: Charge.Sale, lacksMachine: Bool
   ) -> (reason: String, message: String)? {
@@ -105,9 +106,9 @@ extension Kiosk {
     )
   }
 
-  /// Ends an order that was not paid, and gives back what may be held.
+  /// Ends an order that was not paid, and releases the amount that may be held.
   ///
-  /// - Parameter isOver: Whether the device holds nothing and never will.
+  /// - Parameter isOver: Whether the device holds nothing and will not hold anything.
   mutating func endUnpaid(
     _ charge: Charge, _ reason: PaymentEnd, _ detail: String? = nil, isOver: Bool = false,
     at now: Moment, in decision: inout Decision
@@ -123,7 +124,7 @@ extension Kiosk {
     at now: Moment, in decision: inout Decision
   ) {
     guard let sale = charge.sale, let end = charge.end else { return }
-    // A charge that the device never got needs no release.
+    // A charge that was not sent to the device needs no release.
     let isOver = isOver || (charges[charge.number]?.state ?? charge.state) == .queued
     if isOver {
       close(charge, in: &decision)
@@ -153,7 +154,8 @@ extension Kiosk {
     appendFeedback(of: row, in: &decision)
   }
 
-  /// Captures what was made of an order, and gives back the rest.
+  /// Captures the price of the glasses that were made of an order, or releases the hold if none
+  /// was.
   mutating func settle(
     order seq: Int, glasses: Int, at now: Moment, in decision: inout Decision
   ) {
@@ -176,8 +178,8 @@ extension Kiosk {
     }
   }
 
-  /// Ends the order of the same panel whose customer has not presented a card, if this is another
-  /// one that the kiosk takes.
+  /// Ends the earlier order of the same panel whose customer has not presented a card, if the
+  /// request is an order that the kiosk accepts.
   mutating func replaceUnpaid(
     by request: Request, in parsed: ParsedDelivery, at now: Moment, in decision: inout Decision
   ) {
@@ -231,7 +233,7 @@ extension Kiosk {
     }
   }
 
-  /// The longest time until an order is ready, by the limits of its machine.
+  /// Returns the maximum time in seconds until an order is ready, by the limits of its machine.
   private func readySeconds(of sale: Charge.Sale) -> Int {
     guard let machine = jobs.assignment(of: sale.order.juice, sale.recipe).machine else { return 0 }
     let limit = terms(of: sale.order, on: machine).finishLimit.components.seconds

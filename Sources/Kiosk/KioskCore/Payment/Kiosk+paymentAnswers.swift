@@ -52,7 +52,7 @@ extension Kiosk {
 
   /// Applies an answer about an open charge.
   ///
-  /// - Returns: The rejection of the answer, or `nil` if it is possible.
+  /// - Returns: The rejection of the answer, or `nil` if the state of the charge allows the answer.
   private mutating func apply(
     _ answer: PaymentAnswer, to charge: Charge, at now: Moment, in decision: inout Decision
   ) -> Rejection? {
@@ -103,7 +103,7 @@ extension Kiosk {
       record(.held, of: charge, money, answer, reason: "too late", at: now, in: &decision)
       charge.held = money
       save(charge, at: now, in: &decision)
-      // The hold is new, so it is given back at once.
+      // The hold is new, so the kiosk releases it at once.
       charges.beginAgain(charge, at: now.uptime)
     case .capturing:
       if isWrong { return wrong }
@@ -113,7 +113,7 @@ extension Kiosk {
         record(.held, of: charge, money, answer, at: now, in: &decision)
         charge.held = money
       }
-      // A person decides about a charge without an order, and the device knows more about others.
+      // A person decides about a charge without an order; about any other the device decides.
       guard charge.sale != nil else { break }
       save(charge.with(charge.goal), at: now, in: &decision)
       if charge.goal == .capturing { charges.mayHaveBegun(charge) }
@@ -123,7 +123,7 @@ extension Kiosk {
     return nil
   }
 
-  /// Handles an answer that nothing is held.
+  /// Handles the answer that the device holds no amount.
   private mutating func released(
     _ answer: PaymentAnswer, _ charge: Charge, at now: Moment, in decision: inout Decision
   ) {
@@ -264,13 +264,13 @@ extension Kiosk {
       // guard: the answer about an ended charge counts only if that can still have money
       let isUnpaid = isNew || last == .awaitingPayment || last == .released
       switch answer.status {
-      // The order is over, so the hold is given back.
+      // The order has ended, so the kiosk releases the hold.
       case .held where isUnpaid: open(foreign, at: now, in: &decision)
       case .captured where isUnpaid && !isNew:
         record(.captured, of: foreign, money, answer, at: now, in: &decision)
         foreign.captured = money
         open(foreign.undecided(.releasing, "captured, not made"), at: now, in: &decision)
-      // The day of the charge has ended in between.
+      // The charge was closed meanwhile, at the end of its day.
       case .refunded where last == .captured || last == .refund || last == .kept:
         record(.refunded, of: foreign, money, answer, at: now, in: &decision)
       default: break
@@ -280,7 +280,7 @@ extension Kiosk {
     guard case .held = answer.status, charges.hasPlaceForForeign(at: device) else {
       return reject(parsed, unknownCharge(answer), in: &decision)
     }
-    // The ledger is older than the charge, or the device is wrong: a person decides.
+    // The ledger was restored from an older backup, or the device is wrong: a person decides.
     record(.held, of: foreign, money, answer, reason: "no order", at: now, in: &decision)
     foreign.held = money
     open(foreign.undecided(.releasing, "no order"), at: now, in: &decision)
@@ -291,7 +291,7 @@ extension Kiosk {
     Rejection(.unknownCharge, "the ledger has no charge \(answer.charge) at this device")
   }
 
-  /// Records the end of a device's day.
+  /// Records the total that a device has published at the end of its day.
   private mutating func record(
     _ total: PaymentTotal, of device: PaymentDeviceID, at now: Moment, in decision: inout Decision
   ) {

@@ -3,7 +3,7 @@ import KioskProtocol
 
 // Sensors, and the fruit and machines that they block.
 extension Kiosk {
-  /// Applies a person's decision about what a sensor has blocked.
+  /// Applies a person's decision about the fruits and machines that a sensor has blocked.
   mutating func apply(
     _ decided: SensorDecision
   ) throws(Rejection) -> LedgerEntry.Outcome {
@@ -29,10 +29,10 @@ extension Kiosk {
         word: decided.word, changes: changes))
   }
 
-  /// Changes the state of sensors, and records it.
+  /// Changes the state of sensors, and records the change.
   ///
-  /// The entries of the change are recorded at once: an order that a block rejects follows the block in
-  /// the ledger.
+  /// The entries are recorded at once, so that in the ledger a block precedes the orders that it
+  /// rejects.
   mutating func changeSensors(
     at now: Moment, in decision: inout Decision,
     _ change: (inout Sensors, inout Sensors.Changes) -> Void

@@ -1,25 +1,26 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The state of a sensor that outlives a restart.
+/// The state of a sensor as recorded in the ledger.
 package struct SensorRecord: Hashable, Sendable {
   package var state: SensorReport.State
   package let unit: SensorUnit
   package var isSilent = false
-  /// The time since when the state exists.
+  /// The time at which the sensor got its present state.
   package var since: Timestamp
   /// The time of the last recorded reading or change.
   package var at: Timestamp
   /// The last recorded value in thousandths of the unit.
   package var value: Int?
-  /// The time outside the limits until `at`, by the monotonic clock; `nil` within them.
+  /// The duration outside the limits until `at`, by the monotonic clock; `nil` within the limits.
   package var outside: Duration?
-  /// The readings of the hour that is not over.
+  /// The readings of the present hour, which is not an entry yet.
   package var hour: SafetyDay.Hour?
   /// The blocked fruits. They stay blocked without the sensor's configuration.
   package var fruits: [Fruit.ID] = []
   package var machines: [MachineID] = []
-  /// Whether a person has discarded the fruit, so that the block ends within the limits.
+  /// Whether a person has discarded the fruit, so that the block ends with the first reading within
+  /// the limits.
   package var isDiscarded = false
 
   package init(state: SensorReport.State, unit: SensorUnit, since: Timestamp) {

@@ -5,41 +5,45 @@ package import KioskProtocol
 ///
 /// | state | next state |
 /// |---|---|
+/// | `unknown` | `ok` or `outside` with the first reading |
 /// | `ok` | `outside` with a reading outside the limits |
 /// | `outside` | `ok` with a reading within them; `alarm` after `alarmAfter` |
-/// | `alarm` | `ok` likewise; `blocked` after `blockAfter` |
-/// | `blocked` | a person decides: `release`, or `discard`, which ends within the limits |
+/// | `alarm` | `ok` with a reading within them |
+/// | `outside`, `alarm` | `blocked` after `blockAfter` |
+/// | `blocked` | after the decision `release`: `outside` or `ok` |
+/// | `blocked` | after the decision `discard`: `ok`, as soon as a reading is within the limits |
 ///
-/// Durations count by the monotonic clock. After a start the recorded duration continues, with the
-/// time that the wall clock shows since. A sensor that becomes silent keeps its state, and the time
-/// outside goes on: the fruit may still be warm. After a `release` the durations begin anew.
+/// The monotonic clock measures durations. After a start a duration continues from the recorded
+/// one, plus the time that has passed since by the wall clock. A sensor that becomes silent keeps
+/// its state, and its time outside the limits continues, because the fruit may still be warm. After
+/// a `release` the durations begin at zero.
 ///
-/// A jump of the value within a minute (see `SensorUnit.jump`) counts when the next reading confirms
-/// it.
+/// A jump of the value within a minute (see `SensorUnit.jump`) counts when the next reading
+/// confirms it.
 package struct Sensors: Sendable {
   private let settings: [KioskSettings.Sensor]
   package private(set) var records: [SensorID: SensorRecord]
   private var live: [SensorID: Live] = [:]
-  /// The uptime at which readings were last stored because they were due.
+  /// The uptime at which `recordMinute` last stored readings.
   private var recordedAt: Duration?
 
-  /// Minimum time between two transactions that store readings in the same state, and the maximum
-  /// time that a reading waits for a transaction with entries, so that it needs none of its own.
+  /// Minimum time between two transactions that store readings in the same state, and maximum time
+  /// that a reading waits for a transaction with entries before it gets one of its own.
   private static let interval = Duration.seconds(60)
   private static let longestWait = Duration.seconds(70)
 
   /// The state that the ledger does not store. Uptimes are of the monotonic clock.
   private struct Live: Sendable {
-    /// The uptime of the last reading that counted, or of the first look at the sensor.
+    /// The uptime of the last reading that counted, or of the creation of this value if none has.
     var readAt: Duration
-    /// The uptime up to which the time belongs to an hour of the record.
+    /// The uptime up to which the time is counted in an hour of the record.
     var countedAt: Duration
     var outsideSince: Duration?
     /// The last reading that counted since the start.
     var value: Int?
-    /// A jump that the next reading may confirm.
+    /// The value of a jump that the next reading may confirm, or `nil` if there is none.
     var jump: Int?
-    /// Whether the ledger lacks a reading.
+    /// Whether the ledger lacks the last reading.
     var isUnwritten = false
     var ignored = 0
   }
@@ -53,7 +57,7 @@ package struct Sensors: Sendable {
   mutating func adopt(_ other: Sensors) {
     live = other.live.filter { id, _ in settings.contains { $0.name == id } }
     recordedAt = other.recordedAt
-    // The ledger does not have each change between these states.
+    // The ledger does not record each change between `ok` and `outside`.
     for (id, known) in other.records where known.state == .ok || known.state == .outside {
       guard var record = records[id], record.state == .ok || record.state == .outside else {
         continue
@@ -65,7 +69,7 @@ package struct Sensors: Sendable {
 
   var isEmpty: Bool { settings.isEmpty && records.isEmpty }
 
-  /// The fruits that no sale may take, and the machines that get no orders.
+  /// The fruits that no order may take, and the machines that get no orders.
   var blocked: Blocked {
     var blocked = Blocked()
     for record in records.values where record.state == .blocked {
@@ -80,7 +84,7 @@ package struct Sensors: Sendable {
     var machines: Set<MachineID> = []
   }
 
-  /// The published state of each sensor: of the configured ones, and of those that still block.
+  /// The published state of each configured sensor, and of each removed one that still blocks.
   package var reports: [(sensor: SensorID, report: SensorReport)] {
     let configured = settings.map { sensor in
       let record = records[sensor.name]
@@ -114,8 +118,8 @@ package struct Sensors: Sendable {
 
   // MARK: Readings
 
-  /// Evaluates a message of a sensor. A value that no sensor can measure, and a single jump, count
-  /// as no reading.
+  /// Evaluates a message of a sensor. A value that no sensor can measure, and a single jump, do not
+  /// count as a reading.
   ///
   /// - Parameter value: The value in thousandths of the unit, or `nil` if the message has none.
   mutating func read(_ value: Int?, of name: SensorID, at now: Moment, into changes: inout Changes)
@@ -158,14 +162,15 @@ package struct Sensors: Sendable {
     store(record, name, &live, at: now, into: &changes)
   }
 
-  /// Begins to watch the sensors that were outside their limits.
+  /// Continues to measure the time of the sensors that were outside their limits in an earlier
+  /// process.
   mutating func begin(at now: Moment) {
     for sensor in settings where records[sensor.name]?.outside != nil {
       live[sensor.name] = live[sensor.name] ?? look(at: sensor.name, at: now)
     }
   }
 
-  /// Begins to watch a sensor after a start: its time outside the limits continues.
+  /// Returns the initial state of a sensor after a start: its time outside the limits continues.
   private func look(at name: SensorID, at now: Moment) -> Live {
     let since = records[name].map { max(.zero, now.timestamp.since($0.at)) } ?? .zero
     var live = Live(readAt: now.uptime, countedAt: now.uptime - since)
@@ -176,8 +181,8 @@ package struct Sensors: Sendable {
     return live
   }
 
-  /// Adds a reading to its hour. It stands for the time since the one before, unless that is longer
-  /// than an hour or than the time after which the sensor counts as silent.
+  /// Adds a reading to its hour. The time since the reading before counts as measured, unless it is
+  /// longer than an hour or than the time after which the sensor counts as silent.
   private func count(
     _ value: Int, in record: inout SensorRecord, _ sensor: KioskSettings.Sensor,
     _ live: inout Live, at now: Moment
@@ -206,7 +211,8 @@ package struct Sensors: Sendable {
     record.hour = nil
   }
 
-  /// Blocks what is due to be blocked.
+  /// Blocks the fruits and machines of sensors that have been outside their limits for
+  /// `blockAfter`.
   mutating func block(at now: Moment, into changes: inout Changes) {
     for sensor in settings {
       let name = sensor.name
@@ -222,10 +228,10 @@ package struct Sensors: Sendable {
     }
   }
 
-  /// Records changes of state that are due by time, hours that are over, and the readings of the last
-  /// minute.
+  /// Records changes of state that are due by time, hours that are over, and the readings of the
+  /// last minute.
   ///
-  /// - Parameter hasEntries: Whether the transaction is written anyway.
+  /// - Parameter hasEntries: Whether the transaction is committed anyway, because it has entries.
   mutating func fire(at now: Moment, hasEntries: Bool, into changes: inout Changes) {
     block(at: now, into: &changes)
     for sensor in settings {
@@ -264,8 +270,9 @@ package struct Sensors: Sendable {
     }
   }
 
-  /// Stores a record, in the ledger if an hour has ended or the state has changed by more than
-  /// `outside`, of which a value near the limit can cause any number.
+  /// Stores a record. Writes it to the ledger only if an hour has ended or the state has changed,
+  /// other than between `ok` and `outside`: a value near a limit can cause any number of such
+  /// changes.
   private mutating func store(
     _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment,
     into changes: inout Changes
@@ -294,7 +301,7 @@ package struct Sensors: Sendable {
     live.isUnwritten = false
   }
 
-  /// The time until a state may change, or `nil` if only a reading can change one.
+  /// Returns the time until a state may change, or `nil` if only a reading can change one.
   package func wait(at now: Moment) -> Duration? {
     settings.flatMap { sensor -> [Duration] in
       guard let live = live[sensor.name] else { return [.zero] }
@@ -333,7 +340,7 @@ package struct Sensors: Sendable {
     records[sensor].flatMap { $0.state == .blocked ? $0 : nil }
   }
 
-  /// The changes of one batch.
+  /// Changes to record: entries of the ledger and records of sensors.
   struct Changes {
     var steps: [SensorStep] = []
     var records: [SensorID: SensorRecord] = [:]

@@ -1,13 +1,14 @@
 package import KioskProtocol
 
-/// A batch as recorded in the ledger: fruit with a date.
+/// A batch as recorded in the ledger: fruit that expires at one time.
 package struct Batch: Hashable, Sendable {
   package var quantity: Int
-  /// The time at which it expires, by the clock as it was at `at`.
+  /// The time at which the batch expires, by the wall clock as it was set at `at`.
   package var expires: Timestamp
   /// The time of this record.
   package var at: Timestamp
-  /// Milliseconds by which the clock has been set back since the batch was brought.
+  /// Milliseconds by which the wall clock was set back since the batch was recorded, less the later
+  /// steps forward.
   package var behind: Int64
 
   package init(quantity: Int, expires: Timestamp, at: Timestamp, behind: Int64 = 0) {

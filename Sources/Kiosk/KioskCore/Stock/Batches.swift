@@ -4,32 +4,37 @@ package import KioskProtocol
 /// The fruit with a date, and the expired fruit that is still in the machine.
 ///
 /// A restock brings a batch of each fruit that has a date: by `best_before`, or by `keepsHours` of
-/// the menu. The rest of the stock has no date; it counts as the oldest, and is used first. Then
-/// comes the batch that expires first. Fruit that is returned goes back to its batch.
+/// the menu. The rest of the stock has no date. Orders take that rest first, because it counts as
+/// the oldest, and then the batch that expires first. Fruit that is returned goes back to its
+/// batch.
 ///
-/// Time is measured by the monotonic clock, because the wall clock may be set. After a start the
-/// wall clock decides. If it shows an earlier time than a batch was recorded at, the batch is as old
-/// as it was then, and `behind` says by how much the clock is in doubt. A step back makes no batch
-/// fresher. A step forward first ends the doubt; what remains of it within `settlingTime` of a start
-/// is time in which the computer was off, and later it is a change of the clock alone.
+/// The monotonic clock measures the time while the process runs, because the wall clock may be set.
+/// At a start the wall clock determines the ages of the batches. If it shows an earlier time than
+/// the last record, each batch is as old as it was at that record, and `behind` is the time by
+/// which the wall clock is in doubt.
+///
+/// A step back of the wall clock makes no batch fresher, and adds to `behind`. A step forward first
+/// reduces `behind` to zero. Within `settlingTime` of a start, the rest of the step is time in
+/// which the computer was off: the batches of earlier processes become older by it. Later it is
+/// only a change of the clock.
 package struct Batches: Sendable {
   private let keeps: [Fruit.ID: Int]
   private(set) var held: [BatchID: Batch]
   /// The uptimes at which batches expire.
   private var deadlines: [BatchID: Duration] = [:]
-  /// The batches that this process has not brought.
+  /// The batches that earlier processes have recorded.
   private var earlier: Set<BatchID>
   package private(set) var expired: [BatchID: Int]
-  /// The fruit of open orders and programs, the oldest first, by their entries. Fruit without a date
-  /// has batch 0.
+  /// The fruit of open orders and programs, the oldest first, by the numbers of their entries.
+  /// Fruit without a date has batch 0.
   private var taken: [Int: [BatchChange]] = [:]
   /// The wall clock minus the uptime, in milliseconds, and the uptime of the start.
   private var clock: (offset: Int64, start: Duration)?
-  /// The uptime at which the ledger has last recorded a time with a batch.
+  /// The uptime at which the ledger last recorded a time with a batch.
   private var savedAt = Duration.zero
   /// Whether any fruit has a date. Otherwise there is nothing to do for an entry.
   package private(set) var isActive: Bool
-  /// Changes that the ledger does not have.
+  /// The batches, and the batches with expired fruit, whose changes the ledger does not have.
   private var changed: Set<BatchID> = []
   private var changedExpired: Set<BatchID> = []
 
@@ -38,12 +43,12 @@ package struct Batches: Sendable {
   private static let leastStep: Int64 = 1_000
   /// The smallest error of the clock that is reported, in milliseconds.
   private static let leastDoubt: Int64 = 60_000
-  /// The time after a start within which a step forward is one of a time server.
+  /// The time after a start within which a step forward counts as the correction by a time server.
   static let settlingTime = Duration.seconds(3_600)
-  /// The time after which the ledger records the time again. After a power cut with a clock that is
-  /// behind, fruit counts as this much fresher at most.
+  /// The interval at which the ledger records the time. If the clock is behind after a power cut,
+  /// fruit counts as fresher than it is by this interval at most.
   static let recordInterval = Duration.seconds(600)
-  /// The longest time that fruit may keep, in milliseconds.
+  /// The longest time from a restock until its fruit expires, in milliseconds.
   static let longest: Int64 = 2 * 366 * 86_400_000
 
   init(_ settings: KioskSettings, state: LedgerState) {
@@ -75,9 +80,11 @@ package struct Batches: Sendable {
 
   // MARK: Bringing
 
-  /// Returns the batches that an entry brings.
+  /// Returns the batches that an entry adds.
   ///
-  /// - Parameter bestBefore: The times at which fruits expire, in milliseconds since 1970.
+  /// - Parameters:
+  ///   - bestBefore: The times at which fruits expire, in milliseconds since 1970.
+  ///   - keeps: The number of hours for which fruits keep, if `bestBefore` lacks them.
   static func brought(
     by changes: FruitAmounts, bestBefore: [Fruit.ID: Int64], keeps: [Fruit.ID: Int], seq: Int,
     at now: Timestamp
@@ -101,7 +108,8 @@ package struct Batches: Sendable {
 
   // MARK: Entries
 
-  /// Applies entries to the batches, in their order, and adds the changes of batches to them.
+  /// Applies entries to the batches, in their order, and adds the changes of the batches to the
+  /// entries.
   ///
   /// - Parameters:
   ///   - first: The index of the first entry.
@@ -197,8 +205,8 @@ package struct Batches: Sendable {
     changed.insert(id)
   }
 
-  /// Stores the fruit of an open order, until it ends. A batch is kept while an order may return
-  /// fruit to it.
+  /// Stores the fruit that an open order has taken, until the order ends. A batch is kept while an
+  /// order may return fruit to it.
   private mutating func note(_ entry: LedgerEntry) {
     switch entry.outcome {
     case .accepted, .awaitingPayment: taken[entry.seq] = entry.parts
@@ -229,8 +237,8 @@ package struct Batches: Sendable {
 
   // MARK: Time
 
-  /// Compares both clocks. Call it often, because a step of the wall clock counts differently soon
-  /// after a start.
+  /// Applies a step of the wall clock to the batches. Must be called often: whether a step counts
+  /// as time in which the computer was off depends on the time from the start until the call.
   package mutating func update(at now: Moment) {
     guard isActive else { return }
     let offset = now.timestamp.milliseconds - now.uptime.milliseconds
@@ -245,7 +253,7 @@ package struct Batches: Sendable {
       held[id]?.at = now.timestamp
       changed.insert(id)
     }
-    // A batch that a new menu has opened.
+    // A new menu may have opened batches, which have no deadline yet.
     for (id, batch) in held where deadlines[id] == nil {
       deadlines[id] = Self.deadline(of: batch.expires, at: now)
     }
@@ -283,7 +291,7 @@ package struct Batches: Sendable {
     }
   }
 
-  /// Removes the batches that have expired, and returns what of them is taken out of the stock.
+  /// Removes the batches that have expired, and returns the fruit to take out of the stock.
   mutating func expire(at now: Moment) -> [BatchChange] {
     // guard: fruit expires in its time
     let ids = deadlines.filter { $0.value <= now.uptime }.map(\.key).sorted()
@@ -306,8 +314,8 @@ package struct Batches: Sendable {
     return fresh
   }
 
-  /// Returns the time until a batch expires or a step of the clock is to be recorded, or `nil` if
-  /// there is no date.
+  /// Returns the time until a batch expires, or until the ledger must record a change or the time;
+  /// or `nil` if no fruit has a date.
   package func wait(at now: Moment) -> Duration? {
     guard !held.isEmpty else { return nil }
     guard changed.isEmpty, deadlines.count == held.count else { return .zero }
@@ -321,7 +329,7 @@ package struct Batches: Sendable {
     expired.reduce(into: [:]) { $0 += [$1.key.fruit: $1.value] }
   }
 
-  /// Removes all expired fruit of some kinds.
+  /// Removes all expired fruit of the given kinds, whatever the amounts.
   mutating func takeOut(_ fruits: FruitAmounts) {
     for id in expired.keys where fruits[id.fruit] != nil {
       expired[id] = nil
@@ -331,7 +339,7 @@ package struct Batches: Sendable {
 
   // MARK: Reports
 
-  /// The time at which the next batch of each fruit expires, by the present clock.
+  /// The time at which the next batch of each fruit expires, by the wall clock as it is set now.
   package var nextExpiries: [Fruit.ID: Timestamp] {
     held.reduce(into: [:]) { next, batch in
       guard batch.value.quantity > 0 else { return }
@@ -340,7 +348,8 @@ package struct Batches: Sendable {
     }
   }
 
-  /// Milliseconds by which the clock is in doubt; 0 if it is not.
+  /// Milliseconds by which the wall clock is behind a time that it has shown before; 0 if below
+  /// `leastDoubt`.
   package var clockBehind: Int64 {
     let behind = held.values.lazy.map(\.behind).max() ?? 0
     return behind < Self.leastDoubt ? 0 : behind
@@ -378,7 +387,7 @@ extension LedgerEntry.Outcome {
 }
 
 extension [BatchChange] {
-  /// Returns the parts without the oldest of some amounts.
+  /// Returns the parts that remain after the oldest fruit of the given amounts is removed.
   fileprivate func dropping(_ amounts: FruitAmounts) -> [BatchChange] {
     var rest = amounts
     return compactMap { part in

@@ -21,8 +21,8 @@ extension Kiosk {
     batches.isActive ? settings.announcementsWithDates : settings.announcements
   }
 
-  /// Applies the new entries to the batches, and takes expired fruit out of the stock. Call it before
-  /// anything takes fruit.
+  /// Applies the new entries to the batches, and takes expired fruit out of the stock. Must be
+  /// called before each change that takes fruit.
   mutating func updateBatches(at now: Moment, in decision: inout Decision) {
     guard batches.isActive else { return }
     batches.update(at: now)
@@ -108,7 +108,7 @@ extension Kiosk {
     return .removed(removal)
   }
 
-  /// Returns the cost of removed fruit, or `nil` if it is not known of any.
+  /// Returns the cost of removed fruit, or `nil` if the menu has no cost for any of it.
   func cost(of removal: Removal) -> Money? {
     settings.menu.fruits.reduce(nil) { sum, fruit in
       guard let amount = removal.amounts[fruit.id], let cost = fruit.cost?.times(amount) else {

@@ -4,10 +4,10 @@ import KioskProtocol
 /// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
 ///
 /// The device repeats its last event every 30 seconds. `event_cnt` has 16 bits and starts from 0,
-/// with an event `""`, when the device starts. So a lower
-/// count may be a new press; only an equal count marks a repeat.
+/// with an event `""`, when the device starts. So a lower count may be a new press; only an equal
+/// count marks a repeat.
 enum ShellyGen1 {
-  /// The interval of 30 seconds, and 5 more for a slow radio.
+  /// The interval of repeats, 30 seconds, and 5 more for a slow radio.
   static let repetition = Duration.seconds(35)
 
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {

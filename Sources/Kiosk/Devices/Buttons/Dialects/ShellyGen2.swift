@@ -16,7 +16,8 @@ import KioskProtocol
 /// The vendor's script for Bluetooth devices (`ble/ble-shelly-blu.shelly.js` of
 /// ALLTERCO/shelly-script-examples) sends an event `shelly-blu` of the component `script:1`, with
 /// `{"pid":12,"button":1,"address":"38:39:..."}` as `data`; a remote with several keys sends
-/// `"button":[0,1,0,0]`. It forwards each device in range, so only the address names a button.
+/// `"button":[0,1,0,0]`. It forwards the events of each device in range, so only the address names
+/// a button.
 enum ShellyGen2 {
   static func read(_ payload: [UInt8]) throws(Unreadable) -> Signal {
     let json = try JSON.object(payload)
@@ -29,8 +30,8 @@ enum ShellyGen2 {
       presses: events.compactMap { press($0, at: $0["ts"] ?? parameters["ts"]) })
   }
 
-  /// Reads an event that a script has forwarded from a Bluetooth device. `pid` has 8 bits, so only
-  /// the last one identifies a press.
+  /// Reads an event that a script has forwarded from a Bluetooth device. Returns `nil` for any
+  /// other event. `pid` has 8 bits, so a press is compared only with the last one.
   private static func forwarded(_ json: JSON) -> Signal? {
     guard case .string(let component)? = json["component"], component.hasPrefix("script:"),
       let data = json["data"], let button = data["button"], let count = data["pid"]?.word
@@ -52,8 +53,8 @@ enum ShellyGen2 {
       presses: Array(presses.prefix(1)), mark: Signal.Mark(.counter, key: device, value: count))
   }
 
-  /// The actions of a button (bthome.io/format). A Shelly repeats 254 while the
-  /// customer holds the button.
+  /// The kiosk's words for the numbers of button events (bthome.io/format). A Shelly repeats 254
+  /// while the customer holds the button.
   private static let forwardedWord = [
     1: "single", 2: "double", 3: "triple", 4: "long", 128: "long", 254: "long",
   ]
@@ -101,7 +102,8 @@ enum ShellyGen2 {
 }
 
 extension Identifier where Entity == Request {
-  /// Takes the first 64 bytes of a text, and replaces each byte that an id cannot hold with `_`.
+  /// Creates an id from the first 64 bytes of a text, and replaces each byte that an id cannot
+  /// contain with `_`.
   fileprivate init?(escaping text: String) {
     let bytes = text.utf8.prefix(64).map { $0.isIdentifierCharacter ? $0 : UInt8(ascii: "_") }
     self.init(String(decoding: bytes, as: UTF8.self))

@@ -5,8 +5,8 @@ import KioskProtocol
 /// (tasmota.github.io/docs/Buttons-and-Switches).
 ///
 /// With `SetOption4 1` the same message has the topic `stat/<name>/BUTTON1` (Tasmota #23574), and
-/// old builds send `{"ACTION":"SINGLE"}` there (Tasmota #8177). The case varies. All other answers
-/// of a device have these topics, too. There is no counter.
+/// old builds send `{"ACTION":"SINGLE"}` there (Tasmota #8177). The case of topics and members
+/// varies. All other answers of a device have these topics, too. There is no counter.
 enum Tasmota {
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard let level = levels.first?.lowercased() else { return Signal() }
@@ -27,6 +27,8 @@ enum Tasmota {
     case button
     case `switch`
 
+    /// Returns `nil` if the key names neither a button nor a switch.
+    ///
     /// - Parameter key: The key in lower case: `button1`.
     init?(of key: String) {
       let kind = Self.allCases.first { key.hasPrefix($0.rawValue) }

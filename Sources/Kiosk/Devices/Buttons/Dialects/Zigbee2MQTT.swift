@@ -38,8 +38,8 @@ extension Signal.Press {
 }
 
 extension Substring {
-  /// Whether it consists of digits. Does not use a regular expression, because Swift would compile
-  /// it for each message, which takes fifty times as long as matching it.
+  /// Whether the text consists of digits. Does not use a regular expression, because Swift would
+  /// compile it for each message, which takes fifty times as long as matching it.
   var isNumber: Bool {
     !isEmpty && utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
