@@ -3,7 +3,7 @@ import KioskCore
 import KioskProtocol
 
 extension KioskLedger {
-  /// The relation of an existing ledger to the one that is to replace it.
+  /// The relation of an existing ledger to the restored ledger that is to replace it.
   enum Comparison: Hashable {
     /// It contains only the initial stock.
     case unused
