@@ -77,7 +77,7 @@ final class LedgerWriter {
     lastReply = try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM reply") ?? 0
   }
 
-  /// Writes a transaction completely or, if an error is thrown, not at all.
+  /// Writes a `LedgerTransaction` as one transaction of SQLite.
   ///
   /// - Parameter count: The number of deliveries since the last transaction.
   func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws

@@ -11,7 +11,7 @@ struct RequestIndex {
   /// buckets.
   private static let buckets = 1 << 17
 
-  /// The place of an entry in the array, `seq % kept`, until a later entry replaces it.
+  /// An element of `places`: the entry at the index `seq % kept`, until a later entry replaces it.
   private struct Place {
     var seq = 0
     var hash: UInt32 = 0
