@@ -17,7 +17,7 @@ extension KioskLedger {
     package var removals: [Removed] = []
     /// All openings and closings, newest first.
     package var switches: [Switch] = []
-    /// The latest restocks, openings, closings, decisions and ends of day, newest first.
+    /// The latest entries that `HistoryReport` contains, newest first.
     package var services: [LedgerEntry] = []
     /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
     package var span: ClosedRange<Timestamp>?

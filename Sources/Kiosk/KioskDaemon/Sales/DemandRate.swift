@@ -35,6 +35,8 @@ struct DemandRate: Sendable {
   /// The weight of the prior for the level, in portions of the fruit.
   private static let levelPrior = 30.0
 
+  /// Computes the rates and the level from the past hours.
+  ///
   /// - Parameters:
   ///   - used: The amount of the fruit used in each hour. The last hour is the current one.
   ///   - known: The fraction of each hour that lies within the history, from 0 to 1.

@@ -14,7 +14,7 @@ package struct SalesHistory: Sendable {
   /// The current day, counted from 1970-01-01.
   package let today: Int
   private(set) var hours: [Int: Hour] = [:]
-  /// The latest restocks, openings, closings and decisions about jobs, newest first.
+  /// The latest entries that `HistoryReport` contains, newest first.
   private(set) var services: [LedgerEntry] = []
   /// The time of the first known entry, or `nil` if none is known.
   private(set) var beginning: Timestamp?
@@ -36,6 +36,8 @@ package struct SalesHistory: Sendable {
     var closed = 0.0
   }
 
+  /// Creates an empty history.
+  ///
   /// - Parameters:
   ///   - seq: The last entry to read from the ledger. Add later entries with `add`.
   ///   - dayCount: The number of days, including today.

@@ -4,7 +4,7 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-/// Publishes sales reports and forecasts, at a limited rate.
+/// Publishes sales reports, forecasts and the history, at a limited rate.
 ///
 /// Once the kiosk is online, the ledger is read one page at a time between orders. Changes within
 /// two seconds are published together.
@@ -20,7 +20,7 @@ struct SalesPublisher: Sendable {
   /// The time at which the last page was read.
   private var readAt: Timestamp?
 
-  /// Time without an order after which a page is read. Reading would delay the next order.
+  /// Minimum time between the last entry and the reading of a page, because reading delays orders.
   private static let idleDelay = Duration.milliseconds(50)
   /// Time after the last page at which the next one is read even while orders arrive.
   private static let longestPause = Duration.milliseconds(250)

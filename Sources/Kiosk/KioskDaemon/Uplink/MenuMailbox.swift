@@ -22,6 +22,8 @@ package final class MenuMailbox: Sendable {
   package let arrivals: AsyncStream<Void>
   private let arrival: AsyncStream<Void>.Continuation
 
+  /// Creates an empty mailbox.
+  ///
   /// - Parameters:
   ///   - version: The version of the menu in use, or 0 for the menu of the kiosk's own
   ///     configuration.

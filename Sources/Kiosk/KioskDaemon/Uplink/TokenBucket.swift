@@ -8,6 +8,8 @@ struct TokenBucket: Sendable {
   /// The number of tokens, including a fraction.
   private var level = 0.0
 
+  /// Creates a full bucket.
+  ///
   /// - Parameters:
   ///   - perSecond: The number of tokens added per second, at least 1.
   ///   - burst: The number of tokens that it can hold, or `nil` for a tenth of `perSecond`.

@@ -69,8 +69,8 @@ package actor Uplink {
 
   /// Maximum number of requests, and of menus, that the uplink handles per second.
   private static let requestsPerSecond = 20
-  /// Interval between two checks for new entries: short for a low delay, long enough to cost
-  /// little.
+  /// Interval between two checks for new entries: short enough for a low delay, long enough for a
+  /// low load.
   private static let pollInterval = Duration.milliseconds(250)
   private static let healthInterval = Duration.seconds(300)
   /// Time between two attempts to read a ledger that cannot be read.
@@ -84,6 +84,8 @@ package actor Uplink {
   /// appear as offline, so it publishes `online` again.
   private static let maximumWillDelay = Duration.seconds(30)
 
+  /// Creates an uplink without a connection, and reads from the ledger which entries are confirmed.
+  ///
   /// - Parameters:
   ///   - ledger: A ledger that was opened with `readOnly`.
   ///   - uplinkProgress: The object shared with the controller that writes the ledger.

@@ -128,7 +128,7 @@ extension [Finding] {
     return [.ok(.permissions, folder, "\(rights.ownerName) can write the ledger")]
   }
 
-  /// Checks the free space on the ledger's disk, and whether the disk keeps its files.
+  /// Checks the free space on the ledger's disk, and whether its files survive a power-off.
   ///
   /// - Parameter ledger: The path of the ledger.
   static func disk(of ledger: String) -> [Finding] {

@@ -6,7 +6,7 @@ enum Reachability {
   case silent(String)
   /// A connection was possible.
   ///
-  /// - Parameter isLocal: Whether the address is one of this machine's loopback interface.
+  /// - Parameter isLocal: Whether the address is one of this computer's loopback interface.
   case answers(isLocal: Bool)
 
   /// Resolves a host's name and connects to its addresses until one answers. Blocks for the
