@@ -9,8 +9,9 @@ extension Controller {
   /// Interval between two publications of `health`.
   private static let healthInterval = Duration.seconds(30)
 
-  /// The time until the next publication or machine timer; zero if the changed state is to be
-  /// published once no deliveries are left; or `nil` if the kiosk is offline.
+  /// The time until the next publication, or until a timer of a machine, a payment device, a sensor
+  /// or a batch of fruit expires. It is zero if changed state or requested reports must be
+  /// published once no deliveries are left, and `nil` if the kiosk is offline.
   var wait: Duration? {
     guard isOnline else { return nil }
     if state.isBehind || !reports.isIdle { return .zero }
@@ -22,8 +23,8 @@ extension Controller {
     ].compactMap(\.self).min()
   }
 
-  /// Runs a cycle if a timer of a machine or a payment device or a batch of fruit has expired, or if
-  /// the opening hours have begun or ended.
+  /// Runs a cycle if a timer of a machine, a payment device, a sensor or a batch of fruit has
+  /// expired, or if the opening hours have begun or ended.
   func fireTimers() async throws(LedgerError) {
     let now = clock.now()
     guard isOnline,
@@ -34,7 +35,8 @@ extension Controller {
     try await cycle([])
   }
 
-  /// Publishes display messages and sales reports, after the orders have been answered.
+  /// Publishes messages for displays, sales reports and requested reports, after the orders have
+  /// been answered.
   func publishDisplays() async throws(LedgerError) {
     guard isOnline else { return }
     let now = clock.now().timestamp
@@ -63,8 +65,8 @@ extension Controller {
     await broker.acknowledge()
   }
 
-  /// Records that the clock was set, before anything is recorded with the new time. Sales and
-  /// forecast then count the time that has passed, and not the time that the clock has skipped.
+  /// Records that the clock was set, before the ledger records an entry with the new time. Sales
+  /// and forecast then count the time that has passed, and not the time that the clock has skipped.
   func recordClockStep() throws(LedgerError) {
     let now = clock.now()
     core.batches.update(at: now)

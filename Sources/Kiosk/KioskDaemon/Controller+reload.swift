@@ -36,10 +36,10 @@ extension Controller {
   /// either the old or the new settings. Fruits that are not on the new menu stay in the ledger.
   ///
   /// Without a connection the settings are applied at once. If the ledger cannot store new fruits,
-  /// the call waits until it can.
+  /// the call returns only after a later attempt succeeds.
   ///
   /// - Parameter settings: Settings of the same kiosk in the same time zone.
-  /// - Returns: The outcome, when the reload has ended. Do not call `reload` again before.
+  /// - Returns: The outcome, when the reload has ended. Do not call `reload` again before that.
   package func reload(_ settings: KioskSettings) async -> ReloadOutcome {
     guard !hasStopped else { return .stopped }
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
@@ -71,7 +71,8 @@ extension Controller {
       settings.payment == reload.settings.payment,
       settings.hasRemovedSensors == reload.settings.hasRemovedSensors
     else {
-      // A removed machine or payment device has received something since the subscriptions were requested.
+      // Since the subscriptions were requested, the open jobs of removed machines, the open charges
+      // of removed payment devices or the blocks of removed sensors have changed.
       (reload.settings, reload.isGranted) = (settings, false)
       self.reload = reload
       if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
@@ -84,7 +85,7 @@ extension Controller {
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
     }
-    // Before anything is adopted, because the disk may fail.
+    // Before any setting takes effect, because the disk may fail.
     try ledger.createIndexes(
       ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }

@@ -6,8 +6,8 @@ import MessageBroker
 // Publishes unconfirmed entries of earlier connections again, and prepares the detection of
 // redeliveries.
 extension Controller {
-  /// Maximum number of entries published again. A broker that confirms messages at all leaves fewer
-  /// unconfirmed; more at once would exceed the limit of messages in flight.
+  /// Maximum number of entries published again. If the broker confirms messages at all, fewer are
+  /// unconfirmed; a larger number at once would exceed the limit of messages in flight.
   private static let resumed = 10_000
 
   /// Publishes the entries that the broker has not confirmed on earlier connections.

@@ -71,8 +71,9 @@ package actor Controller {
   var healthAt: Timestamp?
   var refusals = Refusals()
 
-  /// Number of entries confirmed upstream after which the next commit records the progress. Fewer
-  /// are recorded every 30 seconds. After a crash the uplink publishes the unrecorded ones again.
+  /// Number of entries confirmed upstream after which the next commit records the progress. A
+  /// smaller number is recorded every 30 seconds. After a crash the uplink publishes the entries
+  /// again whose confirmation is not recorded.
   private static let maximumUnsavedEntries = 1000
 
   /// Maximum time that a turn of the cycle waits for an event.
@@ -80,8 +81,8 @@ package actor Controller {
 
   /// Reads the ledger, and records the fruits that are new in the settings.
   ///
-  /// - Parameter uplinkProgress: The object shared with the `Uplink`: receives the last committed
-  ///   entry, provides the last one confirmed upstream.
+  /// - Parameter uplinkProgress: The object shared with the `Uplink`. The controller sets the last
+  ///   committed entry, and reads the last entry confirmed upstream.
   /// - Throws: `LedgerError` if the ledger cannot be read, or cannot store the new fruits.
   package init(
     settings: KioskSettings, broker: any BrokerClient, ledger: sending KioskLedger,
@@ -127,8 +128,8 @@ package actor Controller {
   ///
   /// - Parameters:
   ///   - clientID: The client identifier of the kiosk's session with the broker.
-  ///   - observe: Called after each turn of the cycle, at least every 10 seconds. A longer pause
-  ///     means that the kiosk hangs.
+  ///   - observe: Called after each turn of the cycle, at least every 10 seconds. A longer time
+  ///     without a call means that the kiosk hangs.
   package func run(
     clientID: String, observe: @Sendable (KioskCondition) -> Void = { _ in }
   ) async {
@@ -137,7 +138,7 @@ package actor Controller {
     self.clientID = clientID
     if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
     while !Task.isCancelled {
-      // Bounds the age of the recorded heartbeat if the process dies.
+      // Limits the age that the recorded heartbeat has if the process is killed.
       let maximumWait = min(settings.orders.maximumAge / 6, Self.maximumCycleInterval)
       let event = await broker.nextEvent(timeout: min(maximumWait, wait ?? maximumWait))
       tracker.confirm(through: await broker.confirmed)
@@ -248,8 +249,8 @@ package actor Controller {
     }
     ledgerRecovered()
 
-    // The sender waits only until here. While unconfirmed entries are published singly, to find a
-    // poison message, new ones are published after them.
+    // Until here, each step delays the answer to the sender. While unconfirmed entries are
+    // published singly, to find a poison message, `resume` publishes the new entries after them.
     if tracker.isCaughtUp {
       await publish(
         decision.answers + core.messagesForMachines(at: now)
@@ -277,7 +278,7 @@ package actor Controller {
       log.warn("sensor \(sensor): its message has no value that it can measure; ignored")
     }
     if decision.machinesChanged { log.machines(core.machineReports, at: now.timestamp) }
-    // The first date of a kiosk adds topics.
+    // The first fruit with a date adds topics.
     if core.batches.isActive, !hadDates, isOnline { try await publishState() }
     for parsed in decision.settings {
       guard case .enqueued = settingsChange.yield(parsed) else {
@@ -298,7 +299,7 @@ package actor Controller {
   }
 
   /// Decides a batch and commits it. If the ledger can never store the batch, decides its
-  /// deliveries one at a time and rejects the ones at fault.
+  /// deliveries one at a time and rejects those that cannot be stored.
   ///
   /// - Parameter deliveries: The number of new deliveries of any kind in the batch.
   private func commit(
@@ -335,6 +336,8 @@ package actor Controller {
     return decision
   }
 
+  /// Publishes messages, or logs the error if one of them is invalid.
+  ///
   /// - Parameter seq: The entry up to which all answers and events are published with this call, or
   ///   0 if the messages belong to no entry.
   func publish(_ messages: [Message], through seq: Int = 0) async {
@@ -395,7 +398,8 @@ package actor Controller {
   }
 
   /// Records the topics of the current menu before a batch publishes on them while the kiosk is not
-  /// online yet. Otherwise a crash or another menu would leave their retained messages behind.
+  /// online yet. Otherwise, after a crash or a change of the menu, the kiosk would not clear their
+  /// retained messages.
   func storeTopics() throws(LedgerError) {
     try store(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
   }
@@ -412,7 +416,8 @@ package actor Controller {
   }
 
   /// Drops the connection after an error of the ledger, without answering or acknowledging the
-  /// batch. The broker redelivers the batch. Each connection ends so until a commit succeeds.
+  /// batch. The broker redelivers the batch. Each further connection ends in the same way until a
+  /// commit succeeds.
   private func fail(_ error: LedgerError) async {
     // guard: what could not be committed is not acknowledged
     await broker.abandon()

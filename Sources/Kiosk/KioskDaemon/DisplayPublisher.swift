@@ -37,7 +37,8 @@ struct DisplayPublisher: Sendable {
     for index in screens.indices { screens[index].reset() }
   }
 
-  /// Resets the displays that have published their birth message. They show nothing.
+  /// Resets the displays that have published their birth message: they have started again, and show
+  /// nothing.
   mutating func handle(_ deliveries: [Delivery]) {
     for index in screens.indices {
       guard let birth = screens[index].display.birth else { continue }

@@ -96,7 +96,7 @@ struct KioskLog: Sendable {
   ) {
     for (machine, report) in reports {
       let state = report.state.isProblem ? report.state : nil
-      // A machine that has not reported yet is visible in the outcome of its orders.
+      // The outcome of its orders shows that a machine has not reported yet.
       guard state != .unknown, problems[machine] != state else { continue }
       let reason = report.reason.map { ": \($0)" } ?? ""
       let isLogged = warn(

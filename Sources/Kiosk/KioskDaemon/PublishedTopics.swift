@@ -5,9 +5,9 @@ struct PublishedTopics: Sendable {
   private(set) var known: Set<String>
   private var pending: (current: Set<String>, serial: UInt64, since: Duration)?
 
-  /// The time of a connection after which the broker has stored that obsolete topics are cleared. A
-  /// broker that is killed before it saves has the old messages again (mosquitto saves every 30
-  /// minutes by default), so each connection clears them until then.
+  /// Duration of a connection after which the broker has saved to disk that the obsolete topics are
+  /// cleared. A broker that is killed before that restores the old messages (mosquitto saves every
+  /// 30 minutes by default), so until then each connection clears the topics again.
   private static let clearingTime = Duration.seconds(3_600)
 
   init(known: Set<String>) { self.known = known }
@@ -27,14 +27,20 @@ struct PublishedTopics: Sendable {
 
   /// Records that obsolete topics were cleared and `current` was published.
   ///
-  /// - Parameter uptime: The time by the monotonic clock.
+  /// - Parameters:
+  ///   - serial: The serial number of the last publication.
+  ///   - uptime: The time by the monotonic clock.
   mutating func published(_ current: Set<String>, serial: UInt64, at uptime: Duration) {
     let since = pending?.current == current ? pending?.since : nil
     pending = current == known ? nil : (current, serial, since ?? uptime)
   }
 
-  /// Returns the topics to keep in the ledger, once the broker has stored that the obsolete ones are
-  /// cleared; otherwise `nil`.
+  /// Returns the topics to keep in the ledger, once the broker has saved to disk that the obsolete
+  /// topics are cleared; otherwise `nil`.
+  ///
+  /// - Parameters:
+  ///   - serial: The serial number up to which the broker has confirmed publications.
+  ///   - uptime: The time by the monotonic clock.
   mutating func confirmed(through serial: UInt64, at uptime: Duration) -> Set<String>? {
     guard let pending, pending.serial <= serial, uptime - pending.since >= Self.clearingTime else {
       return nil

@@ -6,22 +6,22 @@ package import KioskProtocol
 extension KioskLedger {
   /// Sums over a page of entries, computed in the database.
   package struct Activity: Hashable, Sendable {
-    /// Orders by quarter of an hour, juice, outcome and currency.
+    /// Orders, grouped by quarter of an hour, juice, outcome and currency.
     package var orders: [Orders] = []
     /// Fruit used by orders, by quarter of an hour.
     package var used: [Amount] = []
     /// Fruit added by restocks and as initial stock, less expired and removed fruit, by
     /// quarter of an hour.
     package var added: [Amount] = []
-    /// The removals, each with the time at which it counts.
+    /// The removals of fruit, each with its corrected time.
     package var removals: [Removed] = []
     /// All openings and closings, newest first.
     package var switches: [Switch] = []
-    /// The latest restocks, openings, closings, decisions and ends of day, newest first.
+    /// The latest entries that `HistoryReport` contains, newest first.
     package var services: [LedgerEntry] = []
     /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
     package var span: ClosedRange<Timestamp>?
-    /// The entry before the first one of the page.
+    /// The `seq` of the entry before the first one of the page.
     package var before: Int
     /// Whether the page has as many entries as requested, or begins with the first entry.
     package var isWhole = true
@@ -36,7 +36,7 @@ extension KioskLedger {
       package let count: Int
       /// Glasses made.
       package let glasses: Int
-      /// The price of the glasses in one currency, or `nil` if they have none.
+      /// The price of all glasses in one currency, or `nil` if they have none.
       package let amount: Money?
 
       package init(
@@ -83,11 +83,12 @@ extension KioskLedger {
 
   /// Returns sums over one page of entries. A query over a whole ledger would delay orders.
   ///
-  /// The sums are by quarters of an hour, because UTC offsets are multiples of that. The caller
-  /// assigns them to hours and days of a time zone.
+  /// The sums are grouped by quarters of an hour, because UTC offsets are multiples of that. The
+  /// caller assigns them to hours and days of a time zone.
   ///
-  /// If the clock was set while the kiosk ran, the earlier entries of that process count at the
-  /// time by the new clock: a page ends there.
+  /// If the clock was set while the kiosk ran, the times of the earlier entries of that process are
+  /// corrected by the change. All entries of a page have the same correction, so a page may be
+  /// shorter than `limit`.
   ///
   /// - Parameters:
   ///   - seq: The last entry of the page.
@@ -126,7 +127,7 @@ extension KioskLedger {
     }
   }
 
-  // The step of the clock for an entry, and the last entry before it with another one.
+  // Selects the correction of the time of an entry, and the last earlier entry with another one.
   private static let clock = """
     SELECT (SELECT SUM(step) FROM clock WHERE first <= ?1 AND last >= ?1),
       (SELECT MAX(entry) FROM (SELECT first - 1 AS entry FROM clock UNION SELECT last FROM clock)

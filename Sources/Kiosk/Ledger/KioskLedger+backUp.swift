@@ -53,14 +53,16 @@ extension KioskLedger {
   }
 }
 
-/// Writes a backup that another process creates, in pieces. It appears under its name when it is
-/// complete and synced.
+/// Writes a backup that another process creates, in pieces. The backup appears under its name when
+/// it is complete and synced.
 package final class BackupWriter: Sendable {
   private let backup: LedgerFile
   private let partial: LedgerFile
   private let writer: FileWriter
 
-  /// - Throws: `LedgerError.cannotOpen` if the file exists or cannot be written.
+  /// Creates the temporary file of a backup.
+  ///
+  /// - Throws: `LedgerError.cannotOpen` if the backup exists or cannot be written.
   package init(path: String) throws(LedgerError) {
     (backup, partial) = try KioskLedger.beginBackup(at: path)
     writer = try FileWriter(path: partial.path)

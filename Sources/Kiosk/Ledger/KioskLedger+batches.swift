@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-// The fruit with a date.
+// Reads and verifies the batches of fruit with a date.
 extension KioskLedger {
   /// Reads the batches into a state.
   static func readBatches(into state: inout LedgerState, in database: Database) throws {
@@ -19,8 +19,8 @@ extension KioskLedger {
     state.taken = try database.rows(taken).map { try LedgerRow($0).entry }
   }
 
-  /// Selects the orders and programs that are open and have taken fruit with a date, each followed
-  /// by the decisions to make it again.
+  /// Selects the entries of open orders and programs that have taken fruit with a date, and of the
+  /// decisions to make them again, in the order of their numbers.
   private static let taken = """
     WITH open AS (
       SELECT seq FROM entry
@@ -31,8 +31,7 @@ extension KioskLedger {
     ORDER BY seq
     """
 
-  /// Selects a batch that differs from the sum of its entries, and a fruit of which more has a date
-  /// than there is.
+  /// Selects a batch whose quantity differs from the sum of its entries.
   static let wrongBatch = """
     SELECT fruit, number, SUM(quantity) AS quantity, SUM(amount) AS sum FROM (
       SELECT fruit, number, quantity, 0 AS amount FROM batch
@@ -42,7 +41,7 @@ extension KioskLedger {
     GROUP BY fruit, number HAVING SUM(quantity) <> SUM(amount) LIMIT 1
     """
 
-  /// Selects a fruit of which more or less is expired and not taken out than the entries say.
+  /// Selects a fruit whose expired amount in the machine differs from the sum of its entries.
   static let wrongExpired = """
     SELECT fruit, SUM(quantity) AS quantity, SUM(amount) AS sum FROM (
       SELECT fruit, quantity, 0 AS amount FROM expired
@@ -52,7 +51,7 @@ extension KioskLedger {
     GROUP BY fruit HAVING SUM(quantity) <> SUM(amount) LIMIT 1
     """
 
-  /// Selects a fruit of which more has a date than there is.
+  /// Selects a fruit whose batches add up to more than its stock.
   static let wrongDates = """
     SELECT fruit, SUM(batch.quantity) AS sum, stock.quantity FROM batch JOIN stock USING (fruit)
     GROUP BY fruit HAVING sum > stock.quantity LIMIT 1

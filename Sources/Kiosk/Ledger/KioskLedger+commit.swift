@@ -27,7 +27,7 @@ extension KioskLedger {
         }
       }
     } catch {
-      // Their cached values may differ from the file.
+      // The cached values of the writer and the index may differ from the file.
       writer = nil
       requests = nil
       throw error

@@ -3,14 +3,14 @@ import KioskCore
 import KioskProtocol
 
 extension KioskLedger {
-  /// The relation of an existing ledger to the one that is to replace it.
+  /// The relation of an existing ledger to the restored ledger that is to replace it.
   enum Comparison: Hashable {
-    /// It contains only the initial stock.
+    /// The existing ledger contains only the initial stock.
     case unused
-    /// The replacement has all its entries, and later ones.
+    /// The restored ledger has all entries of the existing one, and later ones.
     case behind
     case same
-    /// It has all entries of the replacement, and later ones.
+    /// The existing ledger has all entries of the restored one, and later ones.
     case ahead(by: Int, since: Timestamp)
     /// The two differ from this entry on.
     case diverged(from: Int)

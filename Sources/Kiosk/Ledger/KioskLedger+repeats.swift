@@ -4,8 +4,8 @@ package import KioskCore
 import KioskProtocol
 
 extension KioskLedger {
-  /// Returns the rows of earlier requests with these keys. For an accepted order that has ended, it
-  /// is the row of the end.
+  /// Returns the rows of earlier requests with these keys. For an accepted order that has ended,
+  /// returns the row of its end.
   package func repeats(of keys: [RepeatKey]) throws(LedgerError) -> [RepeatKey: LedgerRow] {
     var rows: [RepeatKey: LedgerRow] = [:]
     for key in keys {
@@ -29,8 +29,8 @@ extension KioskLedger {
     return nil
   }
 
-  /// Returns the row of an entry, if it belongs to this request and is recent enough to be
-  /// recalled.
+  /// Returns the row of an entry, or `nil` if the entry belongs to another request or is older than
+  /// the last `RequestIndex.kept` entries.
   private func row(
     of id: Request.ID, from source: Source, in seq: Int
   ) throws(LedgerError) -> LedgerRow? {
@@ -92,10 +92,10 @@ extension KioskLedger {
     return requests ?? RequestIndex()
   }
 
-  /// Reads the requests that may still be recalled.
+  /// Reads the requests of the last `RequestIndex.kept` entries.
   private func readRequests() throws(LedgerError) -> RequestIndex {
     try reading { database in
-      // A retained request does not use up its id.
+      // The id of a request that was rejected as retained can be used again.
       let statement = try database.makeStatement(
         sql: """
           SELECT seq, source, id FROM entry
@@ -121,7 +121,7 @@ extension KioskLedger {
     }
   }
 
-  /// Adds the requests of records that are about to be written.
+  /// Adds the requests of records, before the records are written, to the index.
   ///
   /// - Throws: `LedgerError` if one of the requests has been answered already.
   func index(_ records: [LedgerTransaction.Record]) throws(LedgerError) {
@@ -171,7 +171,8 @@ extension KioskLedger {
         SELECT entry.*, reply.seq AS asked, topic, correlation FROM entry LEFT JOIN reply USING (seq)
         WHERE entry.seq > ? ORDER BY entry.seq LIMIT ?
         """
-      // The row of a cursor finds its columns by a table, one of an array by comparing all names.
+      // A row of a cursor finds a column in a table. A row of an array compares the names of all
+      // columns.
       let rows = try Row.fetchCursor(
         database.cachedStatement(sql: sql), arguments: [seq, limit])
       return try Array(rows.map { (try LedgerRow($0), Reply($0)) })

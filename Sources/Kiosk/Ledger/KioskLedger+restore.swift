@@ -6,7 +6,7 @@ extension KioskLedger {
   package struct Restoration: Hashable, Sendable {
     /// The number of entries of the ledger.
     package let entries: Int
-    /// The time of the last entry.
+    /// The time of the last entry, or `nil` if there is none.
     package let last: Timestamp?
     /// The path under which the previous ledger is kept, or `nil` if there was none.
     package let kept: String?

@@ -5,7 +5,7 @@ import KioskCore
 import KioskProtocol
 
 extension LedgerRow {
-  /// Creates a row from a row of `entry`.
+  /// Creates a ledger row from a row of the table `entry`.
   ///
   /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row) throws(LedgerError) {
@@ -165,9 +165,9 @@ extension PaymentStep {
 }
 
 extension Charge {
-  /// Creates a charge from a row of `charge`.
+  /// Creates a charge from a row of the table `charge`.
   ///
-  /// - Parameter order: The entry of its order, or `nil` without one.
+  /// - Parameter order: The entry of its order, or `nil` if it has no order.
   /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row, order entry: LedgerEntry?) throws(LedgerError) {
     func money(_ units: String, _ currency: String) -> Money? {
@@ -204,7 +204,8 @@ extension Charge {
 }
 
 extension PaymentDeviceRecord {
-  /// Creates a record from a row of `payment_device`, or returns `nil` if it cannot be read.
+  /// Creates a record from a row of the table `payment_device`. Returns `nil` if the status cannot
+  /// be read.
   init?(_ row: Row) {
     guard let status = MachineStatus(row["status"] as String) else { return nil }
     self.init(status: status)
@@ -217,7 +218,7 @@ extension PaymentDeviceRecord {
 }
 
 extension Job {
-  /// Creates a job from a row of `job`, joined with the entry of its order.
+  /// Creates a job from a row of the table `job`, joined with the entry of its order or program.
   ///
   /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row) throws(LedgerError) {
@@ -256,14 +257,14 @@ extension LedgerEntry.Outcome {
 }
 
 extension Row {
-  /// Returns the JSON object in a column, or `nil` if it is empty or cannot be read.
+  /// Returns the JSON object in a column, or `nil` if the column is empty or cannot be read.
   fileprivate func json(_ column: String) -> JSON? {
     guard let text = self[column] as String? else { return nil }
     return try? JSON.parse(Array(text.utf8))
   }
 
-  /// Returns the amounts in a column, or `.some(nil)` if it is empty, or `nil` if it cannot be
-  /// read.
+  /// Returns the amounts in a column, or `.some(nil)` if the column is empty, or `nil` if it cannot
+  /// be read.
   fileprivate func amounts(_ column: String) -> FruitAmounts?? {
     guard let text = self[column] as String? else { return .some(nil) }
     guard case .object(let members) = try? JSON.parse(Array(text.utf8)) else { return nil }
@@ -279,7 +280,8 @@ extension Row {
 }
 
 extension Reply {
-  /// Reads the columns of `reply`, joined with an entry. Returns `nil` if there is no reply.
+  /// Reads the columns of the table `reply`, joined with an entry. Returns `nil` if there is no
+  /// reply.
   init?(_ row: Row) {
     guard row["asked"] != nil else { return nil }
     let correlation = row["correlation"] as Data?
@@ -288,7 +290,7 @@ extension Reply {
 }
 
 extension Fingerprint {
-  /// Creates a fingerprint from a row of `delivery`.
+  /// Creates a fingerprint from a row of the table `delivery`.
   init(_ row: Row) {
     self.init(
       packetID: UInt16(truncatingIfNeeded: row["packet_id"] as Int),

@@ -6,7 +6,9 @@ package import KioskProtocol
 extension KioskLedger {
   /// Returns one day of the record of food safety.
   ///
-  /// - Parameter settings: The limits of the sensors, and the time zone.
+  /// - Parameters:
+  ///   - id: The id of the request.
+  ///   - settings: The settings with the sensors, their limits and the time zone.
   package func safety(
     on day: CivilDate, id: Request.ID, _ settings: KioskSettings
   ) throws(LedgerError) -> SafetyDay {
@@ -34,7 +36,7 @@ extension KioskLedger {
     }
   }
 
-  /// The entries that are no orders and no payments, by the index `other_entry`.
+  /// Selects the entries that are not orders or payments, with the index `other_entry`.
   private static let otherEntries = """
     SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ?
       AND status NOT IN (\(omitted)) ORDER BY seq LIMIT ?
@@ -43,7 +45,8 @@ extension KioskLedger {
   private static let omitted =
     SafetyDay.omitted.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
-  /// The hours of sensors, by the index `sensor_hour`: an entry may be later than its hour.
+  /// Selects the hours of sensors, with the index `sensor_hour`. It contains the start of the hour,
+  /// because the entry of an hour may be recorded later, even on the next day.
   private static let sensorHours = """
     SELECT * FROM entry WHERE status = 'sensor_hour' AND extra ->> 'hour' >= ? AND extra ->> 'hour' < ?
     ORDER BY seq LIMIT 5000

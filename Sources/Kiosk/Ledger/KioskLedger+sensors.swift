@@ -17,7 +17,7 @@ extension KioskLedger {
 }
 
 extension LedgerWriter {
-  /// Writes the states of sensors.
+  /// Writes the changed states of sensors.
   func addSensors(of transaction: LedgerTransaction, on database: Database) throws {
     for (name, record) in transaction.sensors {
       try database.cachedStatement(

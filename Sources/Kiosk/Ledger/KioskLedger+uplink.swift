@@ -16,11 +16,12 @@ extension KioskLedger {
     try reading { try $0.rows("SELECT uplinked FROM kiosk").first?[0] ?? 0 }
   }
 
-  /// Returns the entries of an epoch and the epoch of the entry before them, or `nil` if it has
-  /// none.
+  /// Returns the entries of an epoch and the epoch of the entry before them, or `nil` if the ledger
+  /// has no entry of this epoch.
   ///
-  /// The entries of an epoch follow each other, and no epoch occurs twice. So a binary search finds
-  /// the start of each epoch from its end, without an index that each order would have to update.
+  /// The entries of an epoch have consecutive numbers, and no epoch occurs twice. So a binary
+  /// search finds the start of each epoch from its end, without an index that each order would have
+  /// to update.
   package func entries(
     of epoch: Int
   ) throws(LedgerError) -> (seqs: ClosedRange<Int>, before: Int?)? {

@@ -11,9 +11,9 @@ extension KioskLedger {
     SELECT fruit, (SELECT MAX(seq) FROM entry), quantity FROM stock
     """
 
-  /// Checks the whole ledger from its first entry: SQLite's structures, the numbers of the entries,
-  /// that the entries add up to the stock and its batches, that each juice has the price of its
-  /// order, and that the steps of each charge agree with its order.
+  /// Checks the whole ledger from its first entry: that SQLite's structures are intact, that no
+  /// number of an entry is missing, that the entries add up to the stock and its batches, that each
+  /// juice has the price of its order, and that the steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
   /// - Throws: `LedgerError` for the first problem found.
@@ -110,7 +110,8 @@ extension KioskLedger {
     }
   }
 
-  /// Selects a fruit whose stock differs from the initial stock plus the later changes.
+  /// Selects a fruit whose stock differs from the stock at the start of the check plus the later
+  /// changes.
   private static let wrongBalance = """
     SELECT stock.fruit, stock.quantity,
       IFNULL((SELECT quantity FROM checkpoint WHERE fruit = stock.fruit AND ?1 > 0), 0)
@@ -127,7 +128,7 @@ extension KioskLedger {
     WHERE sum <> stock.quantity LIMIT 1
     """
 
-  /// Selects a made juice whose price differs from the one in the accepted order.
+  /// Selects a made juice whose price differs from the price in its order.
   private static let wrongAmount = """
     SELECT made.seq FROM entry AS made JOIN entry AS ordered ON ordered.seq = made.job
     WHERE made.status = 'made'
@@ -135,9 +136,10 @@ extension KioskLedger {
     LIMIT 1
     """
 
-  /// Selects a charge that was captured, refunded or held twice, refunded without a capture, or whose
-  /// money does not agree with its order: captured for a juice that was made, not captured for one
-  /// that was not. A charge that is open may still change, and a person may have accepted it.
+  /// Selects a charge that was captured, refunded or held twice, that was refunded for more than
+  /// was captured, that is not open although its order has not ended, or whose captured amount is
+  /// not the price of the glasses that were made. The last two conditions do not apply to a charge
+  /// about which a person has decided, and the last one not to an open charge.
   private static let wrongCharge = """
     SELECT charge, flaw FROM (
       SELECT step.charge, CASE
@@ -168,7 +170,7 @@ extension KioskLedger {
     WHERE flaw IS NOT NULL LIMIT 1
     """
 
-  /// Selects a fruit whose stock differs from the one in the last entry, if that has a stock.
+  /// Selects a fruit whose stock differs from the stock in the last entry, if that entry has one.
   private static let wrongStock = """
     SELECT seq, fruit, quantity, value AS told
     FROM (SELECT seq, stock AS amounts FROM entry ORDER BY seq DESC LIMIT 1),

@@ -6,31 +6,31 @@ package import KioskProtocol
 /// The durable record of one kiosk: an SQLite file that changes in whole transactions only.
 ///
 /// Each `commit` is one transaction and one fsync (WAL with `synchronous=FULL`; with `NORMAL` a
-/// power cut loses the last commits). `LedgerWriter` writes it; the rows of batches and sensors are
-/// written by the extensions with those names:
+/// power cut loses the last commits). `LedgerWriter` writes the rows; its extensions in
+/// `KioskLedger+batches` and `KioskLedger+sensors` write those of batches and sensors:
 ///
 /// | table | content | written |
 /// |---|---|---|
 /// | `entry` | each decision; never changed or deleted | by each batch |
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `batch` | the part of the stock that has a date | with the entries that change it |
-/// | `expired` | expired fruit in the machine | with its entries |
-/// | `job` | the open orders of machines | with the entries that begin and end them |
-/// | `machine` | last status, failures in a row | when they change |
-/// | `program` | the schedule of each machine's programs | when it changes, and with each of its juices |
-/// | `charge` | the charges whose money may still move | with the entries of their steps |
+/// | `expired` | expired fruit in the machine | with the entries that change it |
+/// | `job` | the open orders and programs of machines | with the entries that begin and end them |
+/// | `machine` | last status, number of consecutive failures | when they change |
+/// | `program` | the schedule of each machine's programs | when it changes, and with each juice |
+/// | `charge` | the open charges | with the entries of their steps |
 /// | `payment_device` | last status, sums since the last total | when they change |
-/// | `sensor` | state of each sensor, and its hour | with each minute and change of state |
+/// | `sensor` | state of each sensor, and its hour | every minute, and when the state changes |
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
 /// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
 /// | `mark` | the last counter of each device input | with the entry of its command |
 /// | `kiosk` | one row: service, epoch, confirmed entries | when they change |
-/// | `clock` | changes of the wall clock | when they are noticed |
+/// | `clock` | changes of the wall clock | when they are detected |
 /// | `topic` | the retained topics of this kiosk | by `setTopics` |
 /// | `checkpoint`, `ticket` | stock and tickets of a checked entry | every 10,000 entries |
 ///
-/// The entries add up to the stock; a file in which they do not is not opened.
+/// The entries add up to the stock. A ledger in which they do not cannot be opened for writing.
 ///
 /// A ledger is used by one process and one thread at a time: it belongs to the actor that opened
 /// it, in production the `Controller`. The uplink and other processes (`juice-kiosk ledger …`) open
@@ -38,7 +38,7 @@ package import KioskProtocol
 package final class KioskLedger {
   let path: String
   let database: DatabaseQueue
-  /// The lock, held while the ledger is open; or `nil` for a reader.
+  /// The lock, held while the ledger is open; or `nil` if it is open for reading only.
   private let lock: LedgerLock?
   /// The prepared statements with their cached values, or `nil` if they must be created from the
   /// file.
@@ -53,7 +53,7 @@ package final class KioskLedger {
   /// - Parameters:
   ///   - path: The path of the SQLite file. Its folder must exist.
   ///   - readOnly: Whether to open it for reading only, which is possible while a kiosk uses it.
-  ///   - clock: Used to detect whether the system was off since the last heartbeat.
+  ///   - clock: The clock that shows whether the system was off since the last heartbeat.
   /// - Throws: `LedgerError` if another process holds the ledger, a newer version has written it,
   ///   it is damaged, or its entries do not add up to the stock.
   package init(
@@ -80,7 +80,7 @@ package final class KioskLedger {
       try file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       try LedgerSchema.migrate(file, path: path)
       // A process that was killed may have written commits without syncing them. SQLite reads them
-      // back here, and they are answered, so a sync must make them survive a power cut.
+      // here, and the kiosk answers their requests, so a sync must make them survive a power cut.
       try file.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
       return file
     }
@@ -96,7 +96,7 @@ package final class KioskLedger {
   // MARK: Heartbeat and acknowledgements
 
   /// The last heartbeat that the previous process recorded. It is `nil` if there is none, or if the
-  /// system was off since and cannot determine for how long.
+  /// system was off since then and its clock does not show for how long.
   package var lastHeartbeat: Timestamp? { lock?.lastHeartbeat }
 
   /// Records that the kiosk is running. Writes the lock file without an fsync: the record survives
@@ -147,9 +147,13 @@ extension KioskLedger {
     return state
   }
 
-  /// Creates the indexes that are needed: of the steps of charges, and of the entries that are no
-  /// orders, so that a day of the record of food safety is read without all entries. Other ledgers
-  /// do not have them, because each costs each order an allocation.
+  /// Creates the indexes that the kiosk needs. Other ledgers do not have them, because each index
+  /// costs each order an allocation.
+  ///
+  /// - Parameters:
+  ///   - ofCharges: Whether to index the steps of charges.
+  ///   - ofSafety: Whether to index the entries that are not orders, and the hours of sensors. A
+  ///     query for one day of the record of food safety then does not read all entries.
   package func createIndexes(ofCharges: Bool, ofSafety: Bool) throws(LedgerError) {
     var indexes: [String] = []
     if ofCharges {
@@ -167,7 +171,8 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the highest number of a charge. A ledger without the index of charges has had none.
+  /// Returns the highest number of a charge of an order, or 0 if there is none. A ledger without
+  /// the index of charges has never had one.
   private static func lastCharge(in database: Database) throws -> Int {
     let index = "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'charge_step'"
     guard try !database.rows(index).isEmpty else { return 0 }
@@ -224,8 +229,8 @@ extension KioskLedger {
     return programs
   }
 
-  /// Returns the charges whose money can still move, in the order of their numbers, and the recorded
-  /// state of each payment device.
+  /// Returns the open charges in the order of their numbers, and the recorded state of each payment
+  /// device.
   package func paymentState() throws(LedgerError) -> (
     charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]
   ) {
@@ -262,8 +267,8 @@ extension KioskLedger {
     FROM job JOIN entry USING (seq) ORDER BY job.number
     """
 
-  /// Selects the presses among the last 1,000 entries, more than fit into the longest debounce
-  /// time.
+  /// Selects the presses among the last 1,000 entries, which are more than a kiosk records within
+  /// the longest debounce time.
   private static let lastPresses = """
     SELECT source, juice, quantity, at, seq FROM entry
     WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
@@ -280,17 +285,17 @@ extension KioskLedger {
     }
   }
 
-  /// The number of rows that were written since the ledger was opened. What was read before is
-  /// current as long as this is the same.
+  /// The number of rows that were written since the ledger was opened. A value that was read before
+  /// is current as long as this number does not change.
   package var changes: Int {
     get throws(LedgerError) { try reading { $0.totalChangesCount } }
   }
 
   /// Reads one state of the ledger, with any number of queries.
   ///
-  /// A reader uses a transaction. The kiosk does without one: it is the only writer, so all its
-  /// queries see the same state. For a read transaction GRDB makes the connection `query_only`, and
-  /// after each such change SQLite prepares every statement again.
+  /// A reader uses a transaction. The kiosk does not need one: it is the only writer, so all its
+  /// queries read the same state. For a read transaction GRDB makes the connection `query_only`,
+  /// and after each such change SQLite prepares every statement again.
   func reading<Value>(
     _ read: (Database) throws -> Value
   ) throws(LedgerError) -> Value {
@@ -307,8 +312,8 @@ extension KioskLedger {
 }
 
 extension Database {
-  /// Returns the rows of a query. The statement is prepared once, because preparing takes longer
-  /// than most queries.
+  /// Returns the rows of a query. GRDB prepares the statement once and caches it, because preparing
+  /// takes longer than most queries.
   func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
     try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
   }

@@ -5,8 +5,8 @@ import GRDB
 package enum LedgerError: Error, Hashable {
   /// The file or its folder does not exist, is not accessible, or is not a ledger.
   case cannotOpen(path: String, detail: String)
-  /// The folder is on a file system that the process may not write: mounted read-only, perhaps only
-  /// for a service of systemd with `ProtectSystem=strict`.
+  /// The folder is on a file system that is mounted read-only, perhaps only for this service of
+  /// systemd (`ProtectSystem=strict`).
   case readOnly(path: String)
   /// Another process holds the ledger.
   case inUse(path: String, process: Int?)
@@ -28,7 +28,7 @@ package enum LedgerError: Error, Hashable {
   case notAllowed(String)
   /// An entry changes the stock of a fruit that the ledger does not have.
   case unknownFruit(String)
-  /// The columns of the entry contradict each other.
+  /// The columns of the entry with this `seq` contradict each other.
   case unreadable(Int)
 
   /// Converts errors of SQLite to `LedgerError`.
@@ -60,7 +60,7 @@ package enum LedgerError: Error, Hashable {
 }
 
 extension LedgerError {
-  /// Returns the error of a file that cannot be opened.
+  /// Returns the error for a file that cannot be opened, from its `errno`.
   static func cannotOpen(_ path: String, errno code: Int32) -> LedgerError {
     code == EROFS
       ? .readOnly(path: path) : .cannotOpen(path: path, detail: String(cString: strerror(code)))
@@ -73,7 +73,7 @@ extension LedgerError {
     /// Have an operator examine the file. Retrying does not help.
     case needsOperator
     /// Reject the command: this transaction cannot be stored, but others can. Commit the deliveries
-    /// one at a time and reject the one at fault.
+    /// one at a time, and reject those that cannot be stored.
     case rejectCommand
   }
 

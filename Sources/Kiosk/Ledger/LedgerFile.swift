@@ -48,8 +48,8 @@ struct LedgerFile: Sendable {
   /// Replaces another ledger with this file, and keeps the other one. No process may have this file
   /// open.
   ///
-  /// At each moment one of the two exists completely. The other one's log must be empty, unless it
-  /// is damaged: SQLite finds a log by its name and would apply it to this file.
+  /// At each moment one of the two exists completely. The log of the other ledger must be empty,
+  /// unless that ledger is damaged: SQLite finds a log by its name and would apply it to this file.
   ///
   /// - Returns: The path of the kept ledger, or `nil` if there was none.
   func replace(_ other: LedgerFile) throws(LedgerError) -> String? {

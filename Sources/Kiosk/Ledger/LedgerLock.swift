@@ -22,7 +22,10 @@ final class LedgerLock {
   private let clock: SystemClock
   private var record: LockRecord
 
+  /// Takes the lock, and reads the records of the previous process.
+  ///
   /// - Parameter path: The path of the ledger. The lock file is beside it.
+  /// - Throws: `LedgerError.inUse` if another process holds the lock.
   init(path: String, clock: SystemClock) throws(LedgerError) {
     self.clock = clock
     try LedgerFile(path: path).refuseLinks()
@@ -41,13 +44,14 @@ final class LedgerLock {
     // guard: a clock that stood still tells nothing of an absence
     lastHeartbeat = wasOff && !clock.isWallClockReliable ? nil : record.heartbeat
     acknowledged = record.acknowledged
-    // A kiosk that dies before its first heartbeat keeps the previous one.
+    // If this process ends before its first heartbeat, the file still contains the previous one.
     record.process = Int(getpid())
     record.write(to: descriptor)
   }
 
   /// Returns the holder of the lock. The check takes the lock for a moment: a kiosk that starts in
-  /// that moment fails, and is started again. There is no portable way without that.
+  /// that moment fails, and systemd starts it again. No portable check works without taking the
+  /// lock.
   static func lockHolder(of path: String) throws(LedgerError) -> KioskLedger.LockHolder {
     try LedgerFile(path: path).refuseLinks()
     let descriptor = open(path + ".lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)

@@ -5,12 +5,13 @@ import KioskProtocol
 
 /// Writes transactions: a row for each entry, and each other change of the batch once.
 ///
-/// The writer caches values that it has written. They may be wrong after a failed transaction;
-/// continue with a new writer.
+/// The writer caches values that it has written. They may be wrong after a failed transaction:
+/// create a new writer then.
 final class LedgerWriter {
   /// The last ticket of each day that the table `ticket` does not have yet.
   private var tickets: [Int: Int] = [:]
-  /// The number of deliveries, and the number of the last recorded one, or 0 if there is none.
+  /// The number of deliveries received, and the number of the last recorded one, or 0 if there is
+  /// none.
   private var (deliveries, lastKept) = (0, 0)
   /// Whether the ledger may contain fingerprints.
   var keepsDeliveries: Bool { lastKept > 0 }
@@ -76,6 +77,8 @@ final class LedgerWriter {
     lastReply = try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM reply") ?? 0
   }
 
+  /// Writes a `LedgerTransaction` as one transaction of SQLite.
+  ///
   /// - Parameter count: The number of deliveries since the last transaction.
   func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws
   {
@@ -146,13 +149,13 @@ final class LedgerWriter {
       }
       try commit.run(on: database)
     } catch {
-      // SQLite has rolled back already after some errors.
+      // After some errors SQLite has already rolled back, and this statement fails.
       _ = try? rollback.run(on: database)
       throw error
     }
   }
 
-  /// Maximum number of steps of the clock. The oldest ones are deleted.
+  /// Maximum number of stored steps of the clock. The oldest ones are deleted.
   static let maximumClockSteps = 100
 
   private func add(_ step: ClockStep, on database: Database) throws {
@@ -357,7 +360,7 @@ final class LedgerWriter {
     if lastReply <= seq { lastReply = 0 }
   }
 
-  /// Moves the checkpoint, so that the next start has few entries to check.
+  /// Moves the checkpoint to the last entry, so that the next start checks few entries.
   private func moveCheckpoint(on database: Database) throws {
     for (day, number) in tickets {
       try setTicket.bind(1, day)
@@ -370,14 +373,15 @@ final class LedgerWriter {
 
   // MARK: Deliveries
 
-  /// Adds recorded deliveries, and deletes those that are acknowledged, because `Fingerprint.kept`
-  /// later ones have arrived.
+  /// Adds recorded deliveries. Deletes those after which `Fingerprint.kept` later ones have
+  /// arrived: they are acknowledged.
   private func add(
     _ kept: [LedgerTransaction.KeptDelivery], deliveries count: Int, on database: Database
   ) throws {
     deliveries += max(count, kept.count)
     guard !kept.isEmpty || lastKept > 0 else { return }
-    // The order among deliveries that are not recorded is unknown. They count as earlier ones.
+    // The order of the recorded deliveries among the others is unknown. The others count as
+    // earlier.
     for (number, delivery) in zip((deliveries - kept.count + 1)..., kept) {
       try add(delivery, as: number, on: database)
       lastKept = number

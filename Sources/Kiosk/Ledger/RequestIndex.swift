@@ -11,7 +11,7 @@ struct RequestIndex {
   /// buckets.
   private static let buckets = 1 << 17
 
-  /// An entry, at the place `seq % kept` until a later entry replaces it.
+  /// An element of `places`: the entry at the index `seq % kept`, until a later entry replaces it.
   private struct Place {
     var seq = 0
     var hash: UInt32 = 0
@@ -36,8 +36,8 @@ struct RequestIndex {
     if places.isEmpty { return [] }
     var entries: [Int] = []
     var (next, newer) = (Int(newest[Self.bucket(hash)]), Int.max)
-    // A place that now has a newer entry ends the list. The entries behind it are older still and
-    // need not be known.
+    // A place that now has a newer entry ends the list. The entries that followed it are older than
+    // the last `kept` entries.
     while next >= 0, places[next].seq < newer {
       let place = places[next]
       if place.hash == hash { entries.append(place.seq) }

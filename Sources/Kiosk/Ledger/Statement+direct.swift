@@ -16,7 +16,7 @@ extension Statement {
     try text.withUTF8 { try bind(index, text: UnsafeRawBufferPointer($0)) }
   }
 
-  /// - Parameter text: A text in UTF-8.
+  /// Binds a text in UTF-8, or NULL if it is `nil`.
   func bind(_ index: Int32, text: [UInt8]?) throws {
     guard let text else { return try check(sqlite3_bind_null(sqliteStatement, index)) }
     try text.withUnsafeBytes { try bind(index, text: $0) }
@@ -64,7 +64,7 @@ extension Statement {
 
   /// Moves to the next row of a statement that returns rows.
   ///
-  /// - Returns: Whether there is one. If not, the statement is ready to be run again.
+  /// - Returns: Whether there is a next row. If not, the statement is ready to be run again.
   func next(on database: Database) throws -> Bool {
     let code = sqlite3_step(sqliteStatement)
     if code == SQLITE_ROW { return true }

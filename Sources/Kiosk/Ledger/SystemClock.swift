@@ -10,8 +10,9 @@ import Darwin
 package struct SystemClock: Sendable {
   /// Returns the time since the start of the system.
   package var uptime: @Sendable () -> Duration
-  /// Whether the wall clock went on while the system was off, or has been set since. A Raspberry Pi
-  /// continues from the time of its shutdown until it receives the time from the network.
+  /// Whether the wall clock ran while the system was off, or has been set since. The clock of a
+  /// Raspberry Pi continues from the time of its shutdown until it receives the time from the
+  /// network.
   package var isWallClockReliable: Bool
 
   package init(isWallClockReliable: Bool, uptime: @escaping @Sendable () -> Duration) {

@@ -1,7 +1,7 @@
 package import KioskProtocol
 import Synchronization
 
-/// Progress shared by a kiosk and its uplink, which reads the kiosk's ledger. Neither side blocks.
+/// The progress of an uplink, shared with its kiosk. Neither side blocks.
 package final class UplinkProgress: Sendable {
   private let lastRecorded = Atomic(0)
   private let lastDelivered = Atomic(0)
@@ -21,7 +21,8 @@ package final class UplinkProgress: Sendable {
   /// Returns the entry up to which the upstream broker has confirmed all entries, or `nil` if the
   /// ledger has recorded that.
   ///
-  /// - Parameter count: Returns `nil` also if fewer entries than this have not been recorded.
+  /// - Parameter count: The minimum number of confirmed entries that the ledger has not recorded.
+  ///   With a smaller number, the method returns `nil`, too.
   package func unsaved(from count: Int = 1) -> Int? {
     let delivered = lastDelivered.load(ordering: .relaxed)
     return delivered - lastSaved.load(ordering: .relaxed) >= count ? delivered : nil
@@ -29,7 +30,7 @@ package final class UplinkProgress: Sendable {
 
   package func saved(through seq: Int) { lastSaved.store(seq, ordering: .relaxed) }
 
-  /// The number of requests and menus that were too many and not handled.
+  /// The number of requests and menus that the uplink has dropped because of its rate limits.
   package var droppedRequests: Int { requestsDropped.load(ordering: .relaxed) }
 
   package func droppedRequest() { requestsDropped.add(1, ordering: .relaxed) }

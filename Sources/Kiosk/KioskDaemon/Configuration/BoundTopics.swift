@@ -44,7 +44,7 @@ struct BoundTopics {
     // The device repeats the JSON action as a bare word, and the other panel reads only JSON.
     case (.generic, .generic(let format)) where format.action != nil: return false
     case (_, .generic), (.generic, .zigbee2MQTT), (.zigbee2MQTT, .zigbee2MQTT): break
-    // Devices of other kinds do not use such topics.
+    // A device of one of these dialects does not repeat presses on topics of the other dialect.
     default: return false
     }
     return echoes.contains { echo in other.filters.contains { $0.overlaps(echo) } }

@@ -4,20 +4,23 @@ import KioskCore
 import KioskProtocol
 import YAMLConfiguration
 
-/// Reads `displays`: messages to push to screens that cannot subscribe themselves.
+/// Reads `displays`: the messages for displays that cannot subscribe to the kiosk's topics.
 ///
 /// ```yaml
 /// displays:
 ///   - topic: cmnd/hall/DisplayText
 ///     text: "[zl1c1]Kiwi {stock.kiwi}"     # placeholders: see `Template`
 ///     retain: false
-///     birth: {topic: tele/hall/LWT, payload: Online}   # published when the screen has started
+///     birth: {topic: tele/hall/LWT, payload: Online}   # published when the display has started
 ///     max_per_second: 2
 /// ```
 struct DisplayReader {
   private(set) var displays: [Display] = []
 
-  /// - Parameter payment: The devices at which customers pay, or `nil` if nothing is paid.
+  /// Reads the list `displays` of a configuration.
+  ///
+  /// - Parameter payment: The devices at which customers pay, or `nil` if orders are not paid at
+  ///   the kiosk.
   init(_ root: inout Section, menu: Menu, payment: KioskSettings.Payment?) {
     root.list("displays") { section in
       let errorsBefore = section.collector.errors.count

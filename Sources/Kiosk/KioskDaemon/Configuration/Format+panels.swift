@@ -59,6 +59,8 @@ extension Format where Value == Juice.ID {
 }
 
 extension Format where Value == Template {
+  /// Returns the format of a template whose placeholders name fruits and juices of the menu.
+  ///
   /// - Parameter isOfResult: Whether the template may use the result of an order.
   static func template(of menu: Menu, isOfResult: Bool) -> Self {
     Format { scalar throws(Diagnostic) in
@@ -79,7 +81,8 @@ extension Format where Value == Template {
             menu.fruits.contains { $0.id == fruit } ? nil : "fruit '\(fruit)'"
           case .servings(let juice), .price(let juice):
             menu.juice(juice) == nil ? "juice '\(juice)'" : nil
-          // The reader of displays checks the device. The text about it is not that of a result.
+          // `DisplayReader` checks the name of the device. The feedback of a panel uses
+          // `{message}`.
           case .payment: isOfResult ? "text of a payment device here: use {message}" : nil
           case .kioskStatus: nil
           case .juice, .quantity, .ticket, .message:

@@ -5,7 +5,7 @@ extension KioskConfiguration {
   /// The integration with Home Assistant.
   package struct HomeAssistant: Sendable, Equatable {
     package var isEnabled = false
-    /// The first levels of its discovery topics.
+    /// The first levels of the discovery topics of Home Assistant.
     package var prefix = "homeassistant"
     package var form = Form.components
     /// The account of Home Assistant at the broker, which publishes its commands.
@@ -30,8 +30,8 @@ extension KioskConfiguration.HomeAssistant {
     section.read("prefix", .topic, into: &prefix)
     section.read("form", .choice(), into: &form)
     section.read("account", .identifier(), into: &account)
-    // The kiosk subscribes to `<prefix>/status`, where Home Assistant publishes its status. Among
-    // its own topics the kiosk would receive its own messages.
+    // The kiosk subscribes to `<prefix>/status`, where Home Assistant publishes its status. With a
+    // prefix below the kiosk's own topics, the kiosk would receive its own messages.
     let base = "\(kiosk.root)/\(kiosk.id)/"
     if "\(prefix)/".utf8.starts(with: base.utf8) {
       section.report(

@@ -11,7 +11,7 @@ extension KioskConfiguration {
     package var name: LocalizedName?
     /// The location of the kiosk.
     package var place: String?
-    /// One or more topic levels without wildcards.
+    /// The first levels of the kiosk's topics: one or more levels without wildcards.
     package var root = "kiosk"
     package var language = Language.english
     package var timeZone = TimeZone.gmt

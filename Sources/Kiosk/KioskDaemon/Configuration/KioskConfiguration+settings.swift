@@ -3,7 +3,7 @@ package import KioskCore
 package import KioskProtocol
 import YAMLConfiguration
 
-// The change that an operator has made, in the place of values of the file.
+// Applies the change that an operator has made, which replaces values of the file.
 extension KioskConfiguration {
   /// The values of the file, or of the chain's menu, that a change replaces.
   package struct FileSettings: Sendable, Equatable {
@@ -17,7 +17,8 @@ extension KioskConfiguration {
   }
 
   /// Applies the stored change without the parts that do not fit the file, and lists those in
-  /// `unusedSettings`. The change is kept whole: a later file or menu that fits uses them again.
+  /// `unusedSettings`. The stored change still contains them: they apply again as soon as a later
+  /// file or menu allows them.
   mutating func apply(_ stored: StoredSettings) {
     let file = FileSettings(menu: menu, stock: stock, hours: hours)
     (settings, fileSettings) = (stored, file)
@@ -69,7 +70,7 @@ extension KioskConfiguration {
     }
   }
 
-  /// The settings to publish, or `nil` if the kiosk has neither hours nor a change.
+  /// The settings to publish, or `nil` if the kiosk has neither opening hours nor a stored change.
   package var settingsReport: SettingsReport? {
     guard settings != nil || hours != nil else { return nil }
     let file = fileSettings ?? FileSettings(menu: menu, stock: stock, hours: hours)
@@ -78,7 +79,7 @@ extension KioskConfiguration {
       unused: unusedSettings.map(\.detail))
   }
 
-  /// The differences between the values in force and those of the file, for people.
+  /// Texts for people: the differences between the values in force and those of the file.
   package var settingsDifferences: [String] {
     guard let settings, let file = fileSettings else { return [] }
     let change = settings.change

@@ -49,9 +49,9 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
   package var sensors: [KioskSettings.Sensor] = []
-  /// The devices at which customers pay, or `nil` if nothing is paid.
+  /// The devices at which customers pay, or `nil` if orders are not paid at the kiosk.
   package var payment: KioskSettings.Payment?
-  /// The screens, and the lamps of the panels.
+  /// The displays, including the lamps of the panels.
   package var displays: [Display] = []
 
   /// Creates the default configuration.
@@ -62,8 +62,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   /// Reads the sections of a file.
   ///
   /// - Parameters:
-  ///   - desired: The menu that a chain wants the kiosk to sell, instead of the file's own menu.
-  ///   - file: The path of the menu's file, or `nil` if it was received.
+  ///   - desired: The menu from the chain that replaces the file's own menu, or `nil` for none.
+  ///   - file: The path of the file with the desired menu, or `nil` if the chain has published it.
   ///   - settings: The change that an operator has made.
   mutating func read(
     _ root: inout Section, under desired: DesiredMenu?, file: String? = nil,
@@ -101,14 +101,14 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     }
     payment = PaymentReader(&root, free: panelReader.freePanels).payment
     displays = DisplayReader(&root, menu: menu, payment: payment).displays + panelReader.lamps
-    // Buttons and screens may use a juice that is not sold at the moment.
+    // Applied last, because buttons and displays may use a juice that the operator has disabled.
     if let settings { apply(settings) }
   }
 
   /// Reports each juice of a desired menu that is not on the file's own menu and that no machine
   /// makes. Such a juice would be ready at once, and only the kiosk's owner may decide that.
   ///
-  /// - Parameter desired: The name of the desired menu.
+  /// - Parameter desired: The path or the version of the desired menu, for the message.
   private func checkMachines(make desired: String, beyond own: Menu, _ root: Section) {
     guard !machines.isEmpty else { return }
     for juice in menu.juices.map(\.id) where own.juice(juice) == nil {
@@ -139,9 +139,11 @@ extension KioskConfiguration {
     /// Returns the configuration.
     ///
     /// - Parameters:
-    ///   - desired: A menu that replaces the file's own menu.
-    ///   - menuFile: The path of its file, or `nil` if it was received.
-    ///   - settings: A change of an operator, which replaces values of both.
+    ///   - desired: A menu that replaces the file's own menu, or `nil` for none.
+    ///   - menuFile: The path of the file with the desired menu, or `nil` if the chain has
+    ///     published it.
+    ///   - settings: The change of an operator, which replaces values of the file and of the
+    ///     desired menu; or `nil` for none.
     package func configuration(
       under desired: DesiredMenu? = nil, from menuFile: String? = nil,
       with settings: StoredSettings? = nil

@@ -16,25 +16,28 @@ import YAMLConfiguration
 ///     on_failure: return        # or keep: whether a failed job's fruit returns to the stock
 ///     programs:                 # default: none
 ///       clean:                  # also rinse, prime
-///         every_hours: 24       # due this time after the last one
-///         every_glasses: 200    # due after this number
+///         every_hours: 24       # due this time after it was last done
+///         every_glasses: 200    # due after this number of glasses
 ///         idle_hours: 2         # due this time after the last glass
 ///         at: closing           # or opening: due at these times of `hours`
 ///         automatic: true       # false: a person starts it
 ///         finish_seconds: 600   # time limit for `done` or `failed`
 ///         uses: {water: 5}      # fruit of the menu
-///         grace_minutes: 60     # only of clean: the machine then takes no orders until it is done
+///         grace_minutes: 60     # only of clean: due for longer, it closes the machine
 /// ```
 ///
-/// A juice that no machine makes is ready when its order is committed. A machine that leaves the
-/// configuration counts as disabled, until its juices have another machine or `juices: []` says that
-/// they need none.
+/// A closed machine takes no orders until `clean` is done. A juice that no machine makes is ready
+/// when its order is committed. A machine that is removed from the configuration counts as
+/// disabled, until another machine makes its juices or its entry has `juices: []`, if they need no
+/// machine.
 struct MachineReader {
   private(set) var machines: [KioskSettings.Machine] = []
 
   private enum Fruit: String, CaseIterable { case `return`, keep }
   private enum Edge: String, CaseIterable { case opening, closing }
 
+  /// Reads the list `machines` of a configuration.
+  ///
   /// - Parameter hasHours: Whether the kiosk has opening hours.
   init(_ root: inout Section, menu: Menu, hasHours: Bool) {
     root.list("machines") { section in

@@ -14,7 +14,7 @@ import YAMLConfiguration
 ///     buttons: {single: kiwi, double: {juice: kiwi, quantity: 2}, long: {service: closed}}
 ///     debounce_milliseconds: 1000
 ///     pays: true                         # false: its orders cost nothing, as for the staff
-///     deep_sleep: false                  # esphome: the birth message counts as OFF
+///     deep_sleep: false                  # esphome: true: the birth message counts as OFF
 ///     feedback: ...                      # see `FeedbackReader`
 /// ```
 ///
@@ -33,7 +33,11 @@ struct PanelReader {
   /// The topics of the panels that have been read.
   private var bound: [BoundTopics] = []
 
-  /// - Parameter base: The first levels of the kiosk's own topics.
+  /// Reads the list `panels` of a configuration.
+  ///
+  /// - Parameters:
+  ///   - maxQuantity: The maximum number of glasses in one order.
+  ///   - base: The first levels of the kiosk's own topics.
   init(_ root: inout Section, menu: Menu, maxQuantity: Int, base: String) {
     self.menu = menu
     self.maxQuantity = maxQuantity
@@ -107,7 +111,7 @@ struct PanelReader {
     return buttons
   }
 
-  /// Reports a panel whose presses could never count, or would count twice.
+  /// Reports a panel whose presses would never count, or could count twice.
   private mutating func check(_ panel: PanelBinding, _ section: Section) {
     if let flaw = panel.dialect.flaw(of: panel.topic) {
       section.report(Diagnostic(flaw.problem, hint: flaw.hint), at: "topic")

@@ -12,15 +12,17 @@ import YAMLConfiguration
 ///   devices:
 ///     - name: terminal          # topics charge/terminal, paid/terminal, payment/terminal
 ///       enabled: true           # false: it gets no charges
-///       panels: [panel1]        # default: all; whose customers pay here
+///       panels: [panel1]        # panels whose customers pay here; default: all
 /// ```
 ///
-/// A panel under `panels` may have `pays: false` instead. Only a juice with a price above zero is
-/// paid. An order of a panel without a device is rejected.
+/// A panel under `panels` may have `pays: false` instead of an entry in `free_panels`. A juice is
+/// paid only if it has a price above zero. An order of a panel without a device is rejected.
 struct PaymentReader {
   private(set) var payment: KioskSettings.Payment?
 
-  /// - Parameter free: The panels that `panels` exempts.
+  /// Reads the section `payment` of a configuration.
+  ///
+  /// - Parameter free: The panels with `pays: false`.
   init(_ root: inout Section, free: Set<String>) {
     let isWanted = root.has("payment")
     var read = root.section("payment") { Self.read(&$0, isWanted: isWanted) }

@@ -16,15 +16,17 @@ import YAMLConfiguration
 ///     unit: "°C"                   # or ml, g
 ///     min: 0                       # in the unit; at least one of min and max
 ///     max: 7
-///     alarm_after_seconds: 600     # of time outside the limits; default: 600
-///     block_after_seconds: 3600    # default: never
-///     silent_after_seconds: 3600   # without a reading; default: 3600
-///     fruits: [kiwi]               # that the sensor blocks
-///     machines: [bar]
+///     alarm_after_seconds: 600     # time outside the limits; default: 600
+///     block_after_seconds: 3600    # time outside the limits; default: never
+///     silent_after_seconds: 3600   # time without a reading; default: 3600
+///     fruits: [kiwi]               # the fruits that the sensor blocks
+///     machines: [bar]              # the machines that it blocks
 /// ```
 struct SensorReader {
   private(set) var sensors: [KioskSettings.Sensor] = []
 
+  /// Reads the list `sensors` of a configuration.
+  ///
   /// - Parameter base: The first levels of the kiosk's own topics.
   init(_ root: inout Section, fruits: [Fruit.ID], machines: [MachineID], base: String) {
     let own = TopicFilter(unchecked: "\(base)/#")
@@ -82,7 +84,8 @@ struct SensorReader {
 }
 
 extension Format where Value == Int {
-  /// A number that a sensor can measure, in thousandths.
+  /// Returns the format of a limit within the plausible range of a unit. The value is in
+  /// thousandths of the unit.
   fileprivate static func limit(of unit: SensorUnit) -> Self {
     Format { scalar throws(Diagnostic) in
       let (low, high) = (unit.plausible.lowerBound, unit.plausible.upperBound)

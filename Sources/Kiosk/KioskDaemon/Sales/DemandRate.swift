@@ -1,5 +1,5 @@
-/// The expected use of a fruit: a Poisson rate for each hour of the week, and a level of the last
-/// days.
+/// The expected use of a fruit: a Poisson rate for each hour of the week, times a level that
+/// follows the last days.
 ///
 /// Each number is the posterior mean of a rate with a Gamma prior. It combines the observations
 /// with an expectation that weighs as much as a given number of observed hours (`posterior`). Each
@@ -19,7 +19,8 @@
 /// series models for count or qualitative observations" (1989), with a season.
 /// [deploy/docs/forecast.md] contains the formulas and the measured errors.
 struct DemandRate: Sendable {
-  /// Rates by hour of the week, from Thursday on, the first day of 1970.
+  /// The amount of the fruit used per hour, by hour of the week. The first hour is that of
+  /// Thursday, the first day of 1970.
   private var rates = [Double](repeating: 0, count: Self.week)
   private var level = 1.0
 
@@ -34,13 +35,15 @@ struct DemandRate: Sendable {
   /// The weight of the prior for the level, in portions of the fruit.
   private static let levelPrior = 30.0
 
+  /// Computes the rates and the level from the past hours.
+  ///
   /// - Parameters:
-  ///   - used: The use in each hour. The last one is the current hour.
+  ///   - used: The amount of the fruit used in each hour. The last hour is the current one.
   ///   - known: The fraction of each hour that lies within the history, from 0 to 1.
   ///   - open: The fraction of each hour in which the kiosk sold, at most `known`.
   ///   - available: The fraction of each hour in which the fruit was available.
   ///   - start: The first hour, in local time; see `WallClock`.
-  ///   - portion: The smallest amount that a juice takes.
+  ///   - portion: The smallest amount of the fruit in the recipe of a juice.
   init(
     used: ArraySlice<Double>, known: ArraySlice<Double>, open: [Double],
     available: ArraySlice<Double>, from start: Int, portion: Double
@@ -90,7 +93,7 @@ struct DemandRate: Sendable {
     level = recent.posterior(expected: 1, worth: Self.levelPrior * portion)
   }
 
-  /// Returns the expected use in an hour of local time.
+  /// Returns the amount of the fruit that is expected to be used in an hour of local time.
   func use(in hour: Int) -> Double { rates[Self.cell(hour)] * level }
 
   private static func cell(_ hour: Int) -> Int { (hour % week + week) % week }
@@ -104,7 +107,7 @@ struct DemandRate: Sendable {
       left.hours += right.hours
     }
 
-    /// Returns the mean of the rate, given that the expectation weighs as much as `weight` hours.
+    /// Returns the posterior mean of the rate. The expectation weighs as much as `weight` hours.
     func posterior(expected: Double, worth weight: Double) -> Double {
       (used + weight * expected) / (hours + weight)
     }

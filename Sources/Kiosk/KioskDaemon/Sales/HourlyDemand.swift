@@ -2,7 +2,7 @@ import JuiceDomain
 
 /// The use of each fruit by hour, and the fraction of each hour in which it was available.
 struct HourlyDemand: Sendable {
-  /// The first hour, in local time; see `WallClock`. The others follow without a gap.
+  /// The first hour, in local time; see `WallClock`. The arrays contain consecutive hours.
   let start: Int
   /// Glasses made in each hour.
   var glasses: [Double]
@@ -17,7 +17,7 @@ struct HourlyDemand: Sendable {
     var used: [Double]
     /// The fraction of each hour in which the stock sufficed for a juice, from 0 to 1.
     var available: [Double]
-    /// The smallest amount that a juice takes.
+    /// The smallest amount of the fruit in the recipe of a juice.
     let portion: Double
   }
 
@@ -41,8 +41,8 @@ struct HourlyDemand: Sendable {
   ///
   /// A period without a sale counts as an outage if ten or more glasses are usual in its hours of
   /// the week. With random orders (a Poisson process) such a period has a probability of 1 in e^10,
-  /// which is 22,000. The period must have ended; during it the cause may also be that customers
-  /// stay away.
+  /// which is 22,000. Only a period that has ended with a sale counts: before that, the cause may
+  /// also be that there are no customers.
   func sold(in hours: Range<Int>) -> [Double] {
     var usual = [(glasses: Double, weeks: Double)](repeating: (0, 0), count: 168)
     for hour in hours {

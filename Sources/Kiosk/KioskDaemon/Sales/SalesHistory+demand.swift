@@ -47,8 +47,10 @@ struct WallSpan {
   private let start: Double
   private let end: Double
 
-  /// - Parameter end: Not before `start`. If its local time is earlier nevertheless, the span is
-  ///   empty.
+  /// Creates the span from `start` to `end`.
+  ///
+  /// - Parameter end: Not before `start`. The span is empty if the local time of `end` is earlier
+  ///   nevertheless, because the UTC offset has changed in between.
   init(_ start: Timestamp, _ end: Timestamp, on wallClock: WallClock) {
     func position(_ time: Timestamp) -> Double {
       Double(wallClock.hour(at: time)) + wallClock.fraction(at: time)
@@ -57,7 +59,7 @@ struct WallSpan {
     self.end = max(self.start, position(end))
   }
 
-  /// The hours that the span touches, at least the one in which it starts.
+  /// The hours that the span overlaps, at least the one in which it starts.
   var hours: ClosedRange<Int> {
     let first = Int(start.rounded(.down))
     return first...max(first, Int(end.rounded(.up)) - 1)

@@ -55,8 +55,8 @@ extension SalesHistory {
     return steps
   }
 
-  /// Returns the time at which the stock is used up, rounded to the minute; or `nil` if it is 0, or
-  /// lasts for all steps.
+  /// Returns the time at which the stock is used up, rounded to the minute; or `nil` if the stock
+  /// is 0, or lasts for all steps.
   private func empty(
     _ amount: Int, at now: Timestamp, _ steps: [Step], _ use: [Double]
   ) -> Timestamp? {

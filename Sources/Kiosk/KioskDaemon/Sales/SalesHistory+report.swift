@@ -48,7 +48,7 @@ extension SalesHistory {
     return (glasses / Double(weeks.count) * 10).rounded() / 10
   }
 
-  /// The number of past weeks in the mean.
+  /// Maximum number of past weeks in the mean.
   static let weekCount = 4
 
   /// Returns whether the whole hour lies within the history.

@@ -14,11 +14,11 @@ package struct SalesHistory: Sendable {
   /// The current day, counted from 1970-01-01.
   package let today: Int
   private(set) var hours: [Int: Hour] = [:]
-  /// The latest restocks, openings, closings and decisions about jobs, newest first.
+  /// The latest entries that `HistoryReport` contains, newest first.
   private(set) var services: [LedgerEntry] = []
   /// The time of the first known entry, or `nil` if none is known.
   private(set) var beginning: Timestamp?
-  /// The last entry that `read` has not read yet, or 0 if it has read all.
+  /// The `seq` of the last entry that `read` has not read yet, or 0 if it has read all.
   private var unread: Int
   /// The number of days in the history, including today.
   private let dayCount: Int
@@ -36,8 +36,10 @@ package struct SalesHistory: Sendable {
     var closed = 0.0
   }
 
+  /// Creates an empty history.
+  ///
   /// - Parameters:
-  ///   - seq: The last entry to read from the ledger. Later ones are added with `add`.
+  ///   - seq: The last entry to read from the ledger. Add later entries with `add`.
   ///   - dayCount: The number of days, including today.
   package init(
     menu: Menu, wallClock: WallClock, through seq: Int, at now: Timestamp,
@@ -50,10 +52,10 @@ package struct SalesHistory: Sendable {
     self.dayCount = dayCount
   }
 
-  /// Whether all entries of these days have been read.
+  /// Whether `read` has read all entries of the days in the history.
   package var isComplete: Bool { unread == 0 }
 
-  /// The days that the forecast reads, and today.
+  /// The number of days that the forecast reads, plus 1 for today.
   package static let dayCount = HourlyDemand.memory / 24 + 1
 
   var days: ClosedRange<Int> { today - dayCount + 1...today }
@@ -67,7 +69,7 @@ package struct SalesHistory: Sendable {
   package mutating func read(_ ledger: KioskLedger) throws(LedgerError) {
     guard !isComplete else { return }
     let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
-    // The clock may jump, but not for a whole page: if a page is too old, all earlier ones are.
+    // A wrong clock does not last for a whole page: if a page is too old, all earlier ones are.
     unread = activity.span == nil && activity.isWhole ? 0 : activity.before
     if let first = activity.span?.lowerBound { begin(at: first) }
     for orders in activity.orders {
@@ -95,7 +97,7 @@ package struct SalesHistory: Sendable {
 
   // MARK: Adding entries
 
-  /// Adds an entry that was committed after the ones that are read.
+  /// Adds an entry that was committed after the entries that `read` reads.
   package mutating func add(_ entry: LedgerEntry) {
     begin(at: entry.at)
     let hour = wallClock.hour(at: entry.at)
@@ -192,7 +194,7 @@ package struct SalesHistory: Sendable {
     hours[hour, default: Hour()][keyPath: kind] += amounts
   }
 
-  /// Adds the time from a closing to an opening.
+  /// Counts the time from a closing to an opening as closed.
   mutating func close(from start: Timestamp, to end: Timestamp) {
     let span = WallSpan(start, end, on: wallClock)
     let first = max(span.hours.lowerBound, days.lowerBound * 24)

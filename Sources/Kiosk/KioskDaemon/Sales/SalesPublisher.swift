@@ -4,7 +4,7 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-/// Publishes sales reports and forecasts, at a limited rate.
+/// Publishes sales reports, forecasts and the history, at a limited rate.
 ///
 /// Once the kiosk is online, the ledger is read one page at a time between orders. Changes within
 /// two seconds are published together.
@@ -20,14 +20,14 @@ struct SalesPublisher: Sendable {
   /// The time at which the last page was read.
   private var readAt: Timestamp?
 
-  /// Time without an order after which a page is read. Reading would delay the next order.
+  /// Minimum time between the last entry and the reading of a page, because reading delays orders.
   private static let idleDelay = Duration.milliseconds(50)
   /// Time after the last page at which the next one is read even while orders arrive.
   private static let longestPause = Duration.milliseconds(250)
   /// Minimum time between two publications.
   private static let minimumInterval = Duration.seconds(2)
   /// Maximum age of the reports. The usual sales by now, and the times at which fruits are used up,
-  /// change with time alone.
+  /// change even without an order.
   private static let maximumAge = Duration.seconds(60)
 
   init(settings: KioskSettings) { self.settings = settings }
@@ -41,7 +41,7 @@ struct SalesPublisher: Sendable {
   /// Discards the history, which may differ from the ledger.
   mutating func ledgerFailed() { history = nil }
 
-  /// Discards the history, whose times have changed.
+  /// Discards the history, because the change of the clock corrects the times of earlier entries.
   mutating func clockSet() { (history, hasChanged) = (nil, true) }
 
   /// Discards the published reports, so that all are published again.
@@ -79,7 +79,7 @@ struct SalesPublisher: Sendable {
     guard let history, history.isComplete else { return [] }
     let sales = history.report(at: now)
     let forecast = history.forecast(stock: core.stock, at: now)
-    // The time of a report alone is no change.
+    // A report that differs only in its time has not changed.
     var before = lastPublished
     before?.sales.at = now
     before?.forecast.at = now

@@ -4,10 +4,11 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-/// Answers requests for the sales in the ledger and for the record of food safety, one page or day after each turn of the cycle, so that a
-/// request delays an order by one page at most.
+/// Answers requests for the sales in the ledger and for the record of food safety. Each turn of the
+/// cycle answers one request with one page or one day, so a request delays an order by one page at
+/// most.
 struct SalesResponder: Sendable {
-  /// Maximum number of requests that wait. Further ones are dropped; their senders repeat them.
+  /// Maximum number of queued requests. Further ones are dropped; their senders repeat them.
   private static let maximumRequests = 8
 
   private let settings: KioskSettings
@@ -68,7 +69,7 @@ struct SalesResponder: Sendable {
     if last > 0 {
       let activity = try ledger.activity(
         through: last, limit: SalesExtract.maximumEntries, since: request.since)
-      // The clock may jump, but not for a whole page: if a page is too old, all earlier ones are.
+      // A wrong clock does not last for a whole page: if a page is too old, all earlier ones are.
       let isOver = activity.span == nil && activity.isWhole
       page.next = isOver || activity.before == 0 ? nil : activity.before
       page.sums = activity.orders.compactMap(SalesExtract.Sum.init)

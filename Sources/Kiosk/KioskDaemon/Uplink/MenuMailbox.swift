@@ -1,8 +1,8 @@
 package import KioskProtocol
 import Synchronization
 
-/// A mailbox between the uplink and the kiosk: holds the desired menu of a chain and the kiosk's
-/// report about it. Neither side blocks.
+/// A shared object of the uplink and the kiosk: holds the desired menu of a chain until the kiosk
+/// takes it, and the kiosk's report about it until the uplink takes it. Neither side blocks.
 package final class MenuMailbox: Sendable {
   private struct State {
     var desired: DesiredMenu?
@@ -22,6 +22,8 @@ package final class MenuMailbox: Sendable {
   package let arrivals: AsyncStream<Void>
   private let arrival: AsyncStream<Void>.Continuation
 
+  /// Creates an empty mailbox.
+  ///
   /// - Parameters:
   ///   - version: The version of the menu in use, or 0 for the menu of the kiosk's own
   ///     configuration.

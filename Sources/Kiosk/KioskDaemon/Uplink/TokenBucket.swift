@@ -1,5 +1,5 @@
-/// A token bucket that limits entries or requests per second. It holds at most the tokens of a
-/// tenth of a second, or the number given as `burst`, and at least one.
+/// A token bucket that limits entries or requests per second. Its capacity is the tokens of a tenth
+/// of a second, or the number given as `burst`, but at least one token.
 struct TokenBucket: Sendable {
   private let perSecond: Int
   /// The number of tokens that it can hold.
@@ -8,6 +8,8 @@ struct TokenBucket: Sendable {
   /// The number of tokens, including a fraction.
   private var level = 0.0
 
+  /// Creates a full bucket.
+  ///
   /// - Parameters:
   ///   - perSecond: The number of tokens added per second, at least 1.
   ///   - burst: The number of tokens that it can hold, or `nil` for a tenth of `perSecond`.

@@ -24,7 +24,7 @@ package actor Uplink {
   /// State of the upstream connection.
   private enum ConnectionState {
     case closed(since: Duration)
-    /// Publishing; subscribes at this time.
+    /// Publishes entries; subscribes at the uptime `until`.
     case publishing(until: Duration)
     case subscribing
     /// Subscribed, or the broker has refused the subscriptions.
@@ -53,36 +53,39 @@ package actor Uplink {
   /// The time at which `online` is published again.
   private var statusAt: Duration?
   private var scheduler: UplinkScheduler
-  /// Limit the messages of archives that are handled, because a request takes several queries of
-  /// the ledger, and a menu has to be parsed. Neither kind displaces the other. Excess messages are
-  /// dropped and counted; archives repeat them.
+  /// Limits the rate of requests, because a request takes several queries of the ledger.
+  /// `menuBucket` limits the rate of menus, which have to be parsed. With separate buckets,
+  /// requests and menus do not displace each other. The uplink drops and counts excess messages;
+  /// their senders repeat them.
   private var requestBucket = TokenBucket(
     perSecond: Uplink.requestsPerSecond, burst: Uplink.requestsPerSecond)
   private var menuBucket = TokenBucket(
     perSecond: Uplink.requestsPerSecond, burst: Uplink.requestsPerSecond)
   /// The serial number that was read last from `broker.confirmed`. It is applied when a later event
-  /// shows that the broker has refused nothing up to it; see `Session.takeEvent`.
+  /// shows that the broker has refused no message up to that number; see `Session.takeEvent`.
   private var confirmed: UInt64 = 0
   private var healthAt: Duration?
   private var failedAt: Duration?
 
   /// Maximum number of requests, and of menus, that the uplink handles per second.
   private static let requestsPerSecond = 20
-  /// Interval between two checks for new entries: short for a low delay, long enough to cost
-  /// little.
+  /// Interval between two checks for new entries: short enough for a low delay, long enough for a
+  /// low load.
   private static let pollInterval = Duration.milliseconds(250)
   private static let healthInterval = Duration.seconds(300)
   /// Time between two attempts to read a ledger that cannot be read.
   private static let retryInterval = Duration.seconds(10)
   /// Maximum delay before subscribing, after a connection that had subscribed.
   private static let maximumUnsubscribedTime = Duration.seconds(60)
-  /// Maximum delay before subscribing, after repeated connections that had not.
+  /// Maximum delay before subscribing, after repeated connections that had not subscribed.
   private static let maximumSubscribeDelay = Duration.seconds(600)
   /// Maximum time until the broker publishes the will of a dead connection: 1.5 times the
-  /// keep-alive (MQTT 5, 3.1.2.10) and a margin. By then the kiosk may be back and would appear as
-  /// offline, so it publishes `online` again.
+  /// keep-alive (MQTT 5, 3.1.2.10) and a margin. By then the kiosk may be connected again and would
+  /// appear as offline, so it publishes `online` again.
   private static let maximumWillDelay = Duration.seconds(30)
 
+  /// Creates an uplink without a connection, and reads from the ledger which entries are confirmed.
+  ///
   /// - Parameters:
   ///   - ledger: A ledger that was opened with `readOnly`.
   ///   - uplinkProgress: The object shared with the controller that writes the ledger.
@@ -311,7 +314,7 @@ package actor Uplink {
 
   /// Publishes at most one page.
   ///
-  /// - Returns: The time until there is more to do.
+  /// - Returns: The time until the next call is useful.
   private func publishNext() async -> Duration {
     if let failedAt {
       let rest = failedAt + Self.retryInterval - now
@@ -365,20 +368,21 @@ package actor Uplink {
     await publish([settings.topics.status(.online)])
   }
 
-  /// Publishes the kiosk's health, rarely, because thousands of kiosks may share the broker. Its
-  /// position is the last confirmed entry: the archive must have received it.
+  /// Publishes the kiosk's health every 5 minutes only, because thousands of kiosks may share the
+  /// broker. The position in it is the last confirmed entry: the archive must have received it.
   private func publishHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
       var health = uplinkProgress.health
     else { return }
     healthAt = now
-    // Without a position the archive detects no lost tail; the error is reported with the next
-    // entries.
+    // Without a position the archive does not detect the loss of the last entries; the error is
+    // logged when the next entries are read.
     health.position = try? ledger.position(of: scheduler.cursor)
     await publish([settings.topics.retained(settings.topics.health, health.payload)])
   }
 
-  /// Publishes a new menu report, after the report that each connection starts with.
+  /// Publishes a new menu report. The first report of each connection is published before, when the
+  /// broker has answered the subscriptions.
   private func publishMenuReport() async {
     guard case .subscribed = connection, let report = menus.takeReport() else { return }
     await publish([message(report)])

@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskProtocol
 
-/// Decides what the uplink publishes next, and when: a value without I/O or a clock.
+/// Decides which entries the uplink publishes next, and when: a value without I/O or a clock.
 ///
 /// New entries go first, from the one after the last confirmed entry. Entries that an archive has
 /// requested again follow. Both share one rate limit and one limit on unconfirmed entries.
@@ -25,7 +25,7 @@ struct UplinkScheduler: Sendable {
     var page = 50
     /// Maximum number of entries per replay request.
     var replay = 10_000
-    /// Maximum number of archives served at the same time.
+    /// Maximum number of archives with a replay in progress.
     var archives = 4
     /// Pause after the broker has refused entries, because an immediate retry does not help.
     var pause = Duration.seconds(60)
@@ -44,7 +44,7 @@ struct UplinkScheduler: Sendable {
   }
 
   enum Step: Hashable, Sendable {
-    /// Publish this number of entries after the given one.
+    /// Publish this number of entries after the entry `after`.
     case publish(after: Int, count: Int)
     case replay(Replay, count: Int)
     /// Wait for this time, or for the next event if it is `nil`.
@@ -65,6 +65,8 @@ struct UplinkScheduler: Sendable {
   private var replays: [Replay] = []
   private var pausedUntil: Duration?
 
+  /// Creates a scheduler without a connection.
+  ///
   /// - Parameter cursor: The entry up to which all entries are known to be confirmed.
   init(cursor: Int, limits: Limits = Limits()) {
     self.limits = limits
@@ -93,6 +95,8 @@ struct UplinkScheduler: Sendable {
 
   mutating func recorded(through seq: Int) { last = max(last, seq) }
 
+  /// Records that the broker has confirmed publications, and advances the cursor.
+  ///
   /// - Parameter serial: The serial number up to which the broker has confirmed publications.
   mutating func confirmed(through serial: UInt64) {
     let count = pending.prefix { $0.serial <= serial }.count
@@ -112,7 +116,8 @@ struct UplinkScheduler: Sendable {
   ///
   /// - Parameters:
   ///   - entries: The requested entries that the ledger has.
-  ///   - before: The epoch before them; see `ReplayResult.replaying`.
+  ///   - before: The previous epoch, if the entries start at the beginning of their epoch; see
+  ///     `ReplayResult.replaying`.
   mutating func requested(
     _ id: Request.ID, by archive: Request.ID, epoch: Int, entries: ClosedRange<Int>,
     before: Int? = nil
@@ -154,6 +159,8 @@ struct UplinkScheduler: Sendable {
     return replay.map { .replay($0, count: count) } ?? .wait(nil)
   }
 
+  /// Records that the new entries up to `seq` were published.
+  ///
   /// - Parameter serial: The serial number of the last message.
   mutating func published(through seq: Int, serial: UInt64) {
     let count = seq - published
@@ -162,13 +169,15 @@ struct UplinkScheduler: Sendable {
     pending.append((serial, count, seq))
   }
 
-  /// - Returns: The replay, if it is complete.
+  /// Records that the entries of a replay up to `seq` were published.
+  ///
+  /// - Returns: The replay if it is complete, otherwise `nil`.
   mutating func replayed(_ replay: Replay, through seq: Int, serial: UInt64) -> Replay? {
     bucket.take(seq - replay.next + 1)
     pending.append((serial, seq - replay.next + 1, nil))
     guard let index = replays.firstIndex(of: replay) else { return nil }
     replays[index].next = seq + 1
-    // Archives take turns.
+    // The next page is for the next archive.
     let moved = replays.remove(at: index)
     if moved.isOver { return moved }
     replays.append(moved)

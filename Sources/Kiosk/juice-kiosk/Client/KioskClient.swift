@@ -4,7 +4,7 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// A client for the duration of one command: sends requests and waits for their results.
+/// A client for the duration of one command: sends requests and receives their results.
 struct KioskClient {
   private let broker: any BrokerClient
   private let topics: KioskTopics
@@ -12,7 +12,9 @@ struct KioskClient {
 
   /// Connects and waits until the connection is online.
   ///
-  /// - Parameter timeout: Maximum time to wait for the broker.
+  /// - Parameters:
+  ///   - source: The sender of the requests, which determines their topic.
+  ///   - timeout: Maximum time until the connection is online.
   init(
     _ configuration: KioskConfiguration, as source: Source, timeout: Duration
   ) async throws(Failure) {
@@ -39,8 +41,10 @@ struct KioskClient {
   /// Sends a request and waits for its result, including the time that a machine takes to make the
   /// juice. After a lost connection it sends the request again with the same id.
   ///
-  /// - Parameter accepted: called when the customer must pay, and when a machine has been assigned to
-  ///   make the juice.
+  /// - Parameters:
+  ///   - timeout: Maximum time until the result arrives.
+  ///   - accepted: Called when the customer must pay, and when a machine has been assigned to make
+  ///     the juice.
   func send(
     _ request: Request, timeout: Duration, accepted: (CommandResult) -> Void = { _ in }
   ) async throws(Failure) -> CommandResult {
@@ -51,7 +55,8 @@ struct KioskClient {
       switch await broker.nextEvent(timeout: deadline - .now) {
       case .deliveries(let deliveries):
         await broker.acknowledge()
-        // Others may publish on the topic of the results. The timeout reports a missing result.
+        // Other clients may publish other payloads on the topic of the results. The timeout reports
+        // a missing result.
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
         guard let result = results.last(where: { $0.id == request.id }) else { continue }
         guard result.status == .accepted || result.status == .awaitingPayment else {
@@ -96,7 +101,8 @@ struct KioskClient {
   }
 
   private func publish(_ request: Request) async {
-    // The request is valid; without a connection it is published again when there is one.
+    // The request is valid. Without a connection it is not published: `send` publishes it when
+    // the connection is online.
     _ = try? await broker.publish([
       Message(topic: topics.command(from: source), payload: request.payload)
     ])

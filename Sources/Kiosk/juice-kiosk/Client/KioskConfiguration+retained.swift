@@ -5,7 +5,7 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-// What the kiosks at the broker publish, for the messages of a command.
+// Reads the retained messages of the kiosks at the broker, for the messages of a command.
 
 extension KioskConfiguration {
   /// Describes the kiosk that a command without a configuration file addresses.
@@ -20,7 +20,7 @@ extension KioskConfiguration {
     let kiosks = online.keys.sorted()
       .compactMap { KioskID($0.dropFirst(kiosk.root.utf8.count + 1).dropLast("/status".count)) }
     func name(_ id: KioskID) -> String {
-      // A kiosk without a readable description has no name.
+      // A kiosk without a readable `info` has no name.
       let info = payloads["\(kiosk.root)/\(id)/info"].flatMap { try? KioskInfo(payload: $0) }
       let words = [info?.name?[kiosk.language], info?.place].compactMap(\.self)
       return words.isEmpty ? "\(id)" : "\(id) (\(words.joined(separator: ", ")))"
@@ -36,9 +36,9 @@ extension KioskConfiguration {
 
   /// Returns a suggestion for a juice or a fruit that is not on the kiosk's menu.
   ///
-  /// - Returns: `nil` if there is none, or the menu cannot be read.
+  /// - Returns: The suggestion, or `nil` if there is none or the menu cannot be read.
   func suggestion(for command: Command, timeout: Duration) async -> String? {
-    // The kiosk has rejected the command. An error here is of no interest.
+    // The rejection of the command is the error to report. An error here only omits the suggestion.
     guard let payload = try? await retained([topics.menu], timeout: timeout)[topics.menu],
       let menu = try? MenuReport(payload: payload).menu
     else { return nil }

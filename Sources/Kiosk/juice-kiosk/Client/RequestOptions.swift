@@ -50,7 +50,7 @@ struct RequestOptions: ParsableArguments {
     let result: CommandResult
     do {
       result = try await client.send(request, timeout: .seconds(timeout)) { accepted in
-        // The result follows. If that cannot be printed either, it is the error.
+        // The final result follows. If it cannot be printed either, the command reports that error.
         if !json { try? StandardOutput.write(accepted.summary) }
       }
     } catch {

@@ -16,7 +16,8 @@ extension LedgerCommands {
     func run() throws {
       let path = try options.file()
       if file == "-" {
-        // The reader of the pipe reports why it has ended.
+        // If the reader of the pipe ends, SIGPIPE ends this process without a message, because the
+        // reader reports its own error.
         signal(SIGPIPE, SIG_DFL)
         return try options.open().backUp(writingTo: STDOUT_FILENO)
       }
@@ -29,9 +30,9 @@ extension LedgerCommands {
       try StandardOutput.write("Saved to \(file).", after: "the ledger is saved to \(file)")
     }
 
-    /// Copies as root from one user's folder to another's. One process reads and another writes,
-    /// since neither user may do both. The reader is a second process of this program and prints
-    /// its own errors.
+    /// Copies the ledger as root from one user's folder to another user's folder. One process reads
+    /// and another writes, because neither user may do both. The reader is a second process of this
+    /// program and prints its own errors.
     private func receive(_ path: String, as owner: FolderOwner) throws {
       let other = Process()
       other.executableURL = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])

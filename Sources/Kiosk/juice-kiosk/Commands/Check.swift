@@ -168,7 +168,8 @@ struct Check: AsyncParsableCommand {
 }
 
 extension KioskConfiguration {
-  /// The difference that an operator has made, and how to drop it, or `nil` without one.
+  /// A description of the operator's change and of the ways to remove it, or `nil` if the values in
+  /// force are those of the file.
   var settingsSummary: String? {
     guard let settings, !settingsDifferences.isEmpty else { return nil }
     return "by \(settings.by) at \(settings.at): \(settingsDifferences.joined(separator: ", ")); "

@@ -54,8 +54,8 @@ struct Doctor: PreparedCommand {
 
   /// Runs the checks that need no broker.
   ///
-  /// - Returns: Their findings, and the examinations of the kiosk's broker and of its uplink; `nil`
-  ///   in place of an examination that cannot run.
+  /// - Returns: The findings of these checks, and the examinations of the kiosk's broker and of its
+  ///   uplink; `nil` in place of an examination that cannot run.
   private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration
     do throws(ConfigurationErrors) {
@@ -71,8 +71,8 @@ struct Doctor: PreparedCommand {
     if let warning = options.serviceLinksWarning {
       findings.append(.note(.configuration, "environment", warning))
     }
-    // Root reads the passwords now and becomes the ledger's owner below. An unreadable password is
-    // a finding, here or at the login of its account.
+    // Root reads the passwords now, and below switches to the user that owns the ledger's folder. A
+    // password that cannot be read is a finding of `password` or of the login.
     try? configuration.broker.loadPassword()
     let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
     findings += uplinkPassword

@@ -46,7 +46,7 @@ extension LedgerEntry {
     "device", "receipt", "trace", "terminal", "card", "last4", "program",
   ]
 
-  /// The fields of a line, with amounts such as `banana 1; kiwi 2`.
+  /// The cells of a line of CSV, with amounts such as `banana 1; kiwi 2`.
   fileprivate var cells: [CSVWriter.Cell] {
     func amounts(_ amounts: FruitAmounts?) -> String {
       (amounts ?? [:]).map { "\($0.fruit) \($0.amount)" }.joined(separator: "; ")

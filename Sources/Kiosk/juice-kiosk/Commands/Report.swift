@@ -123,7 +123,7 @@ struct Report: AsyncParsableCommand {
     let wallClock = KioskSettings(configuration).wallClock
     let now = KioskClock.system(wallClock: wallClock).now()
     let first = now.day - days + 1
-    // A UTC offset is shorter than a day.
+    // The local day `first` begins after this time, because each UTC offset is shorter than a day.
     let start = Timestamp(milliseconds: Int64(first - 1) * 86_400_000)
     let rows = try KioskLedger(path: configuration.ledgerPath, readOnly: true)
       .charges(since: start).filter { wallClock.day(at: $0.at) >= first }
@@ -168,9 +168,9 @@ extension SalesReport {
     "day", "juice", "made", "out_of_stock", "rejected", "takings", "currency",
   ]
 
-  /// The CSV lines: one for each juice of a day. Orders for a juice that is not on the menu share a
-  /// line without a juice. If the currency has changed, the takings in the second currency have a
-  /// separate line.
+  /// The cells of the CSV lines: one line for each juice of a day. Rejected orders for a juice that
+  /// is not on the menu share a line without a juice. If the currency has changed, the takings in
+  /// the second currency have a separate line.
   fileprivate var cells: [[CSVWriter.Cell]] {
     days.flatMap { day in
       let tally = day.tally

@@ -26,13 +26,13 @@ struct Run: PreparedCommand {
   @OptionGroup var logging: LogOptions
 
   func prepare() throws -> @Sendable () async throws -> Void {
-    // The default action of SIGHUP ends the program until the signal is trapped. Ignoring it here
-    // loses nothing, because the configuration is about to be read.
+    // Until the signal is trapped, the default action of SIGHUP would end the program. A SIGHUP
+    // that is ignored here needs no reload, because the configuration is read below.
     signal(SIGHUP, SIG_IGN)
     let text = try options.text()
     let configuration = try text.withMenu()
-    // Root becomes the ledger's owner, who then reads the password, and the configuration at each
-    // reload.
+    // Root switches to the user that owns the ledger's folder. As that user the program reads the
+    // password, and the configuration at each reload.
     try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
     return { try await serve(configuration, text) }
   }

@@ -10,7 +10,7 @@ enum DemoBroker {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-kiosk-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    // The system clears the folder for temporary files.
+    // If this fails, the system deletes the folder later, with its other temporary files.
     defer { try? FileManager.default.removeItem(at: folder) }
     let port = try freePort()
     let file = folder.appending(path: "mosquitto.conf")
@@ -27,8 +27,8 @@ enum DemoBroker {
     broker.standardError = FileHandle.nullDevice
     try broker.run()
     defer {
-      // SIGKILL, because the broker inherits a signal mask that blocks SIGTERM; it has no state to
-      // save.
+      // SIGKILL, because the broker inherits a signal mask that blocks SIGTERM. The broker has no
+      // state to save.
       kill(broker.processIdentifier, SIGKILL)
       broker.waitUntilExit()
     }

@@ -17,9 +17,8 @@ extension LedgerError: ExitCodeConvertible {
 }
 
 extension Failure {
-  /// Creates the failure that a command's result stands for.
-  ///
-  /// - Returns: `nil` if the result is a success.
+  /// Creates the failure that corresponds to the result of a command. Returns `nil` if the result
+  /// is a success.
   init?(_ result: CommandResult) {
     switch result.status {
     case .ready, .accepted, .awaitingPayment, .applied: return nil

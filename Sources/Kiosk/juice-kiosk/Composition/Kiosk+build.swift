@@ -28,12 +28,11 @@ extension Controller {
 }
 
 extension Uplink {
-  /// Creates the uplink of a configuration.
+  /// Creates the uplink of a configuration. Returns `nil` if the configuration has no uplink.
   ///
   /// - Parameters:
-  ///   - uplinkProgress: The progress object that the controller of the same ledger writes.
-  ///   - menus: Receives the menus that the chain publishes, for the next reload.
-  /// - Returns: `nil` if the configuration has no uplink.
+  ///   - uplinkProgress: The object shared with the controller that writes the same ledger.
+  ///   - menus: The mailbox for the menus that the chain publishes.
   static func build(
     _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress, menus: MenuMailbox,
     logger: Logger
@@ -57,7 +56,7 @@ extension KioskSettings {
   ///
   /// - Parameters:
   ///   - retainedTopics: The retained topics that the ledger lists.
-  ///   - stock: The stock in the ledger.
+  ///   - held: The stock in the ledger.
   init(
     _ configuration: KioskConfiguration, retainedTopics: Set<String> = [],
     stock held: FruitAmounts = [:]

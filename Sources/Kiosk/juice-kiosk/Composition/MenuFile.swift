@@ -4,27 +4,28 @@ import KioskDaemon
 import KioskProtocol
 import YAMLConfiguration
 
-/// The file beside the ledger that stores the menu published by the chain. Without this file, or if
-/// it cannot be used, the kiosk starts with the menu of its configuration.
+/// The file beside the ledger that stores the menu published by the chain. If the file does not
+/// exist or cannot be used, the kiosk starts with the menu of its configuration.
 struct MenuFile {
   private let file: LedgerSideFile
   var path: String { file.path }
 
-  /// Names the file beside the ledger, without opening it.
-  ///
-  /// - Returns: `nil` if the configuration has no uplink.
+  /// Determines the path of the file, without opening it. Returns `nil` if the configuration has no
+  /// uplink.
   init?(_ configuration: KioskConfiguration) {
     guard configuration.uplink != nil else { return nil }
     file = LedgerSideFile(configuration, ending: ".menu")
   }
 
-  /// - Throws: `StateError`, or `JSONError` if the file does not hold a menu.
+  /// Reads the stored menu. Returns `nil` if there is no file.
+  ///
+  /// - Throws: `StateError`, or `JSONError` if the file does not contain a menu.
   func read() throws -> DesiredMenu? {
     // The kiosk's own JSON of a menu may be longer than the payload that it received.
     try file.read(upTo: 8 * DesiredMenu.maximumSize).map { try DesiredMenu(payload: $0) }
   }
 
-  /// Returns the first three lines of an error on one line.
+  /// Returns the first three lines of an error, and the number of the others, on one line.
   static func summary(of error: any Error) -> String {
     let problems = "\(error)".split(separator: "\n")
     let more = problems.count > 3 ? ["\(problems.count - 3) more"] : []
@@ -37,8 +38,8 @@ struct MenuFile {
   func write(_ menu: DesiredMenu?) throws(StateError) { try file.write(menu?.payload) }
 }
 
-/// The file beside the ledger that stores the change that an operator has made. Without this file, or
-/// if it cannot be used, the kiosk starts with the values of its configuration.
+/// The file beside the ledger that stores the change that an operator has made. If the file does
+/// not exist or cannot be used, the kiosk starts with the values of its configuration.
 struct SettingsFile {
   private let file: LedgerSideFile
   var path: String { file.path }
@@ -47,13 +48,17 @@ struct SettingsFile {
     file = LedgerSideFile(configuration, ending: ".settings")
   }
 
-  /// - Throws: `StateError`, or `JSONError` if the file does not hold a change.
+  /// Reads the stored change. Returns `nil` if there is no file.
+  ///
+  /// - Throws: `StateError`, or `JSONError` if the file does not contain a change.
   func read() throws -> StoredSettings? {
     try file.read(upTo: 8 * KioskProtocol.Request.maximumPayload)
       .map { try StoredSettings(payload: $0) }
   }
 
-  /// Stores a change, or removes the file.
+  /// Stores a change.
+  ///
+  /// - Parameter settings: The change, or `nil` to remove the file.
   func write(_ settings: StoredSettings?) throws(StateError) { try file.write(settings?.payload) }
 }
 
@@ -74,6 +79,8 @@ private struct LedgerSideFile {
     try folder.read(name, upTo: limit).map { Array($0) }
   }
 
+  /// Replaces the content of the file.
+  ///
   /// - Parameter payload: The content, or `nil` to remove the file.
   func write(_ payload: [UInt8]?) throws(StateError) {
     if let payload { try folder.write(name, Data(payload)) } else { try folder.remove(name) }
@@ -91,8 +98,9 @@ extension ConfigurationOptions {
 
 extension KioskConfiguration.Text {
   /// Returns the configuration with the stored menu of the chain and the stored change of an
-  /// operator, if there are any. If the menu cannot be read or does not fit, returns the file's own
-  /// menu and `menuProblem`; if the change cannot be read, `settingsProblem`.
+  /// operator, if there are any. If the menu cannot be read or does not fit the file, the
+  /// configuration has the file's own menu and `menuProblem`. If the change cannot be read, it has
+  /// no change and `settingsProblem`.
   func withMenu() throws(ConfigurationErrors) -> KioskConfiguration {
     var own = try configuration()
     let settingsFile = SettingsFile(own)

@@ -8,8 +8,8 @@ import UnixSignals
 import YAMLConfiguration
 
 /// Applies a new configuration to the running kiosk, completely or not at all. On SIGHUP it reads
-/// the file again; on a new menu from the chain, or a new change of an operator, it combines both with
-/// the file as it was read last.
+/// the file again. On a new menu from the chain or a new change of an operator, it combines both
+/// with the text of the file that was read last.
 struct ReloadService: Service {
   let options: ConfigurationOptions
   /// The text that the kiosk started with; `configuration` is its parsed form.
@@ -75,7 +75,8 @@ struct ReloadService: Service {
     var configuration = try text.withMenu()
     if let problem = configuration.menuProblem {
       logger.warning("the stored menu of the chain cannot be used: \(problem)")
-      // The running kiosk keeps its menu, or all of its settings if the new file does not fit it.
+      // The running kiosk keeps its menu. If the new file does not fit that menu, this throws and
+      // the kiosk keeps all of its settings.
       if let menu = running.configuration.desiredMenu {
         configuration = try text.configuration(under: menu, with: configuration.settings)
       }
@@ -121,7 +122,7 @@ struct ReloadService: Service {
     do {
       let new = try running.text.configuration(
         under: menu, with: running.configuration.settings)
-      // Stored before the kiosk uses it, so that the next start uses this menu, too.
+      // Stored before the kiosk uses the menu, so that the next start uses it, too.
       try file.write(menu)
       switch await reload(new) {
       case .taken:
@@ -167,7 +168,7 @@ struct ReloadService: Service {
       let new = try running.text.configuration(
         under: running.configuration.desiredMenu, with: settings)
       if let flaw = new.unusedSettings.first { throw parsed.rejection(flaw.reason, flaw.detail) }
-      // Stored before the kiosk uses it, so that the next start uses it, too.
+      // Stored before the kiosk uses the change, so that the next start uses it, too.
       try file.write(settings)
       switch await reload(new) {
       case .taken:
@@ -180,7 +181,7 @@ struct ReloadService: Service {
         try file.write(old)
         throw error
       case .stopped:
-        // The next start uses it.
+        // The next start uses the change.
         return running
       }
     } catch {

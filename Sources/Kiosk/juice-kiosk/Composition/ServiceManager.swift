@@ -16,8 +16,8 @@ final class ServiceManager: Sendable {
   }
 
   private let socket: NotifySocket
-  /// The time after which systemd restarts a silent service (`WatchdogSec=`), or `nil` without a
-  /// watchdog.
+  /// The time without a watchdog signal after which systemd restarts the service (`WatchdogSec=`),
+  /// or `nil` if the service has no watchdog.
   private let watchdogTimeout: Duration?
   private let reported = Mutex(Reported())
 
@@ -51,7 +51,7 @@ final class ServiceManager: Sendable {
       {
         next.lastWatchdogAt = now
         lines.append("WATCHDOG=1")
-        // While the cycle runs, systemd does not time out the start either.
+        // As long as the cycle runs, this extends the time limit of the start, too.
         if !next.isReady { lines.append("EXTEND_TIMEOUT_USEC=\(watchdogTimeout.microseconds)") }
       }
       // If sending fails, the next call repeats the report.

@@ -6,7 +6,7 @@ struct PourScreen {
   let isLive: Bool
   /// The first error of standard output.
   private(set) var failure: Failure?
-  /// The widths of the bars on the screen.
+  /// The widths of the bars on the screen, in characters.
   private var drawn: [Int] = []
 
   init(isLive: Bool) { self.isLive = isLive }

@@ -5,8 +5,8 @@ import Logging
 import MessageBroker
 import ServiceLifecycle
 
-/// A device that a person plays in the terminal: it receives messages of the kiosk, and reads lines
-/// from the keyboard. `run()` is its life.
+/// A device that is simulated in the terminal: `run()` receives messages of the kiosk and executes
+/// the actions for them, and `serve` also reads the lines that a person types.
 protocol TerminalDevice: Actor {
   /// The effect of a message, such as a record to store or an answer to publish.
   associatedtype Action: Sendable
@@ -14,22 +14,23 @@ protocol TerminalDevice: Actor {
   var link: TerminalLink { get set }
   /// The topics of the kiosk's messages to the device.
   var subscriptions: [String] { get }
-  /// The line for the screen, and further messages, on each connection.
+  /// The line to print and the messages to publish, besides the status, when a connection is
+  /// online.
   var greeting: (line: String, messages: [Message]) { get }
   func message(_ status: MachineStatus) -> Message
   /// Time until the next call of `tick()`, or `nil` if only a message or a line can change the
   /// state.
   var wait: Duration? { get }
 
-  /// Returns the actions for a message, or `nil` if it is no message for this kind of device.
+  /// Returns the actions for a message, or `nil` if it is not a request to the device.
   func receive(_ message: Message) throws(JSONError) -> [Action]?
   /// Executes actions in order.
   func perform(_ actions: [Action]) async throws(Failure)
-  /// Ends what is due; called after each event.
+  /// Ends the work whose time has expired. Called after each event and after each `wait`.
   func tick() async throws(Failure)
   /// Processes a line that a person has typed.
   func type(_ line: String) async throws(Failure)
-  /// Ends what is in progress, before the device disconnects.
+  /// Ends the work in progress, before the device disconnects.
   func stop() async
 }
 
@@ -60,7 +61,7 @@ extension TerminalDevice {
     while !Task.isCancelled, link.screen.failure == nil {
       switch await link.broker.nextEvent(timeout: wait) {
       case .deliveries(let deliveries):
-        // Stores the records of all deliveries before the batch is acknowledged.
+        // The actions store the records of all deliveries before the batch is acknowledged.
         try await perform(deliveries.flatMap { actions(for: $0) })
         await link.broker.acknowledge()
       case .online:
@@ -113,10 +114,11 @@ extension TerminalDevice {
     }
   }
 
-  /// Runs the device until it is stopped; with a keyboard, at most until the end of the input. It
-  /// disconnects cleanly in both cases.
+  /// Runs the device until it is stopped; if it reads lines, at most until the end of standard
+  /// input. It disconnects cleanly in both cases.
   ///
-  /// - Parameter lost: What cannot be typed without standard input; `nil` without a keyboard.
+  /// - Parameter lost: The consequence of the end of standard input, for the error message; or
+  ///   `nil` if the device reads no lines.
   func serve(readingLinesFor lost: String?) async throws {
     let service = UntilShutdown {
       try await withThrowingTaskGroup { group in

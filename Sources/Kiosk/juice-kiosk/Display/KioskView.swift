@@ -2,7 +2,7 @@ import CommandLineSupport
 import JuiceDomain
 import KioskProtocol
 
-/// A kiosk as a display shows it, from its retained topics.
+/// The state of a kiosk as a display shows it, from the kiosk's retained topics.
 struct KioskView {
   private let topics: KioskTopics
   private var info: KioskInfo?
@@ -49,7 +49,7 @@ struct KioskView {
     case ("juice", 2):
       return change(\.servings[levels[1]], to: text, called: "\(levels[1]) servings")
     case ("machine", 2):
-      // A message that cannot be read is shown as none, here and below.
+      // A report that cannot be read is shown as no report, here and for `info`.
       let report = try? MachineReport(payload: payload)
       guard machines[levels[1]] != report else { return nil }
       machines[levels[1]] = report
@@ -82,7 +82,7 @@ struct KioskView {
     return "\(name) \(new ?? "gone")"
   }
 
-  /// The kiosk's name and place, or `nil` before it has published any.
+  /// The kiosk's name and place, or `nil` if it has published neither.
   private var called: String? {
     let words = [info?.name?[language], info?.place].compactMap(\.self)
     return words.isEmpty ? nil : words.joined(separator: ", ")
@@ -99,10 +99,10 @@ extension KioskView {
   /// Returns the lines of the whole display.
   ///
   /// - Parameters:
-  ///   - width: The width of the terminal; no line is wider.
+  ///   - width: The width of the terminal in columns; no line is wider.
   ///   - color: Whether to use the terminal's colors.
   func lines(width: Int, color: Bool) -> [String] {
-    // A name, a space, a number of 5 digits and two spaces.
+    // Two spaces, a name, a space, a number of 5 digits and two spaces.
     let nameWidth = min(20, max(6, width - 20))
     let rest = width - nameWidth - 10
     func row(_ name: String, _ count: String) -> String {
@@ -130,7 +130,7 @@ extension KioskView {
     }
     lines.append("")
     for (juice, count) in juices.sorted(servings) {
-      // The id is what `juice-kiosk order` takes.
+      // The id is the argument of `juice-kiosk order`.
       let name = juices.names[juice]
       lines.append(
         row(name ?? juice, count).painted(count == "0" ? .red : .green, if: color)

@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// The record of food safety of some days.
+/// The printed record of food safety of several days.
 struct SafetyView {
   let title: String
   let days: [SafetyDay]
@@ -60,7 +60,7 @@ struct SafetyView {
     return "\(day.day) \(Self.padded(minute / 60)):\(Self.padded(minute % 60))"
   }
 
-  /// Returns the part of a day that is over.
+  /// Returns the number of seconds of a day that have passed, at most 86,400.
   private func seconds(of day: CivilDate) -> Int {
     let start = wallClock.start(ofDay: day.daysSinceEpoch)
     return max(0, min(86_400, Int(clamping: now.since(start).components.seconds)))

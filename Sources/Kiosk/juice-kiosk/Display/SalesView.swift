@@ -5,7 +5,7 @@ import KioskDaemon
 import KioskProtocol
 import YAMLConfiguration
 
-/// The printed sales report: sales as bars, and how long each fruit will last.
+/// The printed sales report: sales as bars, and the time at which each fruit will be used up.
 struct SalesView {
   private let title: String
   private let menu: Menu
@@ -102,7 +102,7 @@ struct SalesView {
     return rows.isEmpty ? ["  nothing"] : rows
   }
 
-  /// The fruit that was taken out, a line for each reason.
+  /// The lines about fruit that was taken out: one for each reason, and the cost.
   private var waste: [String] {
     var sum = Waste()
     for day in sales.days { sum += day.tally.waste }

@@ -3,8 +3,8 @@ import KioskDaemon
 import KioskProtocol
 import MessageBroker
 
-/// Checks what the broker refuses to the kiosk's account: subscriptions, and messages that the
-/// running kiosk reports in `health`.
+/// Checks what the broker refuses to the kiosk's account: subscriptions, and messages whose topics
+/// the running kiosk lists in `health`.
 struct AccessCheck {
   let settings: KioskSettings
   let account: String?
@@ -22,8 +22,8 @@ struct AccessCheck {
     } + devices + publishing
   }
 
-  /// The topics of devices, with the lines for an access list. A broker may grant a subscription
-  /// and deliver nothing (mosquitto's `acl_file`).
+  /// A note with the topics of devices and their lines for an access list. A broker may grant a
+  /// subscription and deliver nothing (mosquitto's `acl_file`).
   private var devices: [Finding] {
     let base = TopicFilter(unchecked: "\(settings.topics.base)/#")
     let topics = settings.subscriptions.filter {
@@ -79,7 +79,7 @@ struct AccessCheck {
 }
 
 extension [String] {
-  /// The first five on one line, and the number of the others.
+  /// The first five elements on one line, and the number of the others.
   var listed: String {
     let rest = count - 5
     return prefix(5).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")

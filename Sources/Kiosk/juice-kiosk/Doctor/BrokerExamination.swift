@@ -23,7 +23,7 @@ import YAMLConfiguration
 /// | `retained` | Does the broker retain messages that it should not? |
 /// | `machines` | Are the configured machines online? |
 /// | `sensors` | Do the configured sensors send readings, and block nothing? |
-/// | `payment` | Are the configured payment devices online, and is a person needed? |
+/// | `payment` | Are the configured payment devices online, and must a person decide? |
 ///
 /// While a kiosk runs, no check uses the kiosk's client identifier, because a second connection
 /// with it takes over the session. The doctor publishes nothing.
@@ -76,8 +76,8 @@ struct BrokerExamination {
     }
   }
 
-  /// Returns a finding instead of a login that might disconnect the running kiosk: it does if the
-  /// broker uses the account as the client identifier.
+  /// Returns a finding if a login might disconnect the running kiosk, otherwise `nil`. A login
+  /// disconnects the kiosk if the broker uses the account as the client identifier.
   private func reasonNotToLogIn(isLocal: Bool) -> Finding? {
     guard ledger.isRunning, broker.username != nil, !logsInAnyway, !isLocal || broker.port == 8883
     else { return nil }
@@ -107,7 +107,7 @@ struct BrokerExamination {
             + "kiosk")
       ]
     case .success(let report): limits = report.limits
-    // The probe uses MQTT 5.
+    // The probe uses MQTT 5, which a broker for MQTT 3.1.1 need not support.
     case .failure(let error) where broker.protocol == .v311 && error.mayBeProtocol: break
     case .failure(let error): return [finding(error)]
     }
@@ -167,7 +167,7 @@ struct BrokerExamination {
   private func examine(
     _ retained: RetainedMessages, _ limits: BrokerLimits?
   ) async throws(Failure) -> [Finding] {
-    // Each kiosk that has run here has left its status.
+    // The broker retains the status of each kiosk that has run here.
     let isComplete = retained.payloads[settings.topics.status] != nil
     var findings = AccessCheck(
       settings: settings, account: broker.username, isVersion5: broker.protocol == .v5,
@@ -185,7 +185,7 @@ struct BrokerExamination {
       + PaymentCheck(settings: settings, retained: retained).findings()
   }
 
-  /// Returns whether no kiosk has used the session for longer than the broker keeps it.
+  /// Returns whether no kiosk has used the session for longer than the broker stores it.
   private func isAway(_ retained: RetainedMessages) -> Bool {
     guard !ledger.isRunning,
       retained.payloads[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
@@ -193,8 +193,8 @@ struct BrokerExamination {
     return ledger.absence(at: now).map { $0 > settings.orders.maximumAge * 2 } ?? true
   }
 
-  /// Connects with the kiosk's own client identifier while no kiosk runs. An existing session then
-  /// belongs to another client.
+  /// Connects with the kiosk's own client identifier while no kiosk runs. If the broker has a
+  /// session for it, the session belongs to another client.
   private func duplicateClientIDs() async throws(Failure) -> [Finding] {
     guard broker.protocol == .v5,
       case .success(let report) = try await run(
@@ -211,8 +211,8 @@ struct BrokerExamination {
     ]
   }
 
-  /// The client identifier of all probes. A probe ends the session that the probe before it has
-  /// left.
+  /// The client identifier of the probes that do not use the kiosk's own. Such a probe ends the
+  /// session of the previous one.
   var clientID: String { "juice-kiosk-doctor-probe-\(number)" }
 
   private func run(

@@ -128,7 +128,7 @@ extension [Finding] {
     return [.ok(.permissions, folder, "\(rights.ownerName) can write the ledger")]
   }
 
-  /// Checks the free space on the ledger's disk, and whether the disk keeps its files.
+  /// Checks the free space on the ledger's disk, and whether its files survive a power-off.
   ///
   /// - Parameter ledger: The path of the ledger.
   static func disk(of ledger: String) -> [Finding] {
@@ -179,12 +179,12 @@ extension [Finding] {
   /// Compares the clock with the ledger and the program, and checks its synchronization.
   ///
   /// - Parameters:
-  ///   - last: the time of the ledger's last entry.
-  ///   - latest: the latest time of an entry.
+  ///   - last: The time of the ledger's last entry, or `nil` if it has no entry.
+  ///   - latest: The latest time of an entry, or `nil` if the ledger has no entry.
   static func clock(_ clock: MachineClock, last: Timestamp?, latest: Timestamp?) -> [Finding] {
     let fix = "set it: timedatectl set-ntp true, and check that the machine reaches a time server"
     let tolerance = Duration.seconds(60)
-    // A clock that a time server sets is right, and then an entry of the future is wrong.
+    // A clock that a time server sets is right. A later time of an entry is then wrong.
     if let last, last.since(clock.now) > tolerance, clock.isSynchronised != true {
       return [
         .error(
@@ -193,7 +193,7 @@ extension [Finding] {
           fix: fix + "; if the clock is right, the next order ends this finding")
       ]
     }
-    // The clock of the machine that built the program may have been up to a day ahead.
+    // The clock of the computer that built the program may have been up to a day ahead.
     if let builtAt = clock.builtAt, builtAt.since(clock.now) > .seconds(86_400) {
       return [
         .error(

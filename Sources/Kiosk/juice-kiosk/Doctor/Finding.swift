@@ -2,7 +2,8 @@ import ArgumentParser
 import CommandLineSupport
 import KioskProtocol
 
-/// One result of the doctor: what it checked, where, with what severity, and how to fix a problem.
+/// One result of the doctor: the check, the place, the severity, and the action that fixes a
+/// problem.
 ///
 /// | severity | meaning | exit code |
 /// |---|---|---|
@@ -102,7 +103,7 @@ extension [Finding] {
   /// Returns the lines of the printed report.
   ///
   /// - Parameters:
-  ///   - width: The width of the terminal, or `nil` to break no line.
+  ///   - width: The width of the terminal in columns, or `nil` to break no line.
   ///   - color: Whether to use the terminal's colors.
   func lines(width: Int?, color: Bool) -> [String] {
     let indent = String(repeating: " ", count: 9)

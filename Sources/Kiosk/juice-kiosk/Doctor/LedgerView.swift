@@ -5,7 +5,8 @@ import KioskCore
 import KioskProtocol
 import Ledger
 
-/// The facts that the doctor reads from the ledger: the running kiosk, and the latest commands.
+/// The facts that the doctor reads from the ledger and its lock file: the recorded state, the
+/// latest entries, and whether a kiosk runs.
 struct LedgerView {
   var lockHolder = KioskLedger.LockHolder.unlocked(lastHeartbeat: nil)
   var state = LedgerState()
@@ -14,14 +15,15 @@ struct LedgerView {
   var latestTime: Timestamp?
   /// Number of entries that are not confirmed upstream, or `nil` if there is no ledger.
   var waiting: Int?
-  /// Names of the panels that ordered in the last `examinedEntries` entries.
+  /// Names of the sources of orders among the last `examinedEntries` entries.
   var panels: Set<String> = []
 
   private static let examinedEntries = 5000
 
   var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
 
-  /// Returns the time since a kiosk was last online, or `nil` if none ever was, or one runs.
+  /// Returns the time since a kiosk was last online, or `nil` if no kiosk ever was online, or a
+  /// kiosk runs.
   func absence(at now: Timestamp) -> Duration? {
     guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
     return now.since(lastHeartbeat)

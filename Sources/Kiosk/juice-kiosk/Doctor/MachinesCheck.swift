@@ -13,7 +13,7 @@ struct MachinesCheck {
   private func findings(of settings: KioskSettings.Machine) -> [Finding] {
     let machine = settings.name
     let topic = self.settings.topics.report(of: machine)
-    // A report that cannot be read counts as none, as at the kiosk.
+    // A report that cannot be read counts as no report.
     let report = retained.payloads[topic]
       .flatMap { try? MachineReport(payload: $0) }
     let waiting = report?.jobs.filter(\.state.isUndecided) ?? []
@@ -88,7 +88,7 @@ struct MachinesCheck {
 }
 
 extension MachineReport.Program {
-  /// The reason why the program needs a person.
+  /// The reason why the program needs attention by a person.
   fileprivate var problem: String {
     if let job, state?.isUndecided == true {
       return "did not end in time: job \(job) waits for a person's decision"

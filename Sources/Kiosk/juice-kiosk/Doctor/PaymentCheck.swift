@@ -2,8 +2,8 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// Checks whether the configured payment devices are online, and without a charge that a person must
-/// decide about or a difference of their totals.
+/// Checks whether the configured payment devices are online, whether a person must decide about a
+/// charge, and whether the totals of a device differ from the ledger.
 struct PaymentCheck {
   let settings: KioskSettings
   let retained: RetainedMessages
@@ -24,7 +24,7 @@ struct PaymentCheck {
   private func findings(of device: PaymentDeviceID) -> [Finding] {
     let topic = settings.topics.paymentStatus(of: device)
     let reportTopic = settings.topics.payment(at: device)
-    // A report that cannot be read counts as none, as at the kiosk.
+    // A report that cannot be read counts as no report.
     let report = retained.payloads[reportTopic].flatMap { try? PaymentReport(payload: $0) }
     var findings: [Finding] = []
     let text = retained.payloads[topic].map { String(decoding: $0.prefix(64), as: UTF8.self) }

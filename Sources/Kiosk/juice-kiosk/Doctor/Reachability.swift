@@ -6,11 +6,11 @@ enum Reachability {
   case silent(String)
   /// A connection was possible.
   ///
-  /// - Parameter isLocal: Whether the address is one of this machine's loopback interface.
+  /// - Parameter isLocal: Whether the address is one of this computer's loopback interface.
   case answers(isLocal: Bool)
 
-  /// Resolves and connects. Blocks for the duration of the name resolution, plus up to `timeout`
-  /// for each address.
+  /// Resolves a host's name and connects to its addresses until one answers. Blocks for the
+  /// duration of the name resolution, plus up to `timeout` for each address.
   static func of(host: String, port: Int, timeout: Duration) -> Reachability {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -29,7 +29,7 @@ enum Reachability {
 
   /// Connects and closes the connection.
   ///
-  /// - Returns: An errno, or 0 if the connection was made.
+  /// - Returns: The `errno` of the failure, or 0 if the connection was made.
   private static func connect(to address: addrinfo, timeout: Duration) -> Int32 {
     let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
     guard descriptor >= 0 else { return errno }

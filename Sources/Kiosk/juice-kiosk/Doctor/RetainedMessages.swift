@@ -17,7 +17,8 @@ struct RetainedMessages {
   ///
   /// - Parameters:
   ///   - timeout: Maximum time for the connection and the subscriptions.
-  ///   - makeBroker: Makes a new connection, one for each subscription that the broker refuses.
+  ///   - makeBroker: Returns a new client: the first one, and another one after each subscription
+  ///     that the broker refuses.
   /// - Throws: `Failure` if the broker does not accept the connection in time.
   init(
     of filters: [TopicFilter], timeout: Duration,
@@ -62,7 +63,7 @@ struct RetainedMessages {
 
 extension RetainedMessages {
   func health(_ topics: KioskTopics) -> KioskHealth? {
-    // One that cannot be read counts as none, which is a finding.
+    // A report that cannot be read counts as no report, which is a finding.
     payloads[topics.health].flatMap { try? KioskHealth(payload: $0) }
   }
 }

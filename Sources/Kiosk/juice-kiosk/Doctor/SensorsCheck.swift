@@ -24,7 +24,7 @@ struct SensorsCheck {
   }
 
   private func report(on topic: String) -> SensorReport? {
-    // A report that cannot be read counts as none, as at the kiosk.
+    // A report that cannot be read counts as no report.
     retained.payloads[topic].flatMap { try? SensorReport(payload: $0) }
   }
 

@@ -45,14 +45,14 @@ struct SessionCheck {
   /// Number of orders that may arrive during one slow commit, of 50 ms on an SD card.
   private var load: Int {
     let panels = Set(settings.panels.map(\.name)).union(ledger.panels).count
-    // A panel without a rate limit counts as 10 presses per second, the most that a finger can do.
+    // Without a rate limit, a panel counts as 10 orders per second: a person does not press faster.
     let perSecond = settings.orders.maximumPerSecond == 0 ? 10 : settings.orders.maximumPerSecond
     return max(1, panels) * perSecond / 20
   }
 
   private func limitFindings(_ limits: BrokerLimits) -> [Finding] {
     var findings: [Finding] = []
-    // 20 is mosquitto's default, so its other defaults are probably in force, too.
+    // 20 messages are mosquitto's default, so its other defaults are probably in force, too.
     if limits.receiveMaximum < max(21, min(load, 1024)) {
       findings.append(
         .warning(
@@ -144,7 +144,8 @@ struct SessionCheck {
     }
   }
 
-  /// Warns about more than five lost connections per quarter of an hour, like the monitoring rules.
+  /// A warning about more than five lost connections per quarter of an hour, as in the monitoring
+  /// rules.
   private var restartFindings: [Finding] {
     guard ledger.isRunning, let health = retained.health(settings.topics) else { return [] }
     let reconnects = health.counters.reconnects
@@ -162,7 +163,7 @@ struct SessionCheck {
 
 extension KioskSettings {
   /// The size in bytes of the longest message that the configuration determines, with its topic; at
-  /// least that of an order.
+  /// least the maximum payload of a request.
   fileprivate var longestMessage: Int {
     let announced = announcementsWithDates.map { $0.payload.count + $0.topic.utf8.count }
     let menu = menuReport.payload.count + topics.menu.utf8.count

@@ -3,12 +3,12 @@ import KioskDaemon
 import KioskProtocol
 import MessageBroker
 
-/// Checks for retained messages that the broker should not have.
+/// Finds retained messages that the broker should not have.
 struct UnexpectedRetained {
   let settings: KioskSettings
   let ledger: LedgerView
 
-  /// Returns the findings.
+  /// Returns a finding for each kind of unexpected message, or one finding that there are none.
   ///
   /// - Parameters:
   ///   - retained: The retained messages, by topic.
@@ -16,7 +16,7 @@ struct UnexpectedRetained {
   func findings(
     _ retained: [String: [UInt8]], at now: Timestamp, isComplete: Bool
   ) -> [Finding] {
-    // Machines keep their own status there.
+    // Machines publish their own retained status below the kiosk's topics.
     let expected = settings.stateTopics(ledger.state, at: now).union(
       settings.machines.map { settings.topics.status(of: $0.name) })
     var commands: [String] = []
@@ -74,7 +74,7 @@ struct UnexpectedRetained {
 }
 
 extension KioskSettings {
-  /// Returns the topics of the kiosk's retained state.
+  /// Returns the topics of the kiosk's retained state and reports.
   fileprivate func stateTopics(_ ledger: LedgerState, at now: Timestamp) -> Set<String> {
     var opened = LedgerState()
     opened.stock = stock.initial

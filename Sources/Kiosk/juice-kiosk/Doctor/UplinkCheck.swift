@@ -3,16 +3,16 @@ import KioskProtocol
 import YAMLConfiguration
 
 /// Checks the uplink: each address, the account, and the number of entries that are not yet
-/// confirmed.
+/// confirmed upstream.
 ///
-/// The kiosk sells without an uplink, so no finding is an error.
+/// The kiosk sells even if the uplink does not work, so no finding is an error.
 struct UplinkCheck {
   let broker: BrokerConfiguration
   let ledger: LedgerView
   let timeout: Duration
 
-  /// Number of unconfirmed entries that is normal: they are sent within seconds, and the ledger
-  /// records their confirmation only with a later commit.
+  /// Maximum number of unconfirmed entries that is normal: they are sent within seconds, and the
+  /// ledger records their confirmation only with a later commit.
   private static let usual = 1000
 
   func findings() async throws(Failure) -> [Finding] {

@@ -5,8 +5,8 @@ struct LastJobFile {
   private let file: DurableFile
   let last: Int
 
-  /// Number of digits written, enough for any `Int`. A fixed width makes each write cover the one
-  /// before.
+  /// Number of digits written, enough for any `Int`. With a fixed width, each number overwrites the
+  /// previous one completely.
   private static let digits = 20
 
   /// Opens, locks and reads the file.

@@ -7,7 +7,11 @@ enum MachineLine {
   ///
   /// - Parameter job: The number of the job, or `nil` for the oldest active one.
   case ends(job: Int?, MachineAnswer.Status)
-  /// A job waits for a person, for this reason, or goes on if it is `nil`.
+  /// A job waits for a person, or goes on.
+  ///
+  /// - Parameters:
+  ///   - job: The number of the job, or `nil` for the oldest active one.
+  ///   - reason: The reason why the job waits, or `nil` if it goes on.
   case waits(job: Int?, reason: String?)
   case status(MachineStatus)
 
@@ -18,9 +22,7 @@ enum MachineLine {
     With several active jobs, type the job's number first: 12, or 12 failed jam.
     """
 
-  /// Parses a line.
-  ///
-  /// - Returns: `nil` if the line is not a command.
+  /// Parses a line. Returns `nil` if the line is not a command.
   init?(_ line: String) {
     var words = line.prefix(200).split(separator: " ")
     switch words.first {

@@ -21,8 +21,8 @@ actor TerminalMachine: TerminalDevice {
     var hasBars = false
   }
 
-  /// Minimum time that a person needs for a juice. Enter within it was pressed twice for the job
-  /// before.
+  /// Minimum time that a person needs for a juice. If Enter is pressed earlier, the person has
+  /// probably pressed it twice for the previous job.
   private static let shortestJob = Duration.seconds(2)
 
   /// The exit code after a simulated power cut.
@@ -125,8 +125,8 @@ actor TerminalMachine: TerminalDevice {
     link.screen.print("job \(order.job)\(ticket): \(order.summary)\(hint)")
   }
 
-  /// Time until the next pour ends or the bars need a redraw, or `nil` if only a message can change
-  /// the state.
+  /// Time until the next pour ends or the bars need a redraw, or `nil` if only a message or a line
+  /// can change the state.
   var wait: Duration? {
     let next = pours.compactMap(\.ending?.at).min().map { max($0 - .now, .zero) }
     return link.screen.isLive ? next.map { min($0, .milliseconds(100)) } : next

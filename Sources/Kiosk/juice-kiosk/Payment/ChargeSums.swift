@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskProtocol
 import Ledger
 
-/// The money of charges, added up by a key.
+/// The sums of charges, by group and currency.
 struct ChargeSums {
   static let header = "currency,charges,sold,captured,released,refunded,undecided"
 
@@ -15,6 +15,8 @@ struct ChargeSums {
   private var keys: [Key] = []
   private var sums: [Key: [Int]] = [:]
 
+  /// Adds up the amounts of charges.
+  ///
   /// - Parameter name: Returns the name of the group of a charge.
   init(_ rows: [KioskLedger.ChargeRow], by name: (KioskLedger.ChargeRow) -> String) {
     for row in rows {

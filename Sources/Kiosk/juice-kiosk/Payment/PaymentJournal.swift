@@ -1,12 +1,12 @@
 import CommandLineSupport
 import KioskProtocol
 
-/// The journal of a payment device in the terminal: one line of JSON for each change.
+/// The journal of a simulated payment device: one line of JSON for each change.
 struct PaymentJournal {
   private let file: DurableFile
   let records: [PaymentFirmware.Record]
 
-  /// Maximum size of a journal in bytes, more than 100,000 charges.
+  /// Maximum size of a journal in bytes, enough for more than 100,000 charges.
   private static let maximumSize = 50_000_000
 
   /// Opens, locks and reads the file.

@@ -6,12 +6,12 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// A payment device in the terminal: follows `PaymentFirmware`, with the keyboard or a timer instead
-/// of a card.
+/// A simulated payment device in the terminal: follows `PaymentFirmware`, with the keyboard or a
+/// timer instead of a card.
 actor TerminalPayment: TerminalDevice {
   struct Settings: Sendable {
     var name: PaymentDeviceID
-    /// Time after which each customer has paid, or `nil` if a person types it.
+    /// Time after which each customer has paid, or `nil` if a person types each payment.
     var payAfter: Duration?
   }
 
@@ -25,7 +25,7 @@ actor TerminalPayment: TerminalDevice {
   private let journal: PaymentJournal
   private var firmware = PaymentFirmware()
   private var isSilent = false
-  /// The end of the present prompt.
+  /// The time at which the current prompt ends, and whether the customer has paid then.
   private var deadline: (at: ContinuousClock.Instant, isPaid: Bool)?
   var link: TerminalLink
   private var topics: KioskTopics { link.topics }
