@@ -212,7 +212,8 @@ enum Trend {
   }
 }
 
-/// The sales of a kiosk as CSV for spreadsheets (RFC 4180): a row for each hour, juice and currency.
+/// The sales of a kiosk as CSV for spreadsheets (RFC 4180), with a row for each hour, juice and
+/// currency.
 enum SalesCSV {
   static let header: [CSVWriter.Cell] = [
     "day", "hour", "juice", "glasses", "orders_out_of_stock", "takings", "currency",
