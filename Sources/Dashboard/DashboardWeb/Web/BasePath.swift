@@ -4,9 +4,9 @@ import Hummingbird
 /// The path below which a proxy serves the pages, such as `/juice`; empty if it serves them at the
 /// root.
 ///
-/// All other code uses paths without it: `BasePathResponder` removes it from requests and adds it to
-/// redirects, `HTML.links(below:)` to pages, `PageContext.cookie` to cookies. The scripts derive it
-/// from their own address.
+/// All other code uses paths without it: `BasePathResponder` removes it from requests and adds it
+/// to redirects, `HTML.links(below:)` adds it to pages, and `PageContext.cookie` to cookies. The
+/// scripts derive it from their own address.
 package struct BasePath: Sendable, Equatable {
   package static let none = Self(text: "")
   static let maximumLength = 200

@@ -49,6 +49,8 @@ package struct DashboardServer: Sendable {
   let cost: PasswordHash.Cost
   let now: @Sendable () -> ContinuousClock.Instant
 
+  /// Creates a server, which stores its state in the state folder of the settings.
+  ///
   /// - Parameters:
   ///   - archive: The archive of the chain, or `nil` without a chain.
   ///   - cost: The cost of new passwords, and of checking an unknown name.
@@ -148,7 +150,7 @@ package struct DashboardServer: Sendable {
 
 /// Restricts pages to users, and changes to operators.
 struct RequireLogin: RouterMiddleware {
-  /// Whether viewers may change something, because it is their own.
+  /// Whether viewers may send forms, too, because the pages are about their own account.
   var isForViewers = false
 
   func handle(
