@@ -69,9 +69,10 @@ actor ActivityStore: Service {
     save(at: now)
   }
 
-  /// Returns the records that lasted or happened after a time, the latest first.
+  /// Returns the records that ended after a time or have not ended, the latest first.
   ///
-  /// - Returns: At most `maximumRecords` records, and whether more were recorded or not stored.
+  /// - Returns: At most `maximumRecords` records, and whether further records were omitted or not
+  ///   stored.
   func records(
     since start: Timestamp, where isWanted: (ActivityLog.Record) -> Bool
   ) -> (records: [ActivityLog.Record], isCut: Bool) {

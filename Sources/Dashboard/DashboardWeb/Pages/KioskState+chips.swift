@@ -39,7 +39,8 @@ extension KioskState {
     return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
   }
 
-  /// The juices that cannot be sold, with their reasons, except for those of a closed kiosk.
+  /// The juices that cannot be sold, with their reasons, except for juices whose only obstacle is
+  /// that the kiosk is closed.
   private var missingJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     unavailableJuices.filter { $0.obstacle != .closed }
   }

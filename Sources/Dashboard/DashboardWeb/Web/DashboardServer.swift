@@ -21,13 +21,17 @@ package import ServiceLifecycle
 /// | path | handlers | pages |
 /// |---|---|---|
 /// | `/` | `addFleet` | all kiosks |
-/// | `/kiosks/:kiosk` | `addKiosk`, `addPanel`, `addSettings` | one kiosk, its virtual panel, display and settings |
+/// | `/kiosks/:kiosk` | `addKiosk` | one kiosk |
+/// | `/kiosks/:kiosk/panel`, `/display` | `addPanel` | its virtual panel and its display |
+/// | `/kiosks/:kiosk/settings` | `addSettings` | its settings |
 /// | `/routes` | `addRoutes` | routes and their stops |
-/// | `/kiosks/:kiosk/sales` | `addSales` | a period against the one before |
+/// | `/kiosks/:kiosk/sales` | `addSales` | a period, compared with the one before |
 /// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
-/// | `/history` | `addHistory` | what happened in the last 90 days |
+/// | `/history` | `addHistory` | the history of the last 90 days |
 /// | `/chain` | `addChain` | the archive, if there is one |
-/// | `/users`, `/account`, `/password/:token` | `addUsers`, `addAccount`, `addPassword` | users, own account, a new password |
+/// | `/users` | `addUsers` | the users, for administrators |
+/// | `/account` | `addAccount` | the user's own account |
+/// | `/password/:token` | `addPassword` | a new password, with a link |
 /// | `/wall/:token` | `addWall` | the display of one kiosk, without a login |
 /// | `/login`, `/logout`, `/language` | `addLogin` | |
 /// | `/assets`, `/worker.js` | `Asset` | |
