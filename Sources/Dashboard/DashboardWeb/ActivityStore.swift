@@ -119,7 +119,7 @@ actor ActivityStore: Service {
     }
   }
 
-  /// The names of the files, the oldest first.
+  /// Returns the names of the files, the oldest first.
   private func names() -> [String] {
     do throws(StateError) {
       return try folder.names(in: Self.directory).filter { Self.day(of: $0) != nil }

@@ -14,6 +14,8 @@ struct Transfer: Sendable {
   var password: String?
 
   enum Content: Sendable {
+    /// An e-mail to send by SMTP.
+    ///
     /// - Parameters:
     ///   - mustEncrypt: Whether STARTTLS is required, for a scheme without TLS.
     ///   - helo: The name for EHLO, or `nil` for the fully qualified name of this computer.

@@ -120,7 +120,7 @@ package final class UserFile: Sendable {
     }
     var users = try users()
     change(&users)
-    // Not an empty text, because `current` takes an empty file as half written.
+    // Not an empty text, because `current` treats an empty file as half written.
     let text =
       users.isEmpty
       ? "# no users\n" : users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()

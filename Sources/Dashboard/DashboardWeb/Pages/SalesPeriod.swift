@@ -67,7 +67,9 @@ extension CivilDate {
   /// Number of months since January of the year 0.
   fileprivate var months: Int64 { year * 12 + month - 1 }
 
-  /// The first day of a month.
+  /// Creates the first day of a month.
+  ///
+  /// - Parameter months: Number of months since January of the year 0.
   fileprivate init(months: Int64) {
     self.init(year: months / 12, month: months % 12 + 1, day: 1)
   }

@@ -256,7 +256,7 @@ struct NewPassword {
   }
 }
 
-/// The page that shows who did what, for administrators.
+/// The page of the actions of users, for administrators.
 struct AuditPage {
   let fleet: KioskFleet
   let choice: HistoryChoice
