@@ -69,7 +69,7 @@ actor ActivityStore: Service {
     save(at: now)
   }
 
-  /// Returns the records that ended after a time or have not ended, the latest first.
+  /// Returns the records that ended at or after a time or have not ended, the latest first.
   ///
   /// - Returns: At most `maximumRecords` records, and whether further records were omitted or not
   ///   stored.

@@ -33,7 +33,7 @@ actor SalesReader {
   /// the reading stops early.
   ///
   /// - Returns: The sums, or `nil` if no page has arrived. If the reading has stopped early, `next`
-  ///   is not `nil` and `start` is later than the requested time.
+  ///   is not `nil`, and the `start` of the sums is not before the requested time.
   func sums(of kiosk: KioskID, since start: Timestamp) async -> Sums? {
     // One reading of a kiosk at a time: two would add the same page. A second caller gets the
     // result of the running one.

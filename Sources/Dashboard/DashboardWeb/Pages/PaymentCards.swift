@@ -205,7 +205,8 @@ struct PaymentCards {
         """, tag: "div")
   }
 
-  /// The form that refunds a charge by its number, if it is not listed; `nil` for a viewer.
+  /// The form that refunds a charge by its number, for charges that are not listed. It is `nil` for
+  /// a viewer, and for a kiosk without payment devices.
   var refundForm: HTML? {
     guard context.isOperator, !kiosk.payments.isEmpty else { return nil }
     return """

@@ -33,7 +33,7 @@ struct SalesPeriod: Sendable, Equatable {
     }
     let to = min(day("to") ?? today, today)
     let from = min(max(day("from") ?? to - 27, to - Int64(Self.maximum) + 1), to)
-    // There are no sales before 1970. The lower bound keeps `before` after 1970, too.
+    // There are no sales before 1970, and `before` must not begin before 1970, either.
     self.init(max(from, Int64(Self.maximum))...max(to, Int64(Self.maximum)))
   }
 

@@ -15,8 +15,9 @@ package struct BasePath: Sendable, Equatable {
 
   private init(text: String) { self.text = text }
 
-  /// Reads a path of one or several names, each after a `/`. Returns `nil` if a name is empty or
-  /// contains a character that a link cannot contain unchanged.
+  /// Reads a path of one or several names, each after a `/`. Returns `nil` if the text is longer
+  /// than `maximumLength` bytes, or if a name is empty, consists only of dots, or contains a
+  /// character that a link cannot contain unchanged.
   package init?(_ text: String) {
     let names = text.split(separator: "/", omittingEmptySubsequences: false)
     guard text.utf8.count <= Self.maximumLength, names.count > 1, names[0].isEmpty,

@@ -73,8 +73,7 @@ extension DashboardServer {
     var days: [SafetyDay] = []
     for day in first..<first + SafetyPage.dayCount where day <= today && kiosk.isOnline {
       let request = SafetyRequest(id: .random, day: CivilDate(daysSinceEpoch: day))
-      // Stop at the first day without an answer. Otherwise, the page would wait for each further
-      // day.
+      // Stop at the first day without an answer. Otherwise, the page would wait for each later day.
       guard let answer = try? await link.ask(request, of: kiosk.id) else { break }
       days.append(answer)
     }
