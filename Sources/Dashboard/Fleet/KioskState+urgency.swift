@@ -53,7 +53,7 @@ extension KioskState {
 }
 
 extension KioskFleet {
-  /// Number of all kiosks, of those in each state, and of those with machines. A kiosk counts only
+  /// Numbers of all kiosks, of those in each state, and of those with machines. A kiosk counts only
   /// in its most urgent state. `soldToday` is a number of glasses.
   package struct Count: Hashable, Sendable {
     package var kiosks = 0

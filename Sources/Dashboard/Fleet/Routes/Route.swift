@@ -72,7 +72,8 @@ package struct Route: Hashable, Sendable, Identifiable {
   /// One kiosk on the route: the planned amounts and the latest report.
   package struct Stop: Hashable, Sendable {
     package let kiosk: KioskID
-    /// The name of the kiosk when it was added to the route, as are `place` and `wasOnline`.
+    /// The name when the kiosk was added to the route; `place` and `wasOnline` are from the same
+    /// time.
     package let name: LocalizedName?
     package let place: String?
     package let wasOnline: Bool
