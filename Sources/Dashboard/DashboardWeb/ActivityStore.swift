@@ -16,8 +16,8 @@ actor ActivityStore: Service {
   private static let directory = "history"
   /// Maximum size of a file, in bytes: more than 10,000 records and 10,000 open alerts.
   private static let maximumSize = 16 << 20
-  /// Minimum time between two changes of the file, and the time after which it is written even
-  /// without a change, so that it shows until when the dashboard ran.
+  /// Minimum time between two writes of the file, and the time after which it is written even
+  /// without a new record, so that the file shows until when the dashboard ran.
   private static let (pause, heartbeat) = (Duration.seconds(15), Duration.seconds(300))
 
   private let link: KioskLink
@@ -43,12 +43,12 @@ actor ActivityStore: Service {
     save(at: link.time)
   }
 
-  /// Records what has changed, and stores it if it is time to.
+  /// Records the changes of the fleet since the last call, and writes the file if a write is due.
   func update() {
     let now = link.time
     let day = now.milliseconds / 86_400_000
     if current().day != day {
-      // Today's file exists only from now on, so the file of the day before gets its last records.
+      // The log switches to today's file below: write the last records of the previous day first.
       if log?.day != 0 { save(at: now) }
       log?.begin(day: day)
       savedAt = nil
@@ -61,7 +61,7 @@ actor ActivityStore: Service {
     if age >= Self.heartbeat || (hasChanged && age >= Self.pause) || age < .zero { save(at: now) }
   }
 
-  /// Records what a user did, at once on the disk.
+  /// Records an action of a user and writes the file immediately.
   func record(_ action: ActivityLog.Action) {
     update()
     let now = link.time
@@ -69,9 +69,10 @@ actor ActivityStore: Service {
     save(at: now)
   }
 
-  /// Returns the records that lasted or happened after a time, the latest first.
+  /// Returns the records that ended at or after a time or have not ended, the latest first.
   ///
-  /// - Returns: At most `maximumRecords` records, and whether more were recorded or not stored.
+  /// - Returns: At most `maximumRecords` records, and whether further records were omitted or not
+  ///   stored.
   func records(
     since start: Timestamp, where isWanted: (ActivityLog.Record) -> Bool
   ) -> (records: [ActivityLog.Record], isCut: Bool) {
@@ -118,7 +119,7 @@ actor ActivityStore: Service {
     }
   }
 
-  /// The names of the files, the oldest first.
+  /// Returns the names of the files, the oldest first.
   private func names() -> [String] {
     do throws(StateError) {
       return try folder.names(in: Self.directory).filter { Self.day(of: $0) != nil }

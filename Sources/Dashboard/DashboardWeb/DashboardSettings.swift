@@ -36,6 +36,6 @@ package struct DashboardSettings: Sendable {
     }
   }
 
-  /// Whether browsers connect by HTTPS, unless the proxy says otherwise.
+  /// Whether browsers connect by HTTPS, unless the proxy sends `X-Forwarded-Proto: http`.
   var isSecure: Bool { tls != nil || isBehindProxy }
 }

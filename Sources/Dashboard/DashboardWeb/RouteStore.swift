@@ -44,8 +44,8 @@ actor RouteStore {
     }
   }
 
-  /// The routes other than the latest one of each name, which is kept so that it can be planned
-  /// again; all, if there are too many names.
+  /// Returns the routes that may be removed: all except the latest one of each name, which is kept
+  /// so that it can be planned again; all routes if there are no others.
   private static func replaceable(_ routes: [Route.ID: Route]) -> [Route] {
     let saved = Set(Route.saved(routes.values).map(\.id))
     let others = routes.values.filter { !saved.contains($0.id) }

@@ -8,7 +8,7 @@ import KioskProtocol
 /// link is valid until it is revoked or replaced; it shows the display and nothing else.
 actor WallLinks {
   private static let file = "walls.json"
-  /// Maximum size of the file, in bytes: a link of each of 10,000 kiosks.
+  /// Maximum size of the file, in bytes: a link for each of 10,000 kiosks.
   private static let maximumSize = 2 << 20
 
   private let folder: StateFolder
@@ -20,12 +20,13 @@ actor WallLinks {
 
   func token(for kiosk: KioskID) throws(StateError) -> String? { try loaded()[kiosk] }
 
-  /// Returns the kiosk that the token shows, or `nil` if it is not valid.
+  /// Returns the kiosk whose display the token shows, or `nil` if the token is not valid.
   func kiosk(for token: String) throws(StateError) -> KioskID? {
     try loaded().first { HMACSigner.areEqual($0.value, token) }?.key
   }
 
-  /// Stores a new token, or none, for a kiosk. The earlier one is not valid any more.
+  /// Stores a new token for a kiosk, or removes its token if `token` is `nil`. The earlier token is
+  /// not valid any more.
   func replace(_ token: String?, for kiosk: KioskID) throws(StateError) {
     var tokens = try loaded()
     tokens[kiosk] = token

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The name with which this computer introduces itself to a mail server.
+/// The name of this computer that a mail server receives in EHLO.
 enum HostName {
-  /// Returns a fully qualified name, which strict servers require (RFC 5321 4.1.1.1): the host name if
-  /// it has a domain, the name that DNS has for it, or else the domain of the sender. Blocks while
+  /// Returns a fully qualified name, which strict servers require (RFC 5321 4.1.1.1): the host name
+  /// if it has a domain, its canonical name in DNS, or else the domain of the sender. Blocks until
   /// DNS answers.
   static func qualified(orDomainOf sender: String) -> String {
     var buffer = [CChar](repeating: 0, count: 256)

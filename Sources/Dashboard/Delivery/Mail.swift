@@ -10,6 +10,8 @@ package struct Mail: Sendable {
   package let id: String
   package let date: Date
 
+  /// Creates a mail.
+  ///
   /// - Parameters:
   ///   - from: The sender's address, in ASCII.
   ///   - to: The receiver's address, in ASCII.

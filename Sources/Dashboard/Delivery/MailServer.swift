@@ -14,7 +14,7 @@ package struct MailServer: Sendable {
   private let account: (name: String, password: String)?
   private let helo: String?
 
-  /// Creates a server that sends each message over a connection of its own.
+  /// Creates a server to which each message is sent over a connection of its own.
   ///
   /// - Parameters:
   ///   - caFile: A PEM file of trusted certificates, or `nil` for the system's.

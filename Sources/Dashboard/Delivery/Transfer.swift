@@ -4,7 +4,7 @@ import Synchronization
 
 /// One request to a server by libcurl: the content to send, and the response.
 struct Transfer: Sendable {
-  /// The only scheme that libcurl may use; it supports many.
+  /// The only scheme that libcurl may use; libcurl supports many.
   let scheme: String
   let url: String
   /// A PEM file of trusted certificates, or `nil` for those of the system.
@@ -14,6 +14,8 @@ struct Transfer: Sendable {
   var password: String?
 
   enum Content: Sendable {
+    /// An e-mail to send by SMTP.
+    ///
     /// - Parameters:
     ///   - mustEncrypt: Whether STARTTLS is required, for a scheme without TLS.
     ///   - helo: The name for EHLO, or `nil` for the fully qualified name of this computer.
@@ -32,7 +34,9 @@ struct Transfer: Sendable {
     let responseText: String
   }
 
+  /// Maximum time to connect, in seconds.
   private static let connectTimeout = 15
+  /// Maximum time of the whole transfer, in seconds.
   private static let timeout = 60
   /// Maximum number of bytes read of a response. A longer response ends the transfer.
   private static let maximumResponse = 64 << 10

@@ -4,6 +4,8 @@ package struct Webhook: Sendable {
   private let token: String?
   private let caFile: String?
 
+  /// Creates a receiver of messages.
+  ///
   /// - Parameters:
   ///   - url: A URL with the scheme `http` or `https`.
   ///   - token: The token for `Authorization: Bearer` (RFC 6750), in printable ASCII.

@@ -1,19 +1,19 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The record of a fleet's past: outages, faults and stockouts as the dashboard saw them, and the
-/// entries of ledgers that a person looks back on.
+/// The history of a fleet on one day: the outages, faults and stockouts that the dashboard has
+/// detected, the entries of ledgers that people look up later, and the actions of users.
 ///
 /// ```swift
 /// var log = ActivityLog()
 /// // About once a second:
 /// log.update(fleet, isConnected: true, at: .now)
-/// log.records  // What has ended or happened today
-/// log.open  // What lasts
+/// log.records  // Today's entries and actions, and the alerts that have ended
+/// log.open  // The alerts that have not ended
 /// ```
 ///
-/// A value without a clock: its records follow from the fleets and times passed to it. It holds one
-/// day; `begin(day:)` starts the next one.
+/// It is a value without a clock: its records depend only on the fleets and times that are passed
+/// to it. `begin(day:)` starts the next day.
 package struct ActivityLog: Sendable, Equatable {
   /// Maximum numbers of records of a day: of all kiosks, and of one.
   package static let (maximum, maximumOfKiosk) = (10_000, 500)
@@ -24,15 +24,15 @@ package struct ActivityLog: Sendable, Equatable {
 
   package struct Record: Hashable, Sendable {
     package enum Event: Hashable, Sendable {
-      /// An alert that has ended, or that lasts if `until` is `nil`.
+      /// An alert that has ended, or that is still active if `until` is `nil`.
       case alert(Alert, Details, until: Timestamp?)
-      /// The dashboard did not run, so that it saw nothing.
+      /// The dashboard did not run, so it recorded nothing.
       case stopped(until: Timestamp)
       case entry(KioskID, LedgerEntry)
       case action(Action)
     }
 
-    /// The time at which it began or happened.
+    /// The time at which the event began or occurred.
     package let at: Timestamp
     package let event: Event
 
@@ -67,7 +67,7 @@ package struct ActivityLog: Sendable, Equatable {
       }
     }
 
-    /// The last time of the record, or `nil` if it lasts.
+    /// The time at which the event ended or occurred, or `nil` if it has not ended.
     package var end: Timestamp? {
       switch event {
       case .alert(_, _, let until): until
@@ -79,11 +79,11 @@ package struct ActivityLog: Sendable, Equatable {
 
   package enum Kind: String, CaseIterable, Sendable {
     case outages, machines, payments, stockouts, safety, service, restocks
-    /// Changes by users that are no entries of a ledger.
+    /// Actions of users that are not entries of a ledger.
     case actions
   }
 
-  /// A change by a user that is no entry of a ledger.
+  /// An action of a user that is not an entry of a ledger.
   package struct Action: Hashable, Sendable {
     package enum Verb: String, Sendable {
       case loggedIn = "logged_in"
@@ -99,11 +99,11 @@ package struct ActivityLog: Sendable, Equatable {
 
     package let user: String
     package let verb: Verb
-    /// The user or the kiosk that the action is about, or `nil` if it is about the user's own
+    /// The other user whom the action is about, or `nil` if it is about a kiosk or the user's own
     /// account.
     package var subject: String?
     package var kiosk: KioskID?
-    /// The role, or the address.
+    /// The new role, the address of the browser, or `link` for a password that was set with a link.
     package var detail: String?
 
     package init(
@@ -119,9 +119,11 @@ package struct ActivityLog: Sendable, Equatable {
   package struct Details: Hashable, Sendable {
     /// The state of the machine.
     package var machine: MachineReport.State?
-    /// The reason of the machine or payment device, or the fruit that the machine lacks.
+    /// The reason that the machine or the payment device reports, or the fruit that the machine
+    /// lacks.
     package var reason: String?
-    /// The time at which the kiosk's program started while it was offline, or `nil` if it ran on.
+    /// The time at which the kiosk's program started while the kiosk was offline, or `nil` if the
+    /// program kept running.
     package var restartedAt: Timestamp?
 
     package init(
@@ -136,7 +138,7 @@ package struct ActivityLog: Sendable, Equatable {
     var details: Details
   }
 
-  /// The day of the records, counted from 1970-01-01 in UTC.
+  /// The day of the records in UTC, in days since 1970-01-01.
   package private(set) var day: Int64 = 0
   /// The time of the last update, or `nil` before the first one.
   package private(set) var updatedAt: Timestamp?
@@ -145,22 +147,22 @@ package struct ActivityLog: Sendable, Equatable {
   /// Whether the day had more records than are stored.
   package private(set) var isCut = false
   private(set) var lasting: [Alert: Beginning] = [:]
-  /// The last recorded entry of each ledger.
+  /// The `seq` of the last recorded entry of each ledger, by kiosk and epoch.
   private(set) var known: [KioskID: [Int: Int]] = [:]
   private var counts: [KioskID: Int] = [:]
-  /// The time from which the broker is connected.
+  /// The start of the current connection to the broker, or `nil` if there is none.
   private var connectedAt: Timestamp?
-  /// The time from which the broker is not connected.
+  /// The start of the time without a connection to the broker, or `nil` if there is one.
   private var disconnectedAt: Timestamp?
 
   package init() {}
 
-  /// The alerts that last.
+  /// The alerts that have not ended.
   package var open: [Record] {
     lasting.map { Record(at: $1.at, .alert($0, $1.details, until: nil)) }
   }
 
-  /// Records what has changed since the last update.
+  /// Records the changes since the last update.
   ///
   /// - Returns: Whether anything was recorded, has begun or has ended.
   @discardableResult
@@ -177,7 +179,7 @@ package struct ActivityLog: Sendable, Equatable {
       connectedAt = nil
       let since = disconnectedAt ?? now
       disconnectedAt = since
-      // At a start, the connection takes a moment.
+      // Connecting after a start takes some seconds, which are not an outage.
       if now.since(since) >= Self.settleTime { begin(.noBroker, Details(), at: since) }
       return before != (records.count, lasting.count, isCut)
     }
@@ -198,14 +200,14 @@ package struct ActivityLog: Sendable, Equatable {
       record(kiosk, at: now)
     }
     for alert in lasting.keys where !active.contains(alert) {
-      // While a kiosk is offline, its other alerts are unknown.
+      // While a kiosk is offline, the state of its other alerts is unknown.
       if let kiosk = alert.kiosk, fleet[kiosk]?.status == .offline { continue }
       end(alert, in: fleet, at: now)
     }
     return before != (records.count, lasting.count, isCut)
   }
 
-  /// Starts a new day. What lasts, lasts on.
+  /// Starts a new day without records. The alerts that have not ended remain open.
   package mutating func begin(day: Int64) {
     (self.day, records, counts, isCut) = (day, [], [:], false)
   }

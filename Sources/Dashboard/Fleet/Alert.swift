@@ -3,23 +3,24 @@ package import KioskProtocol
 
 /// A condition that operators are notified of when it begins and when it is resolved.
 package enum Alert: Hashable, Sendable {
-  /// The dashboard has no connection to its broker, and so no current state of any kiosk.
+  /// The dashboard has no connection to its broker, and therefore no current state of any kiosk.
   case noBroker
   case offline(KioskID)
   /// A machine is not working, is out of a fruit, or a program of it needs a person.
   case machine(KioskID, MachineID)
   /// A person has to decide about a job.
   case job(KioskID, Int, ticket: Int)
-  /// A payment device takes no charges.
+  /// A payment device is not working.
   case payment(KioskID, PaymentDeviceID)
   /// A person has to decide about a charge.
   case charge(KioskID, Int, ticket: Int?)
-  /// The last end of a payment device's day differs from the ledger.
+  /// The total of a payment device's last end of day differs from the ledger.
   case difference(KioskID, PaymentDeviceID)
-  /// A sensor is outside its limits for too long, blocks something, or is silent.
+  /// A sensor has been outside its limits for too long, blocks fruits or machines, or is silent.
   case sensor(KioskID, SensorID)
-  /// Some of a fruit expires soon, or has expired and must be taken out of the machine.
+  /// Some of a fruit expires within `KioskState.expiryNotice`.
   case expires(KioskID, Fruit.ID)
+  /// Some of a fruit has expired and must be taken out of the machine.
   case expired(KioskID, Fruit.ID)
   /// The stock of a fruit is too small for one glass of a juice, which cannot be sold.
   case out(KioskID, Fruit.ID)
@@ -59,8 +60,8 @@ extension Alert: Comparable {
 }
 
 extension KioskState {
-  /// Returns all alerts of the kiosk. While it is offline, that is the only one, because the rest of
-  /// its state is unknown.
+  /// Returns all alerts of the kiosk. While the kiosk is offline, `offline` is the only one,
+  /// because the rest of its state is unknown.
   func activeAlerts(at now: Timestamp) -> [Alert] {
     switch status {
     case nil: return []

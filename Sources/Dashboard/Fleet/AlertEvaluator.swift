@@ -1,7 +1,8 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// Decides when an alert is notified: once when it begins, and once when it is resolved.
+/// Determines when people are notified of an alert: once when it begins, and once when it is
+/// resolved.
 ///
 /// ```swift
 /// var evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: savedAlerts)
@@ -13,18 +14,21 @@ package import KioskProtocol
 /// | alert | must be active for |
 /// |---|---|
 /// | broker, kiosk, machine or payment device offline | `offlineDelay` |
-/// | fault of a machine or payment device; machine out of a fruit; undecided job or charge; end of day with a difference; sensor with an alarm, a block or no readings; fruit too short for a juice; fruit that expires soon or has expired | 0 s |
+/// | fault of a machine or payment device; machine out of a fruit | 0 s |
+/// | undecided job or charge; end of day with a difference | 0 s |
+/// | sensor with an alarm, a block or no readings | 0 s |
+/// | fruit too short for a juice; fruit that expires soon or has expired | 0 s |
 ///
-/// An alert is resolved when it has been absent for `quietPeriod`. A value without a clock: its
-/// results follow from the fleets and times passed to it.
+/// An alert is resolved when it has been absent for `quietPeriod`. The evaluator is a value without
+/// a clock: its results depend only on the fleets and times that are passed to it.
 package struct AlertEvaluator: Sendable {
   package struct Rules: Hashable, Sendable {
-    /// Time for which a kiosk, a machine or the broker has to be offline before the alert is
-    /// notified.
+    /// Time for which the broker, a kiosk, a machine or a payment device must be offline before
+    /// people are notified of the alert.
     package var offlineDelay: Duration
-    /// Three minimum times. Nothing is notified for this long after a start or a reconnect to the
-    /// broker, because kiosks reconnect one by one. An alert is resolved when it has been absent
-    /// for this long. Two messages are at least this far apart.
+    /// Three minimum times: after a start or a reconnect to the broker, no alert is notified for
+    /// this time, because kiosks reconnect one by one; an alert is resolved when it has been absent
+    /// for this time; and at least this time passes between two messages.
     package var quietPeriod: Duration
 
     package init(offlineDelay: Duration = .seconds(300), quietPeriod: Duration = .seconds(60)) {
@@ -48,13 +52,15 @@ package struct AlertEvaluator: Sendable {
 
   /// Maximum number of notified alerts that are not resolved. Further alerts are not notified.
   package static let maximum = 10_000
-  /// Time after which a notified alert is deleted if the fleet no longer contains its kiosk.
+  /// Time after its beginning at which a notified alert is deleted if the fleet no longer contains
+  /// its kiosk.
   private static let retention = Duration.seconds(30 * 24 * 3600)
 
   private let rules: Rules
   /// The notified alerts that are not resolved, with the time at which they began.
   package private(set) var notified: [Alert: Timestamp]
-  /// The times at which this evaluator saw notified alerts begin.
+  /// The times of the monotonic clock at which notified alerts began, without those that began
+  /// before this evaluator was created.
   private var begun: [Alert: Instant] = [:]
   /// The active alerts that are not notified yet, with the time from which they are active.
   private var pending: [Alert: Instant] = [:]
@@ -66,7 +72,10 @@ package struct AlertEvaluator: Sendable {
   private var waiting: Instant?
   private var lastNotified: Instant?
 
-  /// - Parameter notified: The alerts that an earlier evaluator has notified.
+  /// Creates an evaluator.
+  ///
+  /// - Parameter notified: The alerts that an earlier evaluator has notified, with the time at
+  ///   which they began.
   package init(_ rules: Rules, notified: [Alert: Timestamp] = [:]) {
     (self.rules, self.notified) = (rules, notified)
   }
@@ -98,8 +107,9 @@ package struct AlertEvaluator: Sendable {
       waiting = nil
       return []
     }
-    // Collects transitions for a moment, so that one message contains all alerts of one cause, such
-    // as a power cut at twenty kiosks, although they do not begin in the same second.
+    // Collects transitions for a sixth of the quiet period, so that one message contains all alerts
+    // of one cause, such as a power cut at twenty kiosks, although they do not begin in the same
+    // second.
     let waiting = waiting ?? instant
     self.waiting = waiting
     guard instant - waiting >= rules.quietPeriod / 6,
@@ -177,7 +187,7 @@ package struct AlertEvaluator: Sendable {
       default: rules.offlineDelay
       }
     case .payment(let kiosk, let device):
-      // A device without a reason is away, and may come back by itself.
+      // A device that reports no reason is unreachable, and may recover without a person.
       fleet[kiosk]?.payments[device]?.reason == nil ? rules.offlineDelay : .zero
     case .job, .out, .charge, .difference, .sensor, .expires, .expired: .zero
     }

@@ -1,7 +1,8 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The state of every kiosk below a root, built from its retained topics and its events.
+/// The state of every kiosk below a root topic, built from the retained topics and events of the
+/// kiosks.
 ///
 /// ```swift
 /// var fleet = KioskFleet(root: "kiosk")
@@ -12,7 +13,8 @@ package import KioskProtocol
 /// fleet.count.offline  // 0
 /// ```
 ///
-/// A value without a clock and without a broker: it follows from the messages passed to it.
+/// It is a value without a clock and without a broker: it depends only on the messages that are
+/// passed to it.
 package struct KioskFleet: Sendable {
   /// Maximum number of kiosks. Messages of further kiosks are ignored.
   package static let maximumKiosks = 10_000
@@ -24,12 +26,14 @@ package struct KioskFleet: Sendable {
   /// The latest menu. Most kiosks of a fleet have the same one, which is decoded and stored once.
   private var menu: (payload: [UInt8], report: MenuReport)?
 
+  /// Creates a fleet without kiosks.
+  ///
   /// - Parameter root: One or more topic levels without wildcards.
   package init(root: String) {
     self.root = Array(root.utf8) + [UInt8(ascii: "/")]
   }
 
-  /// The state of a kiosk, which the copies of a fleet share: a page has a copy while messages change
+  /// The state of a kiosk. The copies of a fleet share it: a page uses a copy while messages change
   /// one kiosk after the other.
   private final class Shared: Sendable {
     let state: KioskState
@@ -66,14 +70,15 @@ package struct KioskFleet: Sendable {
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
     guard levels.count >= 2, let id = KioskID(levels[0]) else { return nil }
-    // An empty status removes the kiosk: its operator clears the retained message.
+    // An empty status removes the kiosk: it means that an operator has cleared the retained
+    // message.
     if payload.isEmpty, levels[1...] == ["status"] {
       return states.removeValue(forKey: id).map { _ in id }
     }
     let isKnown = states[id] != nil
     guard isKnown || states.count < Self.maximumKiosks else { return nil }
     let report = levels[1...] == ["menu"] ? read(menu: payload) : nil
-    // Removed, because changing the lists of a state that is in use copies them.
+    // Remove the state first: changing its lists would copy them if `states` still referred to it.
     var state = states.removeValue(forKey: id)?.state ?? KioskState(id: id)
     let isRead = state.receive(
       levels[1...], payload, menu: report, isRetained: isRetained, at: now)
@@ -83,7 +88,7 @@ package struct KioskFleet: Sendable {
 
   private mutating func read(menu payload: [UInt8]) -> MenuReport? {
     if let menu, menu.payload == payload { return menu.report }
-    // One that cannot be read is ignored, as in `KioskState.receive`.
+    // A menu that cannot be read is ignored, as in `KioskState.receive`.
     guard let report = try? MenuReport(payload: payload) else { return nil }
     menu = (payload, report)
     return report

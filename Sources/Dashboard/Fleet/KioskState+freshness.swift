@@ -3,7 +3,7 @@ package import KioskProtocol
 
 // Fruit with a date.
 extension KioskState {
-  /// The time before which people are notified of fruit that will expire.
+  /// Time before the expiry of a fruit at which people are notified of it.
   package static let expiryNotice = Duration.seconds(12 * 3600)
 
   /// Expired fruit that is still in the machine.

@@ -27,7 +27,8 @@ extension KioskState {
     return juice.servings(from: stock.fruits)
   }
 
-  /// Returns the reason why the juice cannot be sold, or `nil` if it can or the stock is unknown.
+  /// Returns the reason why the juice cannot be sold, or `nil` if it can be sold or the stock is
+  /// unknown.
   package func obstacle(to juice: Juice) -> SaleObstacle? {
     guard let stock = stock?.fruits else { return nil }
     let missing = juice.recipe.amounts.filter { stock[$0.fruit] ?? 0 < $0.amount }.map(\.fruit)
@@ -50,7 +51,7 @@ extension KioskState {
     return service == .closed ? .closed : nil
   }
 
-  /// The juices that cannot be sold, each with what prevents its sale, in the order of the menu.
+  /// The juices that cannot be sold, each with its obstacle, in the order of the menu.
   package var unavailableJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     (menu?.menu.juices ?? []).compactMap { juice in obstacle(to: juice).map { (juice, $0) } }
   }

@@ -22,14 +22,15 @@ extension KioskState {
     }
   }
 
-  /// Whether a machine or a payment device is not working, a job or a charge needs a person's
-  /// decision, or expired fruit must be taken out.
+  /// Whether a machine, a payment device or a sensor needs a person, or expired fruit must be taken
+  /// out.
   package var needsAttention: Bool {
     machines.values.contains(where: \.needsAttention) || paymentNeedsAttention
       || sensors.values.contains(where: \.needsAttention) || !expired.isEmpty
   }
 
-  /// Returns whether the kiosk can make the juice: a machine for it works, or it needs no machine.
+  /// Returns whether the kiosk can make the juice: no sensor blocks its fruits, and a machine for
+  /// it works or it needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
     let (makers, blocked) = (machines.values.filter { $0.makes(juice) }, blockedFruits)
     if makers.isEmpty, blocked.isEmpty { return true }

@@ -16,8 +16,8 @@ extension KioskState {
       .sorted { $0.charge.charge < $1.charge.charge }
   }
 
-  /// The payment devices whose last end of day differs from the ledger, and by how much their totals
-  /// exceed it, in smallest units.
+  /// The payment devices whose last end of day differs from the ledger, with the amount by which
+  /// the device's total exceeds that of the ledger, in smallest units.
   package var dayDifferences: [(device: PaymentDeviceID, units: Int, currency: Currency)] {
     lastTotals.sorted { $0.key < $1.key }.compactMap { device, entry in
       guard case .total(let total, _, let units) = entry.outcome, units != 0 else { return nil }
@@ -25,8 +25,8 @@ extension KioskState {
     }
   }
 
-  /// Whether a payment device is not working, a charge needs a person's decision, or the last end of
-  /// a day differs from the ledger.
+  /// Whether a payment device is not working, a charge needs a person's decision, or the last end
+  /// of day of a device differs from the ledger.
   package var paymentNeedsAttention: Bool {
     payments.values.contains { $0.state == .off || !$0.charges.isEmpty } || !dayDifferences.isEmpty
   }

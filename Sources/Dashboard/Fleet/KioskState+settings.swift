@@ -25,21 +25,22 @@ extension KioskState {
   /// The values of the kiosk's file, or of its chain, without the change of an operator.
   package var fileMenu: MenuReport? { settings?.file ?? menu }
 
-  /// The change of an operator that is in force.
+  /// The change of an operator that is in force; empty if there is none.
   package var change: SettingsChange { settings?.stored?.change ?? SettingsChange() }
 
-  /// The price in force, also of a juice that is not sold at the moment.
+  /// Returns the price in force, also of a juice that is not sold at the moment.
   package func price(of juice: Juice.ID) -> Money? {
     menu?.menu.juice(juice)?.price ?? change.prices[juice] ?? fileMenu?.menu.juice(juice)?.price
   }
 
-  /// The currency of its prices, or `nil` without prices.
+  /// The currency of the kiosk's prices, or `nil` if it has none.
   package var currency: Currency? {
     (fileMenu?.menu.juices ?? []).lazy.compactMap { self.price(of: $0.id)?.currency }.first
   }
 
-  /// Returns the whole change that has the result of an edit. Values that equal those of the file,
-  /// and values that this kiosk does not have, are left out.
+  /// Returns the change in force with the values of an edit. It omits values that equal those of
+  /// the file, values of juices and fruits that this kiosk does not have, and prices in another
+  /// currency.
   package func change(by edit: SettingsEdit) -> SettingsChange {
     var change = change
     guard let file = fileMenu else { return change }

@@ -11,11 +11,11 @@ extension KioskState {
   package func service(_ seq: Int) -> LedgerEntry? { services.first { $0.seq == seq } }
 
   /// Returns the restock that undoes an entry of the history, or `nil` if the entry is older than
-  /// `undoTime`, is undone already, or cannot be undone: a machine may have begun a juice that was
-  /// decided to be made again.
+  /// `undoTime`, is undone already, or cannot be undone. For example, a machine may have started a
+  /// juice that a person has decided to make again.
   ///
-  /// The id of the restock names the entry: `undo-<epoch>-<seq>`. The ledger records it as the
-  /// reason, and the kiosk executes it once.
+  /// The id of the restock identifies the entry: `undo-<epoch>-<seq>`. The ledger records the id,
+  /// and the kiosk executes the restock only once.
   package func undo(of entry: LedgerEntry, at now: Timestamp) -> (restock: Restock, id: Request.ID)?
   {
     guard let id = Request.ID("undo-\(entry.epoch)-\(entry.seq)"),
@@ -37,7 +37,7 @@ extension KioskState {
     return changes.isEmpty ? nil : (Restock(add: changes.times(-1)), id)
   }
 
-  /// Returns the number of the entry that a restock has undone, or `nil` if it has undone none.
+  /// Returns the `seq` of the entry that a restock has undone, or `nil` if it has undone none.
   package static func undone(by entry: LedgerEntry) -> Int? {
     let parts = entry.id?.text.split(separator: "-") ?? []
     return parts.count == 3 && parts[0] == "undo" ? Int(parts[2]) : nil

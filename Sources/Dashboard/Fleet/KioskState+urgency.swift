@@ -5,8 +5,8 @@ package import KioskProtocol
 package enum Urgency: Int, Comparable, Sendable {
   /// The kiosk is offline.
   case offline
-  /// A machine, a payment device or a sensor is not working, a job or a charge needs a person's decision, the
-  /// disk is full, the clock is wrong, fruit has expired, or the menu of the chain cannot be used.
+  /// A machine, a payment device or a sensor needs a person, the disk is full, the clock is wrong,
+  /// fruit has expired, or the menu of the chain cannot be used.
   case problem
   /// A juice cannot be sold, because a fruit is short.
   case out
@@ -53,7 +53,8 @@ extension KioskState {
 }
 
 extension KioskFleet {
-  /// Number of kiosks in each state. A kiosk is counted under its most urgent state only.
+  /// Numbers of all kiosks, of those in each state, and of those with machines. A kiosk counts only
+  /// in its most urgent state. `soldToday` is a number of glasses.
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
@@ -97,7 +98,7 @@ extension KioskFleet {
     return
       kiosks.filter { search?.matches($0) ?? true }
       .map { kiosk in
-        // Sorted without the states, because moving one takes longer than comparing.
+        // Sort only keys, because moving a state takes longer than a comparison.
         (
           urgency: kiosk.urgency, dry: kiosk.nextStockout?.at.milliseconds ?? .max,
           title: kiosk.title(language), id: kiosk.id
@@ -108,10 +109,10 @@ extension KioskFleet {
   }
 }
 
-/// A text to search for.
+/// A search for kiosks by a text.
 private struct KioskSearch {
   private let text: String
-  /// The conditions whose word the text is.
+  /// The conditions of the states that have the text as one of their words.
   private let conditions: [@Sendable (KioskState) -> Bool]
 
   init(_ text: String) {
@@ -146,8 +147,8 @@ private struct KioskSearch {
     (["low", "부족"], { !$0.fruits(.low).isEmpty }),
   ]
 
-  /// Whether the text names a machine that needs attention, a juice that cannot be sold, or a fruit
-  /// that is short or low.
+  /// Returns whether the text is a part of the name of a machine that needs attention, of a juice
+  /// that cannot be sold, or of a fruit that is short or low.
   private func isDescribed(_ kiosk: KioskState) -> Bool {
     if kiosk.machines.contains(where: { $0.value.needsAttention && $0.key.text.contains(text) }) {
       return true

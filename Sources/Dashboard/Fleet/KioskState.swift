@@ -7,14 +7,16 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
   package private(set) var status: KioskStatus?
-  /// The time at which it went offline, or `nil` if that was before the dashboard was connected.
+  /// The time at which the kiosk went offline, or `nil` if it is online or went offline before the
+  /// dashboard was connected.
   package private(set) var offlineSince: Timestamp?
-  /// The time at which its program started.
+  /// The time at which the kiosk's program started.
   package private(set) var startedAt: Timestamp?
-  /// The latest time stated in its messages.
+  /// The latest time stated in the kiosk's messages.
   package private(set) var lastMessageAt: Timestamp?
   package private(set) var service: ServiceState?
-  /// The time by which its clock is ahead of the dashboard's clock; negative if it is behind.
+  /// The time by which the kiosk's clock is ahead of the dashboard's clock; negative if it is
+  /// behind.
   package private(set) var clockLead = Duration.zero
   package private(set) var disk: KioskHealth.Disk?
   package private(set) var stock: StockReport?
@@ -22,10 +24,11 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var machines: [MachineID: MachineReport] = [:]
   package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
   package private(set) var sensors: [SensorID: SensorReport] = [:]
-  /// The latest end of each payment device's day.
+  /// The entry of the latest end of day of each payment device.
   package private(set) var lastTotals: [PaymentDeviceID: LedgerEntry] = [:]
   package private(set) var menu: MenuReport?
-  /// The reason why it does not use the stored menu of its chain, or `nil` if there is none.
+  /// The reason why the kiosk does not use the menu of its chain, or `nil` if it uses it or has
+  /// none.
   package private(set) var menuProblem: String?
   /// The settings, or `nil` if the kiosk has neither opening hours nor a change of an operator.
   package private(set) var settings: SettingsReport?
@@ -35,19 +38,21 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var takenToday = Takings()
   /// The number of glasses usually sold by this time of the day.
   package private(set) var usuallySold: Double?
-  /// The IANA name of the time zone of its days.
+  /// The IANA name of the time zone of the kiosk's days.
   package private(set) var timeZone: String?
-  /// The sales report, which `receive` has decoded once without an error; empty if there is none.
-  /// Decoded on demand: thirty days of a thousand kiosks need much memory.
+  /// The payload of the sales report, which `receive` has decoded once without an error; empty if
+  /// there is none. Only the payload is stored, because the decoded reports of a thousand kiosks
+  /// need much memory.
   package private(set) var salesPayload: [UInt8] = []
   /// The latest orders, the newest first.
   package private(set) var orders = Recent()
-  /// Restocks, openings, closings, decisions and ends of day, the newest first.
+  /// Restocks, removed and expired fruit, openings, closings, decisions, programs, steps of
+  /// sensors, and ends of day, the newest first.
   package private(set) var services = Recent()
   /// Captures, refunds and their requests, the newest first.
   package private(set) var captures = Recent()
 
-  /// Maximum number of machines of one kiosk, of payment devices and of sensors.
+  /// Maximum number of machines of one kiosk, of its payment devices, and of its sensors.
   package static let maximumMachines = 20
 
   /// Creates the state of a kiosk that has published nothing.
@@ -61,10 +66,13 @@ package struct KioskState: Sendable, Identifiable {
   /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
 
-  /// Reads a message on a topic of this kiosk. One that cannot be read is ignored silently: any
-  /// number may arrive, and the latest readable one stays.
+  /// Reads a message on a topic of this kiosk. Ignores a message that cannot be read without
+  /// logging it, because any number of them may arrive; the latest readable one remains in force.
   ///
-  /// - Returns: `false` if it cannot be read or changes nothing.
+  /// - Parameters:
+  ///   - topic: The topic levels after the id of the kiosk.
+  ///   - menu: The decoded payload of a menu, or `nil` if it cannot be read.
+  /// - Returns: `false` if the message cannot be read or changes nothing.
   mutating func receive(
     _ topic: ArraySlice<String>, _ payload: [UInt8], menu: MenuReport?, isRetained: Bool,
     at now: Timestamp
@@ -163,7 +171,7 @@ package struct KioskState: Sendable, Identifiable {
       return orders.add(entry)
     case .restocked, .expired, .removed, .service, .decided: return services.add(entry)
     case .sensor(let step): return step.kind != .hour && services.add(entry)
-    // The reports of machines say what is due.
+    // The reports of machines contain the programs that are due.
     case .program(let step): return step.kind != .due && services.add(entry)
     case .payment(let step):
       let isCapture = [.captured, .refund, .refunded].contains(step.kind) && captures.add(entry)
@@ -175,7 +183,7 @@ package struct KioskState: Sendable, Identifiable {
       }
       if lastTotals[device].map({ $0.at <= entry.at }) ?? true { lastTotals[device] = entry }
       return services.add(entry)
-    // The reports of machines and payment devices cover an open order.
+    // The reports of machines and payment devices contain the open orders.
     case .accepted, .opened, .rejected, .awaitingPayment: return false
     }
   }

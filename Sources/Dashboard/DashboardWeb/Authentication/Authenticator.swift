@@ -9,7 +9,7 @@ final class Authenticator: Sendable {
   private let unknownDevices = PasswordQueue(label: "passwords of strangers")
   /// A separate queue, so that attempts from unknown browsers do not delay known ones.
   private let knownDevices = PasswordQueue(label: "passwords of known browsers")
-  /// The hash checked for unknown names, so that they take as long as the names of users.
+  /// The hash that is checked for an unknown name, so that this takes as long as for a user.
   private let dummyHash: PasswordHash
 
   init(users: UserFile, cost: PasswordHash.Cost) {
@@ -19,7 +19,7 @@ final class Authenticator: Sendable {
 
   /// Hashes a new password on the queue of known browsers.
   ///
-  /// - Throws: `RequestError.busy` also without enough memory.
+  /// - Throws: `RequestError.busy` if the queue is full or there is not enough memory.
   func hash(_ password: String, cost: PasswordHash.Cost) async throws(RequestError) -> PasswordHash
   {
     let result = try await knownDevices.run {
@@ -31,9 +31,10 @@ final class Authenticator: Sendable {
 
   /// Returns the user with this name and password.
   ///
-  /// - Parameter deviceCookie: Returns the value of a cookie of the request by its name.
+  /// - Parameter deviceCookie: Returns the value of the request's cookie with the given name.
   /// - Returns: The user, or `nil` if the name or the password is wrong.
-  /// - Throws: `RequestError.tooManyLogins`, or `RequestError.busy` also without enough memory.
+  /// - Throws: `RequestError.tooManyLogins`; `RequestError.busy` if the queue is full or there is
+  ///   not enough memory.
   func user(
     name: String, password: String, from origin: AddressBlock, at now: ContinuousClock.Instant,
     deviceCookie: (String) -> String?

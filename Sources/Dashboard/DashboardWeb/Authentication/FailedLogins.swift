@@ -1,5 +1,5 @@
 /// Counts wrong passwords by a key, such as a name or an address. The table has a fixed size, so
-/// that somebody who invents names cannot exhaust the memory: keys that share a slot are counted
+/// that an attacker who invents names cannot exhaust the memory: keys that share a slot are counted
 /// together.
 struct FailedLogins {
   typealias Instant = ContinuousClock.Instant

@@ -11,8 +11,8 @@ struct LoginThrottle {
     /// The name as it was entered.
     let name: String
     let origin: AddressBlock
-    /// The token of its `DeviceCookie`, or `nil` if the browser has not logged in with this name
-    /// before.
+    /// The token of the browser's `DeviceCookie`, or `nil` if the browser has not logged in with
+    /// this name before.
     let device: String?
   }
 
@@ -21,6 +21,8 @@ struct LoginThrottle {
   private var origins: FailedLogins
   private var names: FailedLogins
 
+  /// Creates a throttle that has counted no attempts.
+  ///
   /// - Parameter slots: Number of slots in each table: about as many names or addresses are counted
   ///   separately.
   init(slots: Int = 4096) {

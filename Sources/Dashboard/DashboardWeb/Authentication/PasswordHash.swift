@@ -77,14 +77,14 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The error that a password cannot be hashed.
+/// The error thrown if a password cannot be hashed.
 package struct PasswordHashError: Error, CustomStringConvertible {
   package let description: String
 }
 
 extension PasswordHash.Cost {
   fileprivate func key(of password: String, salt: [UInt8]) throws(PasswordHashError) -> [UInt8] {
-    // The memory as libcrypto computes it. Without this number, libcrypto uses at most 32 MiB.
+    // The memory in bytes, as libcrypto computes it. Without it, the limit of libcrypto is 32 MiB.
     let memory = 128 * blockSize * (iterations + parallelism + 2)
     let password = Array(password.utf8)
     var key = [UInt8](repeating: 0, count: PasswordHash.keySize)

@@ -4,7 +4,7 @@ import Synchronization
 /// Hashes passwords one after the other on a thread of its own, so that the threads that serve
 /// pages are not blocked.
 final class PasswordQueue: Sendable {
-  /// Maximum number of passwords in the queue. The last one takes some seconds.
+  /// Maximum number of passwords in the queue. The last one waits for some seconds.
   static let limit = 16
 
   private let thread: DispatchQueue

@@ -23,7 +23,7 @@ final class Sessions: Sendable {
 
   /// A session as pages show it.
   struct Listed: Sendable {
-    /// A name for forms, from which the token cannot be computed.
+    /// An identifier for forms, from which the token cannot be computed.
     let id: String
     let user: User.Name
     let origin: Origin
@@ -69,11 +69,12 @@ final class Sessions: Sendable {
     sessions.withLock { $0[token] = nil }
   }
 
-  /// Returns the sessions of a user, or of all, the latest first.
+  /// Returns the sessions of a user, or of all users, the latest first.
   ///
   /// - Parameters:
   ///   - token: The token of the visitor's session.
-  ///   - isValid: Whether a user is still as at the login; otherwise the session is over.
+  ///   - isValid: Returns whether a user is unchanged since the login; otherwise the session is not
+  ///     listed.
   func list(
     of user: User.Name?, at now: Instant, token: String, where isValid: (User) -> Bool
   ) -> [Listed] {
@@ -87,7 +88,7 @@ final class Sessions: Sendable {
       .sorted { ($0.origin.at, $0.id) > ($1.origin.at, $1.id) }
   }
 
-  /// Ends a session, unless it belongs to another user than the given one.
+  /// Ends a session of the given user, or of any user if `user` is `nil`.
   ///
   /// - Returns: The user of the session, or `nil` if there is no such session.
   func end(listedAs id: String, of user: User.Name?) -> User.Name? {

@@ -4,10 +4,11 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// Changes of the file of users by an administrator, and the links with which users set a password.
+/// Changes the file of users for an administrator, and makes the links with which users set a
+/// password.
 ///
-/// A link is valid once, for a day. The file has only the hash of its token, so that a
-/// reader of the file cannot use it.
+/// A link is valid once, for a day. The file of links contains only the hash of its token, so that
+/// a reader of the file cannot use the link.
 actor UserAdministration {
   /// Time after which a link expires.
   static let lifetime = Duration.seconds(86_400)
@@ -39,7 +40,7 @@ actor UserAdministration {
     (self.users, self.folder, self.cost) = (users, folder, cost)
   }
 
-  /// Adds a user, whom no password lets in before a link is used.
+  /// Adds a user, who cannot log in before setting a password with a link.
   ///
   /// - Returns: The token of the link.
   func add(
@@ -70,8 +71,8 @@ actor UserAdministration {
     try save(loaded().filter { $0.user != name })
   }
 
-  /// Returns the token of a new link with which a user sets a password. The earlier link of the user
-  /// is not valid any more; the password is, until the link is used.
+  /// Returns the token of a new link with which a user sets a password. The user's earlier link
+  /// becomes invalid; the password remains valid until the new link is used.
   func link(for name: User.Name, by admin: User, at now: Timestamp) throws -> String {
     try change(by: admin) { $0[name] == nil ? .unknown : nil }
     return try makeLink(for: name, at: now)
@@ -89,12 +90,15 @@ actor UserAdministration {
   /// - Returns: The user, or `nil` if the token is not valid any more.
   func redeem(_ token: String, _ password: PasswordHash, at now: Timestamp) throws -> User? {
     guard let name = try user(of: token, at: now) else { return nil }
-    // Before the password is stored: a crash in between takes the link, and never leaves it.
+    // Remove the link before storing the password: after a crash in between, the link is lost, but
+    // never still valid.
     try save(loaded().filter { $0.user != name })
     return try users.change(name, password: password).after
   }
 
-  /// Sets the password of a user who has proved the earlier one.
+  /// Sets the password of a user who has entered the current one, and removes the user's link.
+  ///
+  /// - Returns: The changed user, or `nil` if the file does not contain the user any more.
   func setPassword(_ password: PasswordHash, of user: User) throws -> User? {
     try save(loaded().filter { $0.user != user.name })
     return try users.change(user.name, password: password).after
@@ -111,8 +115,8 @@ actor UserAdministration {
     return token
   }
 
-  /// Changes the file, if the administrator still is one, and the change is not about themself: so
-  /// one administrator always remains.
+  /// Changes the file if `admin` is still an administrator and is not the user `name` to be
+  /// changed, so that one administrator always remains.
   private func change(
     by admin: User, of name: User.Name? = nil,
     _ change: (inout [User.Name: User]) -> Problem?
@@ -159,8 +163,8 @@ actor UserAdministration {
     return found
   }
 
-  /// Returns the SHA-256 of a token, in hexadecimal digits. Tokens have 256 random bits, so that a
-  /// slow hash would add nothing.
+  /// Returns the SHA-256 of a token, in hexadecimal digits. Tokens have 256 random bits, so a slow
+  /// hash would not make them safer.
   private static func hash(of token: String) -> String {
     let text = Array(token.utf8.prefix(256))
     var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))

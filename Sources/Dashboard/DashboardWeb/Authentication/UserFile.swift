@@ -4,8 +4,8 @@ import JuiceDomain
 package import Logging
 import Synchronization
 
-/// The file of users: one line each, `<name> <role> <hash>`, followed by the region if the user has
-/// one.
+/// The file of users: a line for each user, `<name> <role> <hash>`, followed by the region if the
+/// user has one.
 ///
 /// A change of the file takes effect at once: a user who is removed, or whose password or role
 /// changes, is logged out. While the file cannot be read, the users read last remain.
@@ -25,7 +25,9 @@ package final class UserFile: Sendable {
     fileprivate var stamp: FileStamp?
   }
 
-  /// - Parameter logger: Receives each problem of `current` once, and its end.
+  /// Creates an accessor of a file, which need not exist.
+  ///
+  /// - Parameter logger: Logs each problem of `current` once, and its end.
   package convenience init(path: String, logger: Logger? = nil) {
     self.init(path: path, logger: logger) { try Data(contentsOf: URL(filePath: $0)) }
   }
@@ -38,11 +40,12 @@ package final class UserFile: Sendable {
 
   /// Returns the users in the file, or none if the file does not exist.
   ///
-  /// - Throws: `StateError` with the first wrong line, or if other users may read the file.
+  /// - Throws: `StateError` with the first invalid line, or if users of the system other than the
+  ///   file's owner may read or change the file.
   package func users() throws(StateError) -> [User.Name: User] { try users(in: contents()) }
 
-  /// The users at this time. Reads the file only after a change. If it is missing, empty (half
-  /// written), unreadable or wrong, these are the users read last.
+  /// The current users. The file is read only if it has changed. If it is missing, empty (half
+  /// written), unreadable or invalid, these are the users read last.
   package var current: Known {
     known.withLock { known in
       // Taken before reading: a change in between leads to another stamp.
@@ -117,7 +120,7 @@ package final class UserFile: Sendable {
     }
     var users = try users()
     change(&users)
-    // An empty file is a half written one: see `current`.
+    // Not an empty text, because `current` treats an empty file as half written.
     let text =
       users.isEmpty
       ? "# no users\n" : users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
@@ -134,14 +137,14 @@ package final class UserFile: Sendable {
 }
 
 extension UserFile {
-  /// Changes what is given of a user, and keeps the rest. A new user is a viewer of all regions
-  /// unless something else is given.
+  /// Changes the given properties of a user and keeps the others. A new user is a viewer of all
+  /// regions unless another role or a region is given.
   ///
   /// - Parameters:
   ///   - password: The new password; a new user needs one.
   ///   - region: The only region that the user sees, or `.some(nil)` for all regions.
   ///   - isNew: Whether a user who does not exist is added.
-  /// - Returns: The user before and after the change; both `nil` if there is no such user.
+  /// - Returns: The user before and after the change; both `nil` if nothing is changed.
   package func change(
     _ name: User.Name, password: PasswordHash? = nil, role: User.Role? = nil,
     region: String?? = nil, addingNew isNew: Bool = false
@@ -161,11 +164,11 @@ extension UserFile {
 }
 
 extension UserFile {
-  /// The path of the file itself: the target, if `path` is a symbolic link. It need not exist.
+  /// The path of the file itself: the target if `path` is a symbolic link. The file need not exist.
   package var target: String {
     var target = path
-    // At most as many links as in Linux (path_resolution(7)). More of them fail when the file is
-    // read.
+    // At most as many links as in Linux (path_resolution(7)). With more of them, reading the file
+    // fails.
     for _ in 0..<40 {
       guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else {
         break  // Not a link.
@@ -175,7 +178,7 @@ extension UserFile {
     return target
   }
 
-  /// Returns an attribute of a file, or `nil` if it cannot be examined; then the defaults apply.
+  /// Returns an attribute of a file, or `nil` if the file cannot be examined; then no owner is set.
   private static func attribute(_ key: FileAttributeKey, of path: String) -> UInt32? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return (attributes?[key] as? NSNumber)?.uint32Value

@@ -54,6 +54,6 @@ actor ArchiveReader {
 }
 
 extension DatabaseError {
-  /// The error that queries of earlier pages have used up the time.
+  /// The error thrown if earlier queries have used up the time of a page.
   static var timedOut: Self { Self(state: "57014", "earlier queries used up the time") }
 }

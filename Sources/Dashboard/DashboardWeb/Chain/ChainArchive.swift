@@ -1,12 +1,12 @@
 import Postgres
 import Synchronization
 
-/// The connection to the archive of the chain.
+/// Settings of the connection to the archive of the chain.
 package struct ChainSettings: Sendable {
   /// A connection string of libpq.
   package var database: String
   package var password: String?
-  /// The IANA time zone whose days the archive sums.
+  /// The IANA time zone of the days for which the archive sums sales.
   package var timeZone: String
   /// Maximum time that a page waits for an answer.
   package var timeout: Duration
@@ -22,7 +22,7 @@ package struct ChainSettings: Sendable {
   }
 }
 
-/// The reason why the archive cannot fill a page.
+/// The reason why the archive cannot answer the query of a page.
 enum ChainError: Error {
   case database(DatabaseError)
   /// The maximum number of pages is already waiting.

@@ -40,8 +40,9 @@ enum ChainIssue: String, CaseIterable, Sendable {
   case sharedIDs = "shared-ids"
   case clocks, quarantine
 
-  /// An SQL query with the columns `kiosk`, `what`, `low` and `high` (the first and last number),
-  /// `amount` (entries, seconds or repetitions) and `at`; those that an issue does not have are null.
+  /// An SQL query with the columns `kiosk`, `what`, `low` and `high` (the first and the last
+  /// `seq`), `amount` (entries, seconds or repetitions) and `at`. A column that an issue does not
+  /// have is NULL.
   fileprivate var view: String {
     switch self {
     case .soldOut:
@@ -118,8 +119,8 @@ extension ChainQuery {
       """)
   }
 
-  /// Returns `own` with the sums of each of its kiosks. The kiosks of a region are looked up one by
-  /// one, because a join would read the whole chain.
+  /// Returns an SQL expression that joins `own` with the sums of each kiosk. The kiosks of a region
+  /// are looked up one by one, because a join would read the whole chain.
   ///
   /// - Parameter key: A column by which the sums of a kiosk are grouped.
   private func own(
@@ -152,8 +153,8 @@ extension ChainQuery {
       """)
   }
 
-  /// Selects the kiosks with `$2` in their id, name or place, of the region `$3` or, if it is NULL,
-  /// of all regions.
+  /// An SQL expression that selects the kiosks with `$2` in their id, name or place, of the region
+  /// `$3` or, if it is NULL, of all regions.
   private static let matching = """
     own WHERE strpos(lower(concat_ws(' ', kiosk, name, place)), lower($2)) > 0
       AND ($3::text IS NULL OR region = $3)
@@ -217,8 +218,8 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// Returns the latest entries without the hours of sensors, as rows of time, status, source,
-  /// juice, quantity, reason, amount and currency.
+  /// Returns the latest 20 entries, without those of the status `sensor_hour`, as rows of time,
+  /// status, source, juice, quantity, reason, amount and currency.
   func entries(of kiosk: KioskID) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -249,10 +250,10 @@ extension ChainQuery {
       """, Self.value(kiosk))
   }
 
-  /// Returns the rows of an issue with the columns of `own`.
+  /// Returns an SQL expression that joins the rows of an issue with `own`.
   ///
-  /// For a region, the rows of each of its kiosks are looked up: most views group by kiosk, and would
-  /// compute the whole chain before a join. Quarantine has no index on kiosks.
+  /// For a region, the rows of each of its kiosks are looked up: most views group by kiosk, and
+  /// would compute the whole chain before a join. The table `quarantine` has no index on kiosks.
   private func found(_ issue: ChainIssue, at kiosk: KioskID?) -> String {
     let condition = kiosk == nil ? "true" : "kiosk = $2"
     guard isOfRegion, issue != .quarantine else {
@@ -266,9 +267,9 @@ extension ChainQuery {
       """
   }
 
-  /// Returns the latest rollouts as rows of version, state, region, and when it began and changed; then
-  /// the numbers of kiosks that have the menu, have refused it, are silent, may still report, and
-  /// were not sent it.
+  /// Returns the latest 20 rollouts as rows of version, state, region, and the times of the start
+  /// and the last change; then the numbers of kiosks that have the menu, have refused it, are
+  /// silent, may still report, and were not sent it.
   func rollouts() throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -283,7 +284,7 @@ extension ChainQuery {
   }
 
   /// Returns the kiosks where the latest rollout failed, as rows of kiosk, name, place, region and
-  /// the text of its refusal, or NULL if it is silent.
+  /// the text with which the kiosk refused the menu, or NULL if the kiosk is silent.
   func failures() throws(DatabaseError) -> [Row] {
     try rows(
       """

@@ -4,12 +4,13 @@ import KioskProtocol
 import Postgres
 
 extension ChainQuery {
-  /// Returns the entries and stockouts of the history, and the names of their kiosks; the kiosks
-  /// that are offline now, unless the fleet contains them.
+  /// Returns records of the entries, of the stockouts, and of the kiosks that are offline now and
+  /// not in the fleet; and the names of the kiosks of all records.
   ///
   /// - Parameters:
   ///   - kiosk: The kiosk, or `nil` for all.
   ///   - kind: The kind of records, or `nil` for all.
+  ///   - start: The time at or after which an entry was recorded or a stockout ended.
   func history(
     of kiosk: KioskID?, _ kind: ActivityLog.Kind?, since start: Timestamp, in fleet: KioskFleet
   ) throws(DatabaseError) -> (records: [ActivityLog.Record], names: [KioskID: String]) {
@@ -51,7 +52,7 @@ extension ChainQuery {
     return (records, names)
   }
 
-  /// The JSON text of an entry, without its payment.
+  /// An SQL expression for the JSON text of an entry, without its payment.
   private static let entry = """
     (jsonb_strip_nulls(jsonb_build_object(
       'seq', seq, 'epoch', epoch, 'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -93,7 +94,7 @@ extension ChainQuery {
 }
 
 extension ActivityLog.Kind {
-  /// The states of the entries of this kind.
+  /// The statuses of the ledger entries of this kind.
   fileprivate var statuses: [LedgerEntry.Status] {
     switch self {
     case .outages, .payments, .stockouts, .actions: []

@@ -43,7 +43,7 @@ extension DashboardConfiguration {
   }
 
   package struct Post: Sendable, Equatable {
-    /// The URL, or else the file that contains it; see `readURL()`.
+    /// The URL, or `nil` if `urlFile` contains it; see `readURL()`.
     var url: String?
     var urlFile: String?
     package var format = PostFormat.text

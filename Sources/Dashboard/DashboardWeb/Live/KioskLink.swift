@@ -23,19 +23,19 @@ package final class KioskLink: Service {
     var fleet: KioskFleet
     var offline: BrokerError?
     var isOnline = false
-    /// The time from which the broker is not connected, or `nil` if it is.
+    /// The start of the time without a connection to the broker, or `nil` if it is connected.
     var offlineSince: Timestamp?
     var pending: [Key: [Int: Pending]] = [:]
     var calls = 0
   }
 
-  /// The broker is not connected, so a command was not sent and will not be.
+  /// The error thrown if the broker is not connected: the message was not sent and will not be.
   package struct NotSent: Error {}
 
   /// The source of orders from the virtual panel. The source of all other commands is the user.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
 
-  /// The sender of requests for sales.
+  /// The sender of requests for sales and for the record of food safety.
   private static let reader: Request.ID = "dashboard"
 
   private let broker: any BrokerClient
@@ -47,6 +47,8 @@ package final class KioskLink: Service {
   let updates = LiveUpdates()
   let sales = SalesCache()
 
+  /// Creates a link, which connects when `run()` is called.
+  ///
   /// - Parameters:
   ///   - root: The first topic levels of all kiosks.
   ///   - answerTimeout: Maximum time to wait for the result of a command.
@@ -73,11 +75,12 @@ package final class KioskLink: Service {
 
   var time: Timestamp { now() }
 
-  /// Time after which a display says that the kiosk is out of service. Pages are updated at least
-  /// every 15 seconds, so a display says so after 30 seconds at most.
+  /// Time after which a display shows that the kiosk is out of service. Pages are updated at least
+  /// every 15 seconds, so a display shows this after 30 seconds at most.
   private static let displayTimeout = Duration.seconds(15)
 
-  /// Whether the broker or the kiosk has been away for a while, so that its display is out of date.
+  /// Returns whether the broker or the kiosk has been offline for at least `displayTimeout`, so
+  /// that the kiosk's display is out of date.
   func isOutOfService(_ kiosk: KioskState) -> Bool {
     if let since = state.withLock({ $0.offlineSince }) {
       return now().since(since) >= Self.displayTimeout
@@ -112,7 +115,7 @@ package final class KioskLink: Service {
         (state.isOnline, state.offline, state.offlineSince) = (true, nil, nil)
         return state.pending.values.flatMap(\.values).map(\.message)
       }
-      // Without a connection they are published again with the next one.
+      // If publishing fails, the next `.online` event publishes the pending messages again.
       _ = try? await broker.publish(again)
       updates.everythingChanged()
     case .offline(let error):
@@ -189,7 +192,7 @@ package final class KioskLink: Service {
     ) { try? SafetyDay(payload: $0) }
   }
 
-  /// Publishes a message and waits for the first answer that `read` can read.
+  /// Publishes a message and waits for the first answer that `read` decodes.
   private func send<Answer: Sendable>(
     _ message: Message, answeredOn topic: String, id: Request.ID,
     read: @escaping @Sendable ([UInt8]) -> Answer?
@@ -210,8 +213,8 @@ package final class KioskLink: Service {
         if state.pending[key]?.isEmpty == true { state.pending[key] = nil }
       }
     }
-    // If the connection is lost meanwhile, it is published with the next one. The batch, if there is
-    // one, belongs to `run`, which acknowledges it.
+    // If the connection is lost meanwhile, `handle` publishes the message again after reconnecting.
+    // The current batch, if there is one, is acknowledged by `run` and not here.
     _ = try? await broker.publish([message])
     return await withTaskGroup(of: Answer?.self) { group in
       group.addTask {

@@ -3,7 +3,7 @@ import JuiceDomain
 import ServiceLifecycle
 import Synchronization
 
-/// Notifies open pages of changes to what they show.
+/// Notifies open pages of changes of the state that they show.
 final class LiveUpdates: Service {
   /// The changes that a page subscribes to.
   enum Interest: Sendable, Hashable {
@@ -18,7 +18,7 @@ final class LiveUpdates: Service {
   /// Maximum number of pages of one session. A browser opens at most six connections, and a hidden
   /// page has none.
   static let maximumOfSession = 25
-  /// Maximum number of pages of one user, so that no account takes the places of all others.
+  /// Maximum number of pages of one user, so that one account cannot use up `maximum`.
   static let maximumOfUser = maximum / 2
 
   private struct Page {
@@ -39,9 +39,9 @@ final class LiveUpdates: Service {
   /// Subscribes a page to changes.
   ///
   /// - Parameter session: The token of the page's session.
-  /// - Returns: A signal after each change, or `nil` if too many pages are open: of all, of this
+  /// - Returns: A signal after each change, or `nil` if too many pages are open: in total, of this
   ///   session, or of this user. Several changes may be combined into one signal. The stream ends
-  ///   with the process, or when its task is cancelled.
+  ///   on shutdown, or when the task that reads it is cancelled.
   func subscribe(
     to interest: Interest, session: String, user: User.Name?
   ) -> AsyncStream<Void>? {

@@ -3,22 +3,22 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// Reads the sales of kiosks from their ledgers, a page at a time, and keeps the sums for some
+/// Reads the sales of kiosks from their ledgers, a page at a time, and keeps the sums for five
 /// minutes.
 actor SalesReader {
-  /// Time for which sums are kept, and for which a page of the dashboard waits for them.
+  /// Time for which sums are kept, and time after which a reading requests no further page.
   private static let (lifetime, patience) = (Duration.seconds(300), Duration.seconds(6))
   /// Maximum number of kiosks whose sums are kept. A further one removes all others.
   private static let maximumKiosks = 16
 
-  /// The sums that are read so far, from the newest entry on.
+  /// The sums read so far, from the newest entry backwards.
   struct Sums: Sendable {
     let readAt: Timestamp
     fileprivate let epoch: Int
     let timeZone: String
-    /// The last entry that is not read yet, or `nil` if all are read.
+    /// The `seq` of the newest entry that is not read yet, or `nil` if all entries are read.
     fileprivate(set) var next: Int?
-    /// The start of the time that is read completely.
+    /// The time since which all entries are read.
     fileprivate(set) var start: Timestamp
     fileprivate(set) var figures = HourlyFigures()
   }
@@ -29,13 +29,14 @@ actor SalesReader {
 
   init(link: KioskLink) { self.link = link }
 
-  /// Returns the sums of a kiosk since a time, read at most five minutes ago. After six seconds it
-  /// requests no further page: then `next` is not `nil`.
+  /// Returns the sums of a kiosk since a time, read at most five minutes ago. After six seconds,
+  /// the reading stops early.
   ///
-  /// - Returns: `nil` if no page has arrived.
+  /// - Returns: The sums, or `nil` if no page has arrived. If the reading has stopped early, `next`
+  ///   is not `nil`, and the `start` of the sums is not before the requested time.
   func sums(of kiosk: KioskID, since start: Timestamp) async -> Sums? {
-    // One reading at a time: two would add the same page. A page that comes meanwhile gets what the
-    // other one has read.
+    // One reading of a kiosk at a time: two would add the same page. A second caller gets the
+    // result of the running one.
     if let running = running[kiosk] { return await running.value }
     var known = sums[kiosk]
     if let readAt = known?.readAt, !(.zero..<Self.lifetime).contains(link.time.since(readAt)) {
@@ -52,7 +53,7 @@ actor SalesReader {
     return result
   }
 
-  /// Reads further pages after the known ones.
+  /// Reads the pages that follow the known sums.
   private static func read(
     _ kiosk: KioskID, since start: Timestamp, after known: Sums?, _ link: KioskLink
   ) async -> Sums? {
@@ -61,7 +62,7 @@ actor SalesReader {
     repeat {
       let request = SalesRequest(
         id: .random, last: sums?.next, since: Timestamp(milliseconds: 0))
-      // A new reading if the kiosk sends something else meanwhile.
+      // Stop if no page arrives, or if it does not continue the sums: the kiosk has another ledger.
       guard let page = try? await link.ask(request, of: kiosk),
         sums == nil || (page.epoch == sums?.epoch && page.last == sums?.next)
       else { return sums }
@@ -70,7 +71,8 @@ actor SalesReader {
         ?? Sums(readAt: link.time, epoch: page.epoch, timeZone: page.timeZone, start: link.time)
       read.figures.add(page.sums, LocalTime(page.timeZone, now: link.time, .english))
       read.next = page.next
-      // The clock may jump, but not for a whole page: if a page is too old, all earlier ones are.
+      // The kiosk's clock may jump, but not for all entries of a page: if the latest time of a page
+      // is too early, all earlier pages are too old.
       if let last = page.sums.map(\.at).max() { read.start = min(read.start, last) }
       sums = read
     } while sums?.next != nil && (sums?.start ?? start) >= start
@@ -79,7 +81,7 @@ actor SalesReader {
   }
 }
 
-/// Numbers of glasses and orders, and takings.
+/// Numbers of glasses and of out-of-stock orders, and takings.
 struct SalesFigures: Sendable, Equatable {
   var glasses = 0
   var outOfStock = 0
@@ -96,7 +98,7 @@ struct SalesFigures: Sendable, Equatable {
 /// The figures of a kiosk for each hour and juice.
 struct HourlyFigures: Sendable {
   struct Key: Hashable, Sendable, Comparable {
-    /// The day, counted from 1970-01-01.
+    /// The day, in days since 1970-01-01.
     let day: Int64
     /// The hour, from 0 to 23, or `nil` if only the day is known.
     let hour: Int?
@@ -111,7 +113,7 @@ struct HourlyFigures: Sendable {
 
   init() {}
 
-  /// Reads the days that a kiosk publishes.
+  /// Reads the hours of today and the earlier days of a kiosk's report.
   init(_ report: SalesReport) {
     func add(_ day: Int64, _ hour: Int?, _ tally: SalesReport.Tally) {
       for juice in tally.juices {
@@ -138,7 +140,9 @@ struct HourlyFigures: Sendable {
     }
   }
 
-  /// Returns the figures of the days, summed by what `key` returns.
+  /// Returns the figures of the given days, summed by group.
+  ///
+  /// - Parameter key: Returns the group of a figure, or `nil` to omit the figure.
   func sums<Group: Hashable>(
     of days: ClosedRange<Int64>, by key: (Key) -> Group?
   ) -> [Group: SalesFigures] {

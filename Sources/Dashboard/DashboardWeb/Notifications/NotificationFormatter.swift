@@ -14,8 +14,7 @@ package struct NotificationFormatter: Sendable {
     /// The length in bytes of UTF-8. ntfy makes a longer text than 4,096 bytes an attachment.
     case bytes(Int)
     /// The length in UTF-16 code units, which are never fewer than the characters that a receiver
-    /// counts.
-    /// Discord accepts 2,000, Telegram 4,096, Slack more.
+    /// counts. Discord accepts 2,000, Telegram 4,096, Slack more.
     case characters(Int)
 
     fileprivate func permits(_ text: String) -> Bool {
@@ -35,6 +34,8 @@ package struct NotificationFormatter: Sendable {
     (self.language, self.baseURL) = (language, baseURL)
   }
 
+  /// Returns one message about all given transitions.
+  ///
   /// - Parameter transitions: At least one transition.
   func notification(
     of transitions: [AlertEvaluator.Transition], in fleet: KioskFleet, at now: Timestamp
@@ -68,14 +69,14 @@ package struct NotificationFormatter: Sendable {
       alerts: Self.limit)
   }
 
-  /// Returns the message with as many alerts as the receiver accepts; further ones are counted, with
-  /// a link.
+  /// Returns the message with as many alerts as the receiver accepts. If this omits alerts, the
+  /// last paragraph contains their number and a link.
   package func fitting(_ notification: Notification, in length: MaximumLength?) -> Notification {
     guard let length, !length.permits(notification.text) else { return notification }
     var paragraphs = notification.text.components(separatedBy: Self.separator)
-    // The paragraph that counts those that are not listed.
+    // Remove the paragraph with the number of alerts that are not listed.
     if notification.alerts > Self.limit { paragraphs.removeLast() }
-    // A late message begins with its age.
+    // A late message begins with a paragraph about its age.
     let lead = max(0, paragraphs.count - min(notification.alerts, Self.limit))
     var short = notification
     while paragraphs.count > lead {

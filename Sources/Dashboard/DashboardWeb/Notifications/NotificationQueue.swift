@@ -19,7 +19,7 @@ struct NotificationQueue: Sendable, Equatable {
     fileprivate(set) var transitions: [AlertEvaluator.Transition]
     /// The time by the monotonic clock, because the wall clock may be set while a message waits.
     fileprivate let queuedAt: Instant
-    /// The names of the receivers that have not received it yet.
+    /// The names of the receivers that have not received the message yet.
     fileprivate(set) var receivers: [String]
   }
 
@@ -89,7 +89,7 @@ extension NotificationQueue {
   ///
   /// - Parameters:
   ///   - now: The time of the monotonic clock.
-  ///   - time: The wall-clock time, the only one that tells how long no dashboard ran.
+  ///   - time: The wall-clock time, which includes the time in which no dashboard ran.
   init(_ json: JSON, receivers: [String], at now: Instant, time: Timestamp) {
     entries = (json.elements("messages") ?? []).prefix(Self.limit).compactMap { entry in
       let to = (entry.elements("to") ?? []).compactMap { to in

@@ -9,8 +9,9 @@ import ServiceLifecycle
 
 /// Notifies the receivers of alerts that begin and of alerts that are resolved.
 ///
-/// A message is stored on disk before it is sent, and remains there until all receivers have it. A
-/// process that is killed in between sends the message again with the same id, but never loses it.
+/// A message is stored on disk before it is sent, and remains there until all receivers have
+/// received it. If the process is killed in between, the message is not lost: the next process
+/// sends it again, with the same id.
 package actor Notifier: Service {
   /// A mailbox or an HTTP URL.
   package struct Receiver: Sendable {
@@ -60,6 +61,8 @@ package actor Notifier: Service {
   /// The current problem of the disk or of a receiver, by name. Each one is logged once.
   private var problems: [String: String] = [:]
 
+  /// Creates a notifier with the state that an earlier process has stored in `folder`.
+  ///
   /// - Throws: `StateError` if the state cannot be read or written.
   package init(
     link: KioskLink, formatter: NotificationFormatter, receivers: [Receiver],
@@ -101,7 +104,7 @@ package actor Notifier: Service {
     let (now, instant) = (link.time, ContinuousClock.now)
     let fleet = link.fleet
     let isConnected = link.connectionError == nil
-    // After a start, the kiosks' state arrives first, and then the evaluator knows what is over.
+    // After a start, the kiosks' state must arrive before the evaluator can detect resolved alerts.
     let isSettled = isConnected && instant - startedAt >= rules.quietPeriod * 3
     let expired = isSettled ? queue.removeExpired(at: instant) : []
     if !expired.isEmpty {
@@ -128,8 +131,9 @@ package actor Notifier: Service {
     for signal in signals { signal.signal.yield() }
   }
 
-  /// Queues one message in place of discarded ones, to the receivers that did not receive them:
-  /// with the current state of each alert, unless it is the state before the discarded messages.
+  /// Queues one message in place of discarded ones, for the receivers that did not receive them. It
+  /// reports the current state of each alert, without the alerts whose state is again the one
+  /// before the discarded messages.
   private func sendAnew(
     _ entries: [NotificationQueue.Entry], _ fleet: KioskFleet,
     at instant: ContinuousClock.Instant, now: Timestamp
@@ -163,7 +167,7 @@ package actor Notifier: Service {
     } while await new.first { _ in true } != nil
   }
 
-  /// Sends the messages of a receiver.
+  /// Sends the queued messages to a receiver.
   ///
   /// - Returns: Whether all of them were delivered.
   private func deliverAll(to receiver: Receiver) async -> Bool {

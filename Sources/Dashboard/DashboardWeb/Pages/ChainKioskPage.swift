@@ -13,7 +13,7 @@ struct ChainKioskPage {
   /// The row of `ChainQuery.summedUp()`.
   let summedUp: ChainQuery.Row?
   let issues: [(issue: ChainIssue, rows: [ChainQuery.Row])]
-  /// Whether the dashboard itself receives the kiosk's messages and so has its live pages.
+  /// Whether the dashboard itself receives the kiosk's messages and therefore has live pages of it.
   let isLive: Bool
 
   private var language: Language { layout.language }

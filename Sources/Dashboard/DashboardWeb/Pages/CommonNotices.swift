@@ -13,7 +13,8 @@ enum CommonNotices {
     return LivePart("broker", "\(notice)")
   }
 
-  /// Returns a notice that the file of users cannot be read; empty if it can. For operators only.
+  /// Returns a notice that the file of users cannot be read; empty if it can be read. Only
+  /// operators see it.
   static func users(_ problem: String?, _ language: Language) -> LivePart {
     let notice = problem.map { problem in
       HTML.notice(
@@ -25,7 +26,8 @@ enum CommonNotices {
     return LivePart("users", "\(notice)")
   }
 
-  /// Returns the time of numbers of a kiosk that is offline, since when they may have changed.
+  /// Returns a line with the time of a kiosk's numbers, which may have changed since then, or `nil`
+  /// if the kiosk is online.
   static func age(
     _ kiosk: KioskState, _ time: Timestamp?, _ now: Timestamp, _ language: Language
   ) -> HTML? {

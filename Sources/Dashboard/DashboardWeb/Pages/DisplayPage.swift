@@ -13,6 +13,8 @@ struct DisplayPage {
   let now: Timestamp
   let language: Language
 
+  /// Returns the page.
+  ///
   /// - Parameter live: The path of the live updates.
   func page(live: String) -> Page {
     Page(
@@ -38,8 +40,9 @@ struct DisplayPage {
     language("Out of service at the moment.", "지금은 이용할 수 없어요.")
   }
 
-  /// A sign of life, which changes with each update. Without it for 30 seconds, the script shows
-  /// that the kiosk is out of service; with that of a newer script, it loads the page again.
+  /// A number that changes with each periodic update. If it does not change for 30 seconds, the
+  /// script shows that the kiosk is out of service. If the path of the script has changed, the
+  /// script reloads the page.
   private var alive: LivePart {
     LivePart(
       "alive",

@@ -103,7 +103,7 @@ enum ErrorPage {
 }
 
 extension RequestError {
-  /// The form that was not processed, to be opened again.
+  /// The form that was not processed and that the user may open again.
   var form: Form? {
     switch self {
     case .forged(let form), .notSent(let form): form

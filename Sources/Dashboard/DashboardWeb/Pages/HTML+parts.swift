@@ -22,11 +22,13 @@ extension HTML {
     return "<\(tag) \(attributes)>\(html)</\(tag)>"
   }
 
-  /// Returns the sentence about what an action has changed; the page begins there.
+  /// Returns the result of an action as an element that gets the focus when the page is loaded.
   static func result(_ notice: HTML) -> HTML {
     "<div class=\"result\" tabindex=\"-1\" autofocus>\(notice)</div>"
   }
 
+  /// Returns a table.
+  ///
   /// - Parameter foot: The rows of the table's footer.
   static func table(
     _ heads: [String], _ rows: [HTML], id: HTML? = nil, style: HTML = "review", foot: HTML? = nil
@@ -38,9 +40,11 @@ extension HTML {
       """
   }
 
+  /// Returns a tile with a number and its name.
+  ///
   /// - Parameters:
   ///   - style: The style for a number above 0.
-  ///   - href: The page that lists what is counted, or `nil` if there is none.
+  ///   - href: The address of the page that lists the counted items, or `nil` if there is none.
   static func tile(_ name: String, _ number: Int, _ style: HTML, href: String? = nil) -> HTML {
     let value: HTML = href.map { "<a href=\"\($0)\">\(number)</a>" } ?? "\(number)"
     return

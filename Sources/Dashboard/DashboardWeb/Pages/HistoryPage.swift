@@ -3,10 +3,10 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// The part of a history to show, as the query of its address states it.
+/// The part of a history that a page shows, read from the query of the page's address.
 struct HistoryChoice {
-  /// The lengths in days. One of all kiosks of a chain has only the first two, because the others
-  /// take the archive too long.
+  /// The lengths of a history, in days. The history of a whole chain has only the first two,
+  /// because the archive takes too long for the others.
   static let lengths = [1, 7, 30, ActivityStore.retention]
 
   private let lengths: [Int]
@@ -27,7 +27,7 @@ struct HistoryChoice {
     page = query["page"].flatMap { Int($0) } ?? 1
   }
 
-  /// The start of the time.
+  /// Returns the start of the period that ends at `now`.
   func start(before now: Timestamp) -> Timestamp {
     Timestamp(milliseconds: now.milliseconds - Int64(days) * 86_400_000)
   }
@@ -84,8 +84,7 @@ extension ActivityLog.Kind {
   }
 }
 
-/// The page that shows what happened: outages, faults, stockouts, closings and restocks, the latest
-/// first.
+/// The page of past outages, faults, stockouts, closings and restocks, the latest first.
 struct HistoryPage {
   /// The kiosk, or `nil` for all.
   let kiosk: KioskID?
@@ -95,9 +94,9 @@ struct HistoryPage {
   /// The frame of the pages of the chain, if the records are from the archive.
   var layout: ChainLayout?
   let choice: HistoryChoice
-  /// The records of the kiosk, and all outages; the latest first.
+  /// The records of the kiosk and the outages of all kiosks, the latest first.
   let records: [ActivityLog.Record]
-  /// Whether there are more records.
+  /// Whether there are more records, which `records` does not contain.
   let isCut: Bool
   let localTime: LocalTime
   let context: PageContext
@@ -143,7 +142,8 @@ struct HistoryPage {
       title: title, body: "\(back)<h1>\(title)</h1>\(body)", timeZone: localTime.zone.identifier)
   }
 
-  /// Returns links to the page of the kiosk, and to the history of all that the user sees.
+  /// Returns links to the page of the kiosk, and to the history of all kiosks if the user may see
+  /// it.
   private func back(to kiosk: KioskID) -> HTML {
     let all: HTML? =
       layout == nil && context.user?.region != nil
@@ -265,7 +265,7 @@ struct HistoryPage {
     }
   }
 
-  /// Returns what is known about the cause of an outage.
+  /// Returns facts that indicate the cause of an outage.
   private func cause(
     of kiosk: KioskID, _ details: ActivityLog.Details, _ since: Timestamp, _ until: Timestamp?
   ) -> HTML {

@@ -10,7 +10,8 @@ struct KioskPage {
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
-  /// The fruits that the visitor follows a link to restock; the first one gets the focus.
+  /// The fruits to restock, if the visitor has followed a link for them. The field of the first one
+  /// gets the focus.
   var preselected: [Fruit.ID] = []
 
   /// The token of the link for a screen on a wall, or `nil` if there is none.
@@ -19,6 +20,8 @@ struct KioskPage {
   var language: Language { context.language }
   var localTime: LocalTime { LocalTime(kiosk.timeZone, now: now, language) }
 
+  /// Returns the page.
+  ///
   /// - Parameter notice: The result of the command just sent.
   func page(notice: HTML? = nil) -> Page {
     Page(
@@ -181,8 +184,8 @@ struct KioskPage {
     """
   }
 
-  /// The button to open or close the kiosk. It is updated live, because another user may do so
-  /// meanwhile.
+  /// The button to open or close the kiosk. It is updated live, because another user may open or
+  /// close the kiosk meanwhile.
   private var service: LivePart {
     let isClosed = kiosk.service == .closed
     return LivePart(
@@ -283,7 +286,7 @@ struct KioskPage {
     }
   }
 
-  /// Returns a text that links to the restock of the missing fruits.
+  /// Returns a text that links to the form that restocks the missing fruits.
   private func outOfStock(_ order: Order, _ missing: FruitAmounts, _ entry: LedgerEntry) -> HTML {
     let text: HTML = "\(juice(order)) · \(language("out of stock", "재료 부족"))"
     let fruits = kiosk.known(missing)
@@ -299,7 +302,9 @@ struct KioskPage {
     return "\(kiosk.name(of: order.juice, language))\(times)"
   }
 
-  /// - Parameter batches: The batches that the changes bring, with their dates.
+  /// Returns the changes as text, such as `Kiwi +3, Mango -1`.
+  ///
+  /// - Parameter batches: The batches that the changes add, with their dates.
   private func amounts(_ changes: FruitAmounts, _ batches: [BatchChange] = []) -> String {
     changes.map { fruit, amount in
       let change = "\(kiosk.name(of: fruit, language)) \(amount > 0 ? "+" : "")\(amount)"

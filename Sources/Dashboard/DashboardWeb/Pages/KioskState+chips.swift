@@ -26,7 +26,8 @@ extension KioskState {
       }
   }
 
-  /// Returns the style and the word for a fruit that is too short for a juice or low, or `nil`.
+  /// Returns the style and the word for a fruit that is out, too short for a juice, or low; `nil`
+  /// for any other fruit.
   func shortage(of fruit: Fruit.ID, _ language: Language) -> (style: HTML, word: String)? {
     if alerts[fruit] == .out { return ("bad", language("out", "품절")) }
     if let least = menu?.menu.recipeAmounts[fruit]?.upperBound, let held = stock?.fruits[fruit],
@@ -38,7 +39,8 @@ extension KioskState {
     return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
   }
 
-  /// The juices that cannot be sold, with their reasons, except for those of a closed kiosk.
+  /// The juices that cannot be sold, with their reasons, except for juices whose only obstacle is
+  /// that the kiosk is closed.
   private var missingJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     unavailableJuices.filter { $0.obstacle != .closed }
   }
@@ -75,7 +77,8 @@ extension KioskState {
     "<span class=\"chip good\">\(language("Online", "온라인"))</span>"
   }
 
-  /// Returns chips for all problems; of the stock, only for the juices that cannot be sold.
+  /// Returns chips for all problems. Short fruits have no chips of their own: one chip counts the
+  /// juices that cannot be sold.
   func problemChips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
     if !isOnline {

@@ -10,6 +10,8 @@ struct ListSlice: Sendable {
   /// Number of items in the whole list.
   let count: Int
 
+  /// Creates the slice of a page.
+  ///
   /// - Parameter page: The requested page number; it is clamped to the existing pages.
   init(page: Int, of count: Int) {
     self.count = count
@@ -23,8 +25,8 @@ struct ListSlice: Sendable {
   /// Returns links to the other pages, or nothing if there is only one.
   func links(_ language: Language, _ address: (Int) -> String) -> HTML {
     guard pages > 1 else { return .empty }
-    // Shows the first page, the last one, and three on either side, because a chain may have a
-    // hundred pages.
+    // Link only the first page, the last one, and three on either side of this one, because a chain
+    // may have a hundred pages.
     let shown = (1...pages).filter { $0 == 1 || $0 == pages || abs($0 - page) <= 3 }
     let links: [HTML] = shown.map { number in
       number == page

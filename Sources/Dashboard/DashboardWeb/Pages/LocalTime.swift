@@ -65,7 +65,7 @@ struct LocalTime: Sendable {
     return language("\(name) \(date.day)", "\(month)월 \(date.day)일")
   }
 
-  /// Returns the distance of an expected time. One that has passed is due now.
+  /// Returns the distance of an expected time from now. A time that has passed counts as now.
   func expectation(_ time: Timestamp) -> String { distance(max(time, now)) }
 
   /// Returns the time relative to now, such as `in 3 h 20 min` or `3 h 20 min ago`.

@@ -2,7 +2,11 @@ import HTTPTypes
 import Hummingbird
 
 enum LoginPage {
-  /// - Parameter problem: The reason why the last attempt failed.
+  /// Returns the page with the login form.
+  ///
+  /// - Parameters:
+  ///   - target: The address that is opened after the login.
+  ///   - problem: The reason why the last attempt failed.
   static func page(
     _ context: PageContext, to target: String, problem: String? = nil,
     status: HTTPResponse.Status = .ok

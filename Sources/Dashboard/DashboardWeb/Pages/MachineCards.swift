@@ -129,7 +129,7 @@ struct MachineCards {
     }
     let who = notes.dropFirst().reduce(notes.first ?? .empty) { "\($0) · \($1)" }
     let buttons = context.isOperator ? buttons(of: program, machine, report) : []
-    // Several buttons have no room beside the text.
+    // Several buttons do not fit beside the text.
     let place: HTML = buttons.count > 1 ? "actions below" : "actions"
     let actions: HTML? = buttons.isEmpty ? nil : "<div class=\"\(place)\">\(buttons)</div>"
     return """
@@ -138,7 +138,8 @@ struct MachineCards {
       """
   }
 
-  /// The button that starts a program, or those of a decision about it.
+  /// Returns the button that starts a program, or the buttons of a decision about it; none while a
+  /// program of the machine has a job.
   private func buttons(
     of program: MachineReport.Program, _ machine: MachineID, _ report: MachineReport
   ) -> [HTML] {

@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskProtocol
 
 extension Money {
-  /// Returns a sum of smallest units, which may be negative: `−€3.50`.
+  /// Returns the text of an amount in smallest units, which may be negative: `−€3.50`.
   static func text(_ units: Int, _ currency: Currency, _ language: Language) -> String {
     let amount = Money(units: Int(clamping: units.magnitude), currency).text(language)
     return units < 0 ? "−\(amount)" : amount

@@ -21,10 +21,13 @@ struct OrderProgress {
     case stuck
     case made
     case failed(reason: String)
-    /// The order was not paid; the device's reason, as long as its report has it.
+    /// The order was not paid. The text is the payment device's reason, or `nil` if its report has
+    /// none (any more).
     case notPaid(PaymentEnd, String?)
   }
 
+  /// Returns the part of a page that shows the progress.
+  ///
   /// - Parameter name: The name of the juice.
   func part(_ name: LocalizedName, _ language: Language) -> LivePart {
     let (style, step, text): (HTML, Int?, String) =
@@ -94,7 +97,7 @@ extension KioskState {
 }
 
 extension KioskState {
-  /// The reason why the payment of a ticket was declined just now.
+  /// Returns the reason why the payment of a ticket was declined, or `nil` if no report has it.
   private func decline(of ticket: Int) -> String? {
     payments.values.first { $0.ticket == ticket && $0.declined != nil }?.declined
   }

@@ -7,14 +7,14 @@ import JuiceDomain
 struct Page {
   let title: String
   let body: HTML
-  /// The path of its live updates.
+  /// The path of the page's live updates, or `nil` if it has none.
   var live: String?
   var status = HTTPResponse.Status.ok
   /// Whether the page has no bar at the top, for a screen on a wall.
   var isBare = false
   /// Scripts of this page only, loaded after the common one.
   var scripts: [Asset] = []
-  /// The IANA name of the time zone of the page's times, or `nil` if it has none.
+  /// The IANA name of the time zone of the page's times, or `nil` if the page does not name one.
   var timeZone: String?
   /// Whether the page uses the full width of the screen.
   var isFull = false
@@ -109,6 +109,8 @@ struct LivePart: Hashable, Sendable {
   let id: String
   let html: HTML
 
+  /// Creates the part with the content of its element.
+  ///
   /// - Parameters:
   ///   - id: An id that is unique on the page.
   ///   - tag: The element, such as `div`.

@@ -11,6 +11,8 @@ struct PanelPage {
 
   private var language: Language { context.language }
 
+  /// Returns the page.
+  ///
   /// - Parameter answer: The result of the last press.
   func page(answer: HTML? = nil) -> Page {
     Page(
@@ -33,7 +35,8 @@ struct PanelPage {
     [outage, buttons] + kiosk.progress.map(part)
   }
 
-  /// The notice that orders do not arrive. A customer needs no reason.
+  /// The notice that orders do not reach the kiosk. It omits the reason, which a customer does not
+  /// need.
   private var outage: LivePart {
     let isOut = connectionError != nil || !kiosk.isOnline
     return LivePart(
@@ -42,7 +45,7 @@ struct PanelPage {
     )
   }
 
-  /// The answer if the order was not sent.
+  /// The notice that the order was not sent.
   var notSent: HTML {
     language.notice(
       .warn, "Your order was not sent. Please try again in a moment.",
@@ -111,7 +114,8 @@ struct PanelPage {
     return "<p class=\"notice \(result.status == .ready ? "good" : "warn")\">\(ticket)\(text)</p>"
   }
 
-  /// Returns the text for the customer: in the language of the page, or for other results the kiosk's.
+  /// Returns the text for the customer in the language of the page; for other results, the kiosk's
+  /// message.
   private func words(of result: CommandResult) -> String {
     switch (result.status, result.reason, result.juice) {
     case (.ready, _, let juice?):

@@ -106,7 +106,7 @@ struct PaymentCards {
       """
   }
 
-  /// The sums since the last end of day.
+  /// Returns the captured and refunded sums since the last end of day.
   private func taken(_ report: PaymentReport) -> HTML? {
     guard let captured = report.captured, let refunded = report.refunded else { return nil }
     let less: HTML? =
@@ -118,7 +118,7 @@ struct PaymentCards {
       """
   }
 
-  /// The last end of day: the device's total beside that of the ledger.
+  /// Returns the last end of day: the device's total beside that of the ledger.
   private func total(_ entry: LedgerEntry) -> HTML? {
     guard case .total(let total, _, let difference) = entry.outcome else { return nil }
     let currency = total.captured.currency
@@ -165,7 +165,8 @@ struct PaymentCards {
       """
   }
 
-  /// Whether a refund is possible: on the same day, and before the device has ended its day.
+  /// Returns whether the user may refund a charge: on the same day, and before the end of day of
+  /// the device.
   private func isRefundable(_ entry: LedgerEntry, at device: PaymentDeviceID) -> Bool {
     let isOpen = kiosk.lastTotals[device].map { $0.at < entry.at } ?? true
     return context.isOperator && isOpen && localTime.isToday(entry.at)
@@ -178,7 +179,7 @@ struct PaymentCards {
     return [juice, entry.amount?.text(language)].compactMap(\.self).joined(separator: " · ")
   }
 
-  /// Returns the question before a refund.
+  /// Returns the notice on which the user confirms a refund.
   func question(refunding charge: Int) -> HTML {
     let entry = kiosk.captures.first { entry in
       guard case .payment(let step) = entry.outcome else { return false }
@@ -204,7 +205,8 @@ struct PaymentCards {
         """, tag: "div")
   }
 
-  /// The form for the number of a charge that is not listed.
+  /// The form that refunds a charge by its number, for charges that are not listed. It is `nil` for
+  /// a viewer, and for a kiosk without payment devices.
   var refundForm: HTML? {
     guard context.isOperator, !kiosk.payments.isEmpty else { return nil }
     return """

@@ -44,7 +44,8 @@ struct ReportComparison {
         """, tag: "div")
   }
 
-  /// Returns a link to the kiosk's restock form, filled in; it is reviewed before it is sent.
+  /// Returns a link to the kiosk's restock form, filled in with the amounts. The user reviews the
+  /// restock before sending it.
   private func button(_ amounts: FruitAmounts, _ text: String) -> HTML? {
     guard !amounts.isEmpty else { return nil }
     let query = amounts.map { "add.\($0.fruit)=\($0.amount)" }.joined(separator: "&")
@@ -57,7 +58,7 @@ struct ReportComparison {
     return [signed(report.entered[fruit] ?? 0), count].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// Returns the stock by the own report minus the stock by the sent report.
+  /// Returns the stock according to the user's report minus the stock according to the sent one.
   private func difference(_ fruit: Fruit.ID) -> Int {
     // A fruit that was not counted has the recorded stock.
     let ledger = own.ledger[fruit] ?? sent.ledger[fruit] ?? own.counted[fruit] ?? 0

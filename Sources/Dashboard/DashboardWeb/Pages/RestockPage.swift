@@ -11,7 +11,7 @@ struct RestockPage {
 
   /// Returns a page with all changes of the restock, to confirm them together.
   ///
-  /// - Parameter id: The id of the command; the same if it is sent again.
+  /// - Parameter id: The id of the command, which is equal for each attempt to send it.
   func review(_ restock: Restock, id: CommandID, notice: HTML? = nil) -> Page {
     let changes = changes(restock)
     let problems = changes.compactMap { problem(with: $0) }
@@ -40,7 +40,8 @@ struct RestockPage {
       """)
   }
 
-  /// Returns the fields for the dates on the packages of the added fruits, or `nil` if it adds none.
+  /// Returns the fields for the dates on the packages of the added fruits, or `nil` if the restock
+  /// adds none.
   private func dates(of restock: Restock) -> HTML? {
     let fields: [HTML] = restock.add.filter { $0.amount > 0 }.map { fruit, _ in
       let time = restock.bestBefore[fruit].map {

@@ -2,8 +2,8 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The form that changes a route on the way: its name, its driver, the order of its stops, and a
-/// further kiosk.
+/// The page that changes a route, also on the way: its name, its driver, the order of its stops,
+/// and a further kiosk.
 struct RouteEditPage {
   let route: Route
   /// The kiosks that are not on the route.
@@ -50,14 +50,16 @@ struct RouteEditPage {
   }
 }
 
-/// Kiosks of several currencies or regions, which are only put into one van if a person says so.
+/// The error thrown if the kiosks of a route have several currencies or regions, and the user has
+/// not confirmed this.
 struct MixedKiosks: Error {
-  /// The kinds with the titles of their kiosks, such as `EUR: City hall, Harbour`.
+  /// The currencies and regions with the titles of their kiosks, such as `EUR: City hall, Harbour`.
   let kinds: [String]
 
-  /// - Parameter regions: The region of each kiosk, as far as it is known.
+  /// Groups kiosks by currency and by region. Returns `nil` if the known currencies are equal and
+  /// the known regions are, too.
   ///
-  /// - Returns: `nil` if all kiosks have the same currency and region.
+  /// - Parameter regions: The region of each kiosk whose region is known.
   init?(_ kiosks: [KioskState], regions: [KioskID: String], _ language: Language) {
     var kinds: [String: [String]] = [:]
     for groups in [
@@ -90,7 +92,8 @@ struct MixedKiosks: Error {
 }
 
 extension HTML {
-  /// Returns a link to a map of a place: Kakao's in Korea, where others do not navigate.
+  /// Returns a link to a map of a place: KakaoMap in Korea, where Google Maps does not navigate,
+  /// otherwise Google Maps. Returns `nil` if no place is given.
   static func map(_ place: String?, timeZone: String?, _ language: Language) -> HTML? {
     guard let place, !place.isEmpty else { return nil }
     let query = place.percentEncoded

@@ -10,16 +10,16 @@ struct RouteForm {
 
   let fleet: KioskFleet
   var plan: RoutePlan
-  /// A part of a name or of a state, as in the list of kiosks.
+  /// The text that filters the kiosks, as in the list of kiosks.
   let filter: String
   let now: Timestamp
   let context: PageContext
   var problem: String?
-  /// The ids of the kiosks to select, or empty for those that would run out of a fruit.
+  /// The ids of the kiosks to select, or empty to select those that would run out of a fruit.
   var chosen: Set<String> = []
   /// The values of the form that was not accepted.
   var filled: Form?
-  /// The route to plan again.
+  /// The route to plan again, or `nil` for a new one.
   var source: Route?
   /// The currencies or regions that the chosen kiosks do not share.
   var mixed: MixedKiosks?
@@ -115,12 +115,14 @@ struct RouteForm {
       """
   }
 
-  /// Returns the position in the route that is planned again, or an empty text.
+  /// Returns the position of a kiosk in the route that is planned again, or an empty text.
   private func position(of kiosk: KioskID) -> String {
     source?.stops.firstIndex { $0.kiosk == kiosk }.map { "\($0 + 1)" } ?? ""
   }
 
-  /// - Parameter isFirst: Whether the row is among the first ones, up to the maximum for a route.
+  /// Returns the row of a kiosk.
+  ///
+  /// - Parameter isFirst: Whether the row is one of the first `Route.maximumKiosks` rows.
   private func row(
     _ choice: (kiosk: KioskState, short: [Fruit.ID]), isFirst: Bool
   ) -> HTML {

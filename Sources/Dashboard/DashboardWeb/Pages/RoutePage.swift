@@ -49,7 +49,7 @@ struct RoutePage {
         """, live: "\(path)/live", scripts: [.routesScript], timeZone: route.timeZone ?? "UTC")
   }
 
-  /// The page that asks before the route is deleted.
+  /// The page on which the user confirms the deletion of the route.
   var deletionPage: Page {
     let title = language("Delete the route?", "방문 경로를 삭제할까요?")
     return Page(
@@ -140,7 +140,8 @@ extension Route.Stop {
     }
   }
 
-  /// The expired fruit to take out, or `nil` if there was none when the route was planned.
+  /// Returns a notice of the expired fruit to take out, or `nil` if there was none when the route
+  /// was planned.
   func takeOut(_ language: Language) -> HTML? {
     let lines = lines.filter { $0.takeOut > 0 }
     if lines.isEmpty { return nil }

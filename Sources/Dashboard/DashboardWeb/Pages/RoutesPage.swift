@@ -32,7 +32,7 @@ struct RoutesPage {
         """, scripts: [.routesScript])
   }
 
-  /// The named routes, to plan them again.
+  /// The links that plan the named routes again.
   private var saved: HTML? {
     let named = Route.saved(routes)
     guard context.isOperator, !named.isEmpty else { return nil }
@@ -115,7 +115,8 @@ func signed(_ number: Int) -> String {
   number > 0 ? "+\(number)" : number < 0 ? "−\(number.magnitude)" : "0"
 }
 
-/// The card of stops that the browser stores while it has no network. The script fills it in.
+/// The card of the stop reports that the browser stores while it has no network. The script fills
+/// the card.
 struct SavedReports {
   let context: PageContext
 

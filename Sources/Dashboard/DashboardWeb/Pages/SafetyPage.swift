@@ -11,7 +11,7 @@ struct SafetyPage {
   let days: [SafetyDay]
   let localTime: LocalTime
   let context: PageContext
-  /// Whether the days are of the archive of the chain, with the name there.
+  /// Whether the days are from the archive of the chain. `name` is then the kiosk's name there.
   var isOfChain = false
   var name: String?
 
@@ -87,7 +87,7 @@ struct SafetyPage {
       """
   }
 
-  /// Returns the part of a day that is over.
+  /// Returns the number of seconds of a day that have passed.
   private func seconds(of day: CivilDate) -> Int {
     guard let start = localTime.time(field: "\(day)T00:00") else { return 0 }
     return max(0, min(86_400, Int(clamping: localTime.now.since(start).components.seconds)))

@@ -3,8 +3,8 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// The sums of a period by juice, hour and day, and those of the days before, from a kiosk's ledger
-/// or from the archive of a chain.
+/// The sums of a period by juice, hour and day, and those of the period before, from a kiosk's
+/// ledger or from the archive of a chain.
 struct SalesComparison: Sendable {
   struct Pair: Sendable {
     var now = SalesFigures()
@@ -14,9 +14,9 @@ struct SalesComparison: Sendable {
   var juices: [Juice.ID: Pair] = [:]
   /// The sums by hour of the day; empty if they are not known.
   var hours: [Int: Pair] = [:]
-  /// Glasses by day, counted from 1970-01-01.
+  /// Number of glasses by day. The key is the day, in days since 1970-01-01.
   var days: [Int64: Int] = [:]
-  /// The takings, also those of no known juice.
+  /// The sums of all juices, including figures that belong to no known juice.
   var total = Pair()
   /// Whether the takings of each juice are known.
   var hasTakingsOfJuices = true
@@ -43,12 +43,13 @@ struct SalesComparison: Sendable {
   }
 }
 
-/// The page that compares the sales of a period with those before: of a kiosk, or of a chain.
+/// The page that compares the sales of a period with those of the period before: of a kiosk, or of
+/// a chain.
 struct SalesPage {
   let title: String
   /// The path of the page.
   let path: String
-  /// Other members of the query, such as the region.
+  /// Further parameters of the query, such as the region.
   var query: [(name: String, value: String)] = []
   let period: SalesPeriod
   let sales: SalesComparison
@@ -211,7 +212,8 @@ enum Trend {
   }
 }
 
-/// The sales of a kiosk as CSV for spreadsheets (RFC 4180): a row for each hour, juice and currency.
+/// The sales of a kiosk as CSV for spreadsheets (RFC 4180), with a row for each hour, juice and
+/// currency.
 enum SalesCSV {
   static let header: [CSVWriter.Cell] = [
     "day", "hour", "juice", "glasses", "orders_out_of_stock", "takings", "currency",
@@ -242,7 +244,7 @@ enum SalesCSV {
       }
   }
 
-  /// Returns the rows as a file.
+  /// Returns the text of a CSV file with the rows.
   static func text(_ rows: [[CSVWriter.Cell]], forExcel isForExcel: Bool) -> String {
     guard isForExcel else { return RouteCSV.text([header] + rows) }
     let csv = CSVWriter(forExcel: true)

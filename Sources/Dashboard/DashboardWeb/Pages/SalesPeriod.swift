@@ -1,14 +1,15 @@
 import JuiceDomain
 import KioskProtocol
 
-/// Some days, and the days before them to compare with.
+/// A period of days, and the period before it with which it is compared.
 struct SalesPeriod: Sendable, Equatable {
   /// Maximum number of days.
   static let maximum = 366
 
-  /// The days, counted from 1970-01-01.
+  /// The days of the period, in days since 1970-01-01.
   let days: ClosedRange<Int64>
-  /// The same number of days before them; for whole months, of months.
+  /// The period before, which has the same number of days; if the period consists of whole months,
+  /// the same number of months.
   let before: ClosedRange<Int64>
 
   init(_ days: ClosedRange<Int64>) {
@@ -24,7 +25,7 @@ struct SalesPeriod: Sendable, Equatable {
     before = start...(days.lowerBound - 1)
   }
 
-  /// Reads `from` and `to` of a query. The default is the last 28 days with today.
+  /// Reads `from` and `to` of a query. The default is the last 28 days, including today.
   init(_ query: Form, today: CivilDate) {
     let today = today.daysSinceEpoch
     func day(_ name: String) -> Int64? {
@@ -32,7 +33,7 @@ struct SalesPeriod: Sendable, Equatable {
     }
     let to = min(day("to") ?? today, today)
     let from = min(max(day("from") ?? to - 27, to - Int64(Self.maximum) + 1), to)
-    // Before 1970 there are no sales, and the days before must be days, too.
+    // There are no sales before 1970, and `before` must not begin before 1970, either.
     self.init(max(from, Int64(Self.maximum))...max(to, Int64(Self.maximum)))
   }
 
@@ -63,10 +64,12 @@ struct SalesPeriod: Sendable, Equatable {
 }
 
 extension CivilDate {
-  /// The month, counted from the year 0.
+  /// Number of months since January of the year 0.
   fileprivate var months: Int64 { year * 12 + month - 1 }
 
-  /// The first day of a month.
+  /// Creates the first day of a month.
+  ///
+  /// - Parameter months: Number of months since January of the year 0.
   fileprivate init(months: Int64) {
     self.init(year: months / 12, month: months % 12 + 1, day: 1)
   }

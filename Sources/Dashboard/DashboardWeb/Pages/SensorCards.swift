@@ -51,8 +51,8 @@ struct SensorCards {
       """ : nil
   }
 
-  /// The blocks that wait for a decision, or an empty part. It does not show the current value, so
-  /// that a reading does not delete what a person types.
+  /// The blocks that need a decision, or an empty part. It does not show the current value: a new
+  /// reading would replace the part and delete the text that a person types.
   var decisions: LivePart {
     let blocking = kiosk.sensorReports.filter { $0.report.state == .blocked }
     if blocking.isEmpty { return LivePart("sensor-decisions", .empty) }

@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskProtocol
 
 extension SensorStep {
-  /// The entry in a list of the page of a kiosk.
+  /// Returns the text of the entry for the lists on a kiosk's page.
   func text(of kiosk: KioskState, _ language: Language) -> HTML {
     let fruits = fruits.map { kiosk.name(of: $0, language) }
     let blocked = (fruits + machines.map(\.text)).joined(separator: ", ")

@@ -2,7 +2,8 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The form of a kiosk's prices, amounts and opening hours, for this kiosk and others.
+/// The page that changes the prices, capacities, low marks and opening hours of a kiosk, and of
+/// other kiosks together with it.
 struct SettingsPage {
   /// Maximum number of other kiosks listed, and of kiosks changed together.
   static let maximumOthers = 200
@@ -15,7 +16,7 @@ struct SettingsPage {
   let context: PageContext
   /// The form that was not processed, or `nil` for the values in force.
   var filled: Form?
-  /// The id of the command; the same if it is sent again.
+  /// The id of the command, which is equal for each attempt to send it.
   var id = CommandID.random
 
   private var language: Language { context.language }
@@ -35,7 +36,7 @@ struct SettingsPage {
         """, timeZone: kiosk.timeZone)
   }
 
-  /// The change in force, and the button that drops it.
+  /// The values that replace those of the kiosk's file, and the button that drops them.
   private var state: HTML {
     guard let stored = kiosk.settings?.stored, !stored.change.isEmpty else {
       return """
@@ -122,7 +123,7 @@ struct SettingsPage {
       """
   }
 
-  /// Returns the value of the file if it differs from the one in force.
+  /// Returns a note with the value of the file, or `nil` if it equals the value in force.
   private func fileNote<Value: Equatable>(
     _ now: Value?, _ file: Value?, _ text: (Value) -> String
   ) -> HTML? {
@@ -146,7 +147,7 @@ struct SettingsPage {
 
         """
       }
-      // A time field has no 24:00.
+      // A time field of HTML cannot contain 24:00.
       let times = interval?.text.replacing("24:00", with: "00:00").split(separator: "-")
       return """
         <div class="day"><span>\(language.name(of: day))</span>
@@ -272,7 +273,7 @@ extension Language {
     }
   }
 
-  /// Returns the opening hours; days in a row with the same hours are one range.
+  /// Returns the opening hours as text; consecutive days with the same hours are one range.
   func text(_ hours: OpeningHours) -> String {
     var ranges: [(days: [OpeningHours.Day], text: String)] = []
     for day in OpeningHours.Day.allCases {

@@ -13,7 +13,7 @@ struct StockForm {
 
   private var language: Language { context.language }
 
-  /// Whether the address fills in numbers. Those are always reviewed.
+  /// Whether the query of the address fills in numbers, which the user must always review.
   private var isFilled: Bool {
     (kiosk.menu?.menu.fruits ?? []).contains {
       context.filled.value("add.\($0.id)") != nil || context.filled.value("set.\($0.id)") != nil
@@ -58,7 +58,7 @@ struct StockForm {
       """
   }
 
-  /// The time of the stock while the kiosk is offline, when it may have changed since.
+  /// The time of the stock while the kiosk is offline: the stock may have changed since then.
   var age: LivePart {
     LivePart("age", CommonNotices.age(kiosk, kiosk.stock?.at, now, language) ?? .empty)
   }
@@ -102,7 +102,7 @@ struct StockForm {
     return language("lasts for more than a week", "일주일 넘게 충분해요")
   }
 
-  /// Returns when the next of the fruit expires.
+  /// Returns a phrase with the next time at which some of the fruit expires, or `nil` if none does.
   private func expiry(_ fruit: Fruit.ID) -> HTML? {
     kiosk.stock?.expires[fruit].map { time in
       let distance = LocalTime(nil, now: now, language).expectation(time)

@@ -24,6 +24,8 @@ struct StopPage {
   private var language: Language { context.language }
   private var path: String { "/routes/\(route.id)/kiosks/\(stop.kiosk)" }
 
+  /// Returns the page.
+  ///
   /// - Parameter filled: The values of the fields, or `nil` for those of the latest report or of
   ///   the plan.
   func page(_ notice: NotSentReason? = nil, filled: Route.StopReport? = nil) -> Page {
@@ -67,8 +69,8 @@ struct StopPage {
     [CommonNotices.broker(connectionError, language)] + stop.lines.map(ledger)
   }
 
-  /// Returns the outcome for the script, which decides whether the browser keeps its copy of the
-  /// stop.
+  /// Returns an identifier of the outcome, by which the script keeps or deletes the browser's copy
+  /// of the stop.
   private func outcome(_ notice: NotSentReason?) -> String {
     switch notice {
     case .nothingToSend, .outdated: "again"
@@ -152,8 +154,8 @@ struct StopPage {
     """
   }
 
-  /// The form that corrects the applied report; while a correction has no answer, it sends the same
-  /// again.
+  /// The form that corrects the applied report. While a correction has no answer, the form sends
+  /// the same correction again.
   private var correction: HTML {
     let sent = stop.correction
     let shown = sent ?? stop.report
@@ -194,7 +196,8 @@ struct StopPage {
     """
   }
 
-  /// The numbers in the address, if the stop was sent with other ones.
+  /// A report with the numbers in the address, or `nil` unless the stop was sent with other
+  /// numbers.
   private var addressed: Route.StopReport? {
     guard isFilled, let report = stop.report, !isOpen else { return nil }
     func amounts(_ kind: String) -> FruitAmounts {
@@ -218,7 +221,7 @@ struct StopPage {
     }
   }
 
-  /// Whether the address fills in numbers.
+  /// Whether the query of the address fills in numbers.
   private var isFilled: Bool {
     stop.lines.contains {
       context.filled.value("brought.\($0.fruit.id)") != nil

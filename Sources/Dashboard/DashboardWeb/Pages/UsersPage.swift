@@ -149,7 +149,7 @@ struct SessionList {
   let sessions: [Sessions.Listed]
   let localTime: LocalTime
   let context: PageContext
-  /// The address of the form.
+  /// The path to which the form is sent.
   let action: HTML
 
   private var language: Language { context.language }
@@ -174,7 +174,7 @@ struct SessionList {
   }
 }
 
-/// The page of the own password and sessions.
+/// The page of the user's own password and sessions.
 struct AccountPage {
   let sessions: [Sessions.Listed]
   let localTime: LocalTime
@@ -256,7 +256,7 @@ struct NewPassword {
   }
 }
 
-/// The page that shows who did what, for administrators.
+/// The page of the actions of users, for administrators.
 struct AuditPage {
   let fleet: KioskFleet
   let choice: HistoryChoice

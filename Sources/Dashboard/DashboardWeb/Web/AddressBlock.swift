@@ -5,6 +5,8 @@ import Foundation
 struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
   let description: String
 
+  /// Creates the block that contains an address.
+  ///
   /// - Parameter address: The address as a socket or a proxy reports it. A text that is not an
   ///   address is used unchanged.
   init(_ address: String) {

@@ -4,9 +4,9 @@ import Hummingbird
 /// The path below which a proxy serves the pages, such as `/juice`; empty if it serves them at the
 /// root.
 ///
-/// All other code uses paths without it: `BasePathResponder` removes it from requests and adds it to
-/// redirects, `HTML.links(below:)` to pages, `PageContext.cookie` to cookies. The scripts derive it
-/// from their own address.
+/// All other code uses paths without it: `BasePathResponder` removes it from requests and adds it
+/// to redirects, `HTML.links(below:)` adds it to pages, and `PageContext.cookie` to cookies. The
+/// scripts derive it from their own address.
 package struct BasePath: Sendable, Equatable {
   package static let none = Self(text: "")
   static let maximumLength = 200
@@ -15,8 +15,9 @@ package struct BasePath: Sendable, Equatable {
 
   private init(text: String) { self.text = text }
 
-  /// - Returns: `nil` if the text is not one or several names that a link can contain unchanged,
-  ///   each after a `/`.
+  /// Reads a path of one or several names, each after a `/`. Returns `nil` if the text is longer
+  /// than `maximumLength` bytes, or if a name is empty, consists only of dots, or contains a
+  /// character that a link cannot contain unchanged.
   package init?(_ text: String) {
     let names = text.split(separator: "/", omittingEmptySubsequences: false)
     guard text.utf8.count <= Self.maximumLength, names.count > 1, names[0].isEmpty,

@@ -23,7 +23,7 @@ extension DashboardServer {
     let choice = HistoryChoice(Form(request.uri.query ?? ""))
     let now = link.time
     let (records, isCut) = await activity.records(since: choice.start(before: now)) { record in
-      // Outages of others show what a kiosk's outage has in common with them.
+      // The page of a kiosk also counts the other kiosks that went offline at the same time.
       kiosk == nil || record.kiosk == kiosk || record.kind == .outages
     }
     let zone = (kiosk.flatMap { fleet[$0] } ?? fleet.kiosks.min { $0.id < $1.id })?.timeZone

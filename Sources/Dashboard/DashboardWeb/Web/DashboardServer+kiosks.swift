@@ -218,7 +218,7 @@ extension KioskState {
   }
 
   /// Reads the restock from the form of the kiosk's page. The kiosk rejects a counted number if its
-  /// stock differs from the current one when the command arrives.
+  /// stock has changed between this call and the arrival of the command.
   fileprivate func restock(_ form: Form) throws(RequestError) -> Restock {
     let set = try form.amounts("set.")
     let add = FruitAmounts(

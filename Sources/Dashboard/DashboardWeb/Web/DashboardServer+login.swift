@@ -50,7 +50,8 @@ extension DashboardServer {
     }
   }
 
-  /// Ends the session of a browser, and starts one of a user.
+  /// Ends the current session of the browser, starts a session of the user, and redirects to
+  /// `target`.
   func logIn(
     _ user: User, _ request: Request, _ context: PageContext, to target: String
   ) -> Response {

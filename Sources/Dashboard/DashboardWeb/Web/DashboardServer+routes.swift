@@ -152,7 +152,7 @@ extension DashboardServer {
           kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
           command: .random))
     }
-    // By the numbers of the form, then by name in numeric order: stop 4 precedes stop 10.
+    // Sort by the numbers of the form, then by name in numeric order: stop 4 precedes stop 10.
     stops.sort {
       let positions = [$0, $1].map { form.value("order.\($0.kiosk)") ?? .max }
       guard positions[0] == positions[1] else { return positions[0] < positions[1] }
@@ -166,8 +166,8 @@ extension DashboardServer {
     return .redirect(to: "/routes/\(route.id)", type: .normal)
   }
 
-  /// Returns the currencies or regions of the kiosks if there are several. Without an answer of the
-  /// archive, only the currencies.
+  /// Returns the currencies or regions of the kiosks if there are several. If the archive does not
+  /// answer, only the currencies are compared.
   private func mixture(of kiosks: [KioskState], _ context: PageContext) async -> MixedKiosks? {
     var regions: [KioskID: String] = [:]
     if let archive, let user = context.user {
@@ -224,7 +224,8 @@ extension DashboardServer {
 
   // MARK: Stops
 
-  /// Sends the difference to a stop that the kiosk has applied.
+  /// Sends the difference between the corrected numbers of a stop and those that the kiosk has
+  /// applied.
   private func correct(_ form: Form, _ context: PageContext) async throws -> Response {
     guard let user = context.user else { throw RequestError.loggedOut }
     let (id, kiosk) = (try context.routeID(), try context.kioskID())
@@ -258,7 +259,7 @@ extension DashboardServer {
     guard !new.brought.isEmpty || !new.counted.isEmpty else {
       return try await stopPage(context).page(.nothingToSend, filled: new).response(context)
     }
-    // Before the report is stored as sent.
+    // This check must precede the update, which stores the report as sent.
     guard link.connectionError == nil else { throw RequestError.notSent(form) }
     let step = try await routes.update(id, kiosk) { $0.confirm(new) }
     switch step {
@@ -283,7 +284,8 @@ extension DashboardServer {
     }
   }
 
-  /// Returns the route of the path. Updates stops without an answer from the kiosks' events.
+  /// Returns the route that the path names, and updates its unanswered stops with the outcomes that
+  /// the kiosks have published.
   private func route(_ context: PageContext) async throws -> Route {
     let id = try context.routeID()
     guard let route = await routes[id] else { throw RequestError.notFound }
@@ -335,7 +337,8 @@ extension Form {
 }
 
 extension RoutePlan {
-  /// Returns the plan with the length, the margin and the fill of another one.
+  /// Returns a plan with the arrival of this one, and the length, the margin and the fill of
+  /// another one.
   fileprivate func lasting(as other: RoutePlan) -> Self {
     let length = other.end.milliseconds - other.arrival.milliseconds
     return Self(

@@ -59,7 +59,7 @@ extension DashboardServer {
     return page
   }
 
-  /// Returns the first day of the requested week, and today, in days since 1970.
+  /// Returns the first day of the requested week, and today, in days since 1970-01-01.
   private func days(of request: Request, _ localTime: LocalTime) -> (first: Int64, today: Int64) {
     let today = localTime.today.daysSinceEpoch
     let from = Form(request.uri.query ?? "")["from"].flatMap { CivilDate($0) }
@@ -73,7 +73,7 @@ extension DashboardServer {
     var days: [SafetyDay] = []
     for day in first..<first + SafetyPage.dayCount where day <= today && kiosk.isOnline {
       let request = SafetyRequest(id: .random, day: CivilDate(daysSinceEpoch: day))
-      // A kiosk that does not answer would make the page wait for each day.
+      // Stop at the first day without an answer. Otherwise, the page would wait for each later day.
       guard let answer = try? await link.ask(request, of: kiosk.id) else { break }
       days.append(answer)
     }

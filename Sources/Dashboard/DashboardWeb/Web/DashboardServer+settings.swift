@@ -40,7 +40,7 @@ extension DashboardServer {
     var page = try settingsPage(context)
     let kiosk = page.kiosk
     let isDrop = form["do"] == "drop"
-    // The form again, with a new command unless this one may still arrive.
+    // Shows the form again, with the id of a new command unless the kiosk may still apply this one.
     func again(_ notice: HTML, id: CommandID = .random) -> Page {
       (page.filled, page.id) = (isDrop ? nil : form, id)
       return page.page(notice: notice)
@@ -68,7 +68,7 @@ extension DashboardServer {
         return id
       })
     let targets = page.others.filter { chosen.contains($0.id) }
-    // Also of a kiosk that a user with a region has added to the form.
+    // This also rejects a kiosk that a user with a region has added to the form.
     guard targets.count == chosen.count, chosen.count <= SettingsPage.maximumOthers else {
       throw RequestError.badForm
     }
@@ -242,7 +242,8 @@ extension SettingsEdit {
 }
 
 extension String {
-  /// The number with a decimal point, if people write `3,500` (without decimals) or `3,50`.
+  /// Returns the number with a decimal point, also if it was entered as `3,500` (for a currency
+  /// without decimals) or as `3,50`.
   fileprivate func decimal(_ currency: Currency) -> String {
     if currency.decimals == 0 { return replacing(",", with: "") }
     return contains(".") ? self : replacing(",", with: ".")

@@ -5,7 +5,7 @@ import JuiceDomain
 import KioskProtocol
 
 extension DashboardServer {
-  /// Adds the pages of administrators: the users, and who did what.
+  /// Adds the pages of administrators: the users and their sessions, and the actions of users.
   ///
   /// - Parameter router: The group of `users`, with `RequireAdmin`.
   func addUsers(to router: RouterGroup<PageContext>) {
@@ -105,8 +105,8 @@ extension DashboardServer {
       ActivityLog.Action(user.name.text, verb, subject: subject?.text, detail: detail))
   }
 
-  /// Returns the address of this server as the browser that sent a form knows it; empty if it does
-  /// not say.
+  /// Returns the address of this server from the `Origin` header of a form's request, or an empty
+  /// text if the request has no such header.
   private static func origin(of request: Request) -> String {
     let origin = request.headers[.origin] ?? ""
     let isAddress =
@@ -116,7 +116,7 @@ extension DashboardServer {
 
   // MARK: The own account
 
-  /// Adds the page of the own password and sessions.
+  /// Adds the page of the user's own password and sessions.
   ///
   /// - Parameter router: The group of `account`, for all users.
   func addAccount(to router: RouterGroup<PageContext>) {

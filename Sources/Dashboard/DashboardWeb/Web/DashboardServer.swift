@@ -21,13 +21,17 @@ package import ServiceLifecycle
 /// | path | handlers | pages |
 /// |---|---|---|
 /// | `/` | `addFleet` | all kiosks |
-/// | `/kiosks/:kiosk` | `addKiosk`, `addPanel`, `addSettings` | one kiosk, its virtual panel, display and settings |
+/// | `/kiosks/:kiosk` | `addKiosk` | one kiosk |
+/// | `/kiosks/:kiosk/panel`, `/display` | `addPanel` | its virtual panel and its display |
+/// | `/kiosks/:kiosk/settings` | `addSettings` | its settings |
 /// | `/routes` | `addRoutes` | routes and their stops |
-/// | `/kiosks/:kiosk/sales` | `addSales` | a period against the one before |
+/// | `/kiosks/:kiosk/sales` | `addSales` | a period, compared with the one before |
 /// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
-/// | `/history` | `addHistory` | what happened in the last 90 days |
+/// | `/history` | `addHistory` | the history of the last 90 days |
 /// | `/chain` | `addChain` | the archive, if there is one |
-/// | `/users`, `/account`, `/password/:token` | `addUsers`, `addAccount`, `addPassword` | users, own account, a new password |
+/// | `/users` | `addUsers` | the users, for administrators |
+/// | `/account` | `addAccount` | the user's own account |
+/// | `/password/:token` | `addPassword` | a new password, with a link |
 /// | `/wall/:token` | `addWall` | the display of one kiosk, without a login |
 /// | `/login`, `/logout`, `/language` | `addLogin` | |
 /// | `/assets`, `/worker.js` | `Asset` | |
@@ -49,6 +53,8 @@ package struct DashboardServer: Sendable {
   let cost: PasswordHash.Cost
   let now: @Sendable () -> ContinuousClock.Instant
 
+  /// Creates a server, which stores its state in the state folder of the settings.
+  ///
   /// - Parameters:
   ///   - archive: The archive of the chain, or `nil` without a chain.
   ///   - cost: The cost of new passwords, and of checking an unknown name.
@@ -148,7 +154,7 @@ package struct DashboardServer: Sendable {
 
 /// Restricts pages to users, and changes to operators.
 struct RequireLogin: RouterMiddleware {
-  /// Whether viewers may change something, because it is their own.
+  /// Whether viewers may send forms, too, because the pages are about their own account.
   var isForViewers = false
 
   func handle(

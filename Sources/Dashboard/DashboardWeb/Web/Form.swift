@@ -32,7 +32,7 @@ struct Form: Sendable {
     return number
   }
 
-  /// Returns a whole number, or `nil` if the field has none.
+  /// Returns a whole number, or `nil` if the field does not contain one.
   func value(_ name: String) -> Int? { (try? number(name)) ?? nil }
 
   /// Returns the fields whose names consist of `prefix` and a fruit, as amounts. Omits empty

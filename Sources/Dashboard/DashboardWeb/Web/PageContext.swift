@@ -19,13 +19,13 @@ struct PageContext: RequestContext {
   var csrfToken = ""
   /// The values with which the address fills in the form of the page.
   var filled = Form("")
-  /// The path and query of this page; after a form, of the page that has it.
+  /// The path and query of this page; if a form was sent, those of the page that contains the form.
   var requestTarget = "/"
-  /// The reason why the file of users cannot be read, for an operator.
+  /// The reason why the file of users cannot be read, or `nil` if it can, or for a viewer.
   var usersProblem: String?
   /// Whether there is an archive.
   var hasChain = false
-  /// The path below which the browser sees the pages.
+  /// The path that precedes the path of each page in the browser.
   var basePath = BasePath.none
   /// Whether Home Assistant's ingress shows the pages in a frame.
   var isIngress = false
@@ -76,7 +76,7 @@ enum RequestError: Error {
   /// The page is for administrators.
   case onlyAdmins
   case tooManyLogins(Duration)
-  /// Too many logins are being checked at the same time.
+  /// Too many passwords are being checked at the same time, or there is not enough memory.
   case busy
   case tooManyPages
 }

@@ -3,8 +3,8 @@ import Hummingbird
 import JuiceDomain
 import Postgres
 
-/// Restricts users with a region to the kiosks of that region, and to the pages of the chain. Such a
-/// user gets `notFound` for every other path, also for that of a new page.
+/// Restricts users with a region to the kiosks of that region, and to the pages of the chain. Such
+/// a user gets `notFound` for every other path, including those of pages that are added later.
 struct RequireRegion: RouterMiddleware {
   let archive: ChainArchive?
 

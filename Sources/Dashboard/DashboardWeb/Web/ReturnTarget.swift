@@ -9,10 +9,12 @@ import Hummingbird
 /// | `/routes/r1/kiosks/k1` with `counted.kiwi=3` | `/routes/r1/kiosks/k1?counted.kiwi=3` |
 /// | `/routes` with `margin=20` | `/routes/new?margin=20` |
 enum ReturnTarget {
-  /// Maximum length of the query in bytes, as its copy in the login page's own address is longer.
+  /// Maximum length of the query, in bytes. The login page's address contains an encoded copy,
+  /// which is longer.
   static let maximumQuery = 3_000
 
-  /// Returns the path of the page that has the form. The path of another request is its page.
+  /// Returns the path of the page that contains the form of a request, or the request's own path
+  /// and query if the request does not send a form.
   static func page(of request: Request) -> String {
     guard request.method == .post else { return request.uri.string }
     let parts = request.uri.path.split(separator: "/")
@@ -32,7 +34,8 @@ enum ReturnTarget {
   /// Returns the page of a form with the entered values.
   static func page(of request: Request, with form: Form) -> String {
     let values = form.names("").compactMap { name -> String? in
-      // The others belong to the page on which the form was, or are not entered by a person.
+      // The other fields belong to the page that contained the form, or were not entered by a
+      // person.
       guard let kind = name.split(separator: ".").first.map({ String($0) }),
         kept.contains(kind), let value = form[name], !value.isEmpty, value != "0" || kind == "low"
       else { return nil }

@@ -26,7 +26,7 @@ struct SessionMiddleware: RouterMiddleware {
         forwarded.split(separator: ",").last.map { $0.filter { $0 != " " } } ?? context.peer
     }
     let token = request.cookies[Self.sessionCookie]?.value ?? ""
-    // A forged token belongs to no session. Valid tokens are not longer.
+    // A forged token belongs to no session. Valid tokens have at most 64 bytes.
     context.sessionToken = token.isEmpty || token.utf8.count > 64 ? HMACSigner.makeToken() : token
     context.user = user(of: context.sessionToken)
     if context.isOperator { context.usersProblem = users.current.problem }
@@ -59,7 +59,7 @@ struct SessionMiddleware: RouterMiddleware {
   }
 
   /// Returns the user of a session, or `nil` if the user's line in the file has changed since the
-  /// login. The session does not end: another program may just be writing the file.
+  /// login. The session does not end, because another program may be writing the file at this time.
   func user(of token: String) -> User? {
     guard let user = sessions.user(of: token, at: now()), users.current.users[user.name] == user
     else { return nil }
@@ -81,6 +81,8 @@ struct SessionMiddleware: RouterMiddleware {
 }
 
 extension PageContext {
+  /// Returns a cookie for the pages below the base path.
+  ///
   /// - Parameter life: Lifetime in seconds, or `nil` for a cookie that ends when the browser is
   ///   closed.
   func cookie(_ name: String, _ value: String, life: Int? = nil) -> Cookie {

@@ -6,7 +6,7 @@ extension Route {
     package let fruit: Fruit
     /// The sum of the planned amounts of all stops.
     package let sum: Int
-    /// The content of a crate, or `nil` if no menu states it.
+    /// Number of portions in a crate, or `nil` if no menu states it.
     package let crate: Int?
     /// The sum in crates, rounded up, or `nil` if the fruit has no crates.
     package let crates: Int?
@@ -14,8 +14,8 @@ extension Route {
     package let amount: Int
   }
 
-  /// The load, in the order in which the fruits appear on the stops. If kiosks state different
-  /// contents of a crate, the largest one is used.
+  /// The load, in the order in which the fruits appear on the stops. If the menus of the kiosks
+  /// state different contents of a crate, the largest one is used.
   package var load: [Load] {
     var (fruits, sums): ([Fruit], [Fruit.ID: (sum: Int, crate: Int?)]) = ([], [:])
     for line in stops.lazy.filter({ !$0.isSkipped }).flatMap(\.lines) {

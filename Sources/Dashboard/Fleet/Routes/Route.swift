@@ -65,14 +65,15 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let bring: Int
     /// Whether a forecast was available. If not, `expected` equals `now`.
     package let isForecast: Bool
-    /// Number of expired portions to take out, counted when the route was created.
+    /// Number of expired portions to take out, according to the stock when the route was created.
     package let takeOut: Int
   }
 
   /// One kiosk on the route: the planned amounts and the latest report.
   package struct Stop: Hashable, Sendable {
     package let kiosk: KioskID
-    /// The name, place and `wasOnline` are from the time when the route was created.
+    /// The name when the kiosk was added to the route; `place` and `wasOnline` are from the same
+    /// time.
     package let name: LocalizedName?
     package let place: String?
     package let wasOnline: Bool
@@ -82,7 +83,7 @@ package struct Route: Hashable, Sendable, Identifiable {
     package internal(set) var command: Request.ID
     /// The latest report, or `nil` if the stop is not confirmed.
     package internal(set) var report: StopReport?
-    /// Whether the kiosk is left out this time.
+    /// Whether the operator skips the kiosk on this route.
     package internal(set) var isSkipped = false
     /// The latest correction of the report, or `nil` if it was applied or there is none.
     package internal(set) var correction: StopReport?
@@ -107,7 +108,7 @@ package struct Route: Hashable, Sendable, Identifiable {
   /// The amounts that a user has entered and confirmed at a kiosk.
   package struct StopReport: Hashable, Sendable {
     package let command: Request.ID
-    /// The user who confirmed it.
+    /// The user who confirmed the report.
     package let user: String
     package let at: Timestamp
     /// The amounts put in (positive) or taken out (negative); never 0.
@@ -187,7 +188,7 @@ package struct Route: Hashable, Sendable, Identifiable {
     }
   }
 
-  /// Whether a stop has been confirmed.
+  /// Whether at least one stop has been confirmed.
   package var hasStarted: Bool { stops.contains { $0.report != nil } }
 }
 
@@ -216,11 +217,12 @@ extension Route.Stop {
     return .send(new)
   }
 
-  /// Leaves the kiosk out, or not, unless it is confirmed.
+  /// Skips the kiosk, or includes it again. A confirmed stop is never skipped.
   package mutating func skip(_ isSkipped: Bool) { self.isSkipped = isSkipped && report == nil }
 
-  /// Stores a correction of a report that the kiosk has applied. A count can only be corrected, as
-  /// the recorded stock at the time is unknown for others.
+  /// Stores a correction of a report that the kiosk has applied. Only counts that the report
+  /// contains can be corrected, because the recorded stock of the other fruits at that time is
+  /// unknown.
   package mutating func correct(_ new: Route.StopReport) -> Step {
     guard let report, report.isDone else { return .outdated }
     if report.command == new.command { return .answered(report) }
@@ -236,7 +238,8 @@ extension Route.Stop {
     return .send(correction)
   }
 
-  /// Returns the restock that turns the stock by the report into the stock by the correction.
+  /// Returns the restock that adds the difference between the stock according to the correction and
+  /// the stock according to the report.
   package func restock(of correction: Route.StopReport) -> Restock {
     let changes = lines.map { line in
       let fruit = line.fruit.id
@@ -252,7 +255,7 @@ extension Route.Stop {
   ///
   /// - Parameters:
   ///   - result: The answer, or `nil` if there was none.
-  ///   - next: The id for another attempt.
+  ///   - next: The id of the command for another attempt after a rejection.
   package mutating func updateOutcome(
     of id: Request.ID, with result: CommandResult?, next: Request.ID
   ) {
@@ -260,7 +263,7 @@ extension Route.Stop {
     guard let report, report.command == id, report.outcome == .unknown, let result else { return }
     switch (result.status, result.reason) {
     case (.applied, _): self.report?.outcome = .applied
-    // This copy was not executed, but an earlier one may have been.
+    // The kiosk has not executed this copy of the command, but may have executed an earlier one.
     case (_, .rateLimited): break
     case (_, let reason?):
       self.report?.outcome = .rejected(
@@ -275,7 +278,7 @@ extension Route.Stop {
     switch (result.status, result.reason) {
     case (.applied, _):
       correction.outcome = .applied
-      // A copy of the first report is out of date from now on.
+      // From now on, `confirm` returns `outdated` for a copy of the first report.
       (report, self.correction, command) = (correction, nil, correction.command)
     case (_, .rateLimited): break
     case (_, let reason?):
@@ -285,11 +288,10 @@ extension Route.Stop {
     }
   }
 
-  /// Whether a kiosk's answer is missing.
+  /// Whether the kiosk has not answered the latest report or correction.
   package var isUnanswered: Bool { (correction ?? report)?.outcome == .unknown }
 
-  /// Records a report as applied if the kiosk's events contain its restock, for a report without an
-  /// answer.
+  /// Records an unanswered report as applied if the kiosk's events contain its restock.
   ///
   /// - Returns: Whether the restock was found.
   package mutating func updateOutcome(from kiosk: KioskState) -> Bool {

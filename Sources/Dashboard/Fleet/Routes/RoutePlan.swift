@@ -21,7 +21,8 @@ package struct RoutePlan: Hashable, Sendable {
 
   package static let margins = 0...200
 
-  /// Returns `nil` if the end is not after the arrival, or if the margin is not in `margins`.
+  /// Creates a plan. Returns `nil` if the end is not after the arrival, or if the margin is not in
+  /// `margins`.
   package init?(arrival: Timestamp, end: Timestamp, margin: Int, fill: Fill) {
     guard arrival < end, Self.margins.contains(margin) else { return nil }
     self.arrival = arrival
@@ -30,9 +31,9 @@ package struct RoutePlan: Hashable, Sendable {
     self.fill = fill
   }
 
-  /// Returns the fruits of the kiosk that without a visit would be too short for one of its juices
-  /// before the end, in the order of the menu. Without a forecast: the fruits that are too short or
-  /// low now.
+  /// Returns the fruits of the kiosk whose stock, without a visit, would be too small for one of
+  /// its juices before the end, in the order of the menu. Without a forecast, returns the fruits
+  /// whose stock is too small or low now.
   package func shortFruits(of kiosk: KioskState, at now: Timestamp) -> [Fruit.ID] {
     guard let menu = kiosk.menu?.menu, let stock = kiosk.stock?.fruits else { return [] }
     return menu.fruits.map(\.id).filter { fruit in
@@ -49,11 +50,11 @@ package struct RoutePlan: Hashable, Sendable {
   ///
   /// - `expected` is the current stock minus the expected use until the arrival, and at least zero.
   /// - The room is the capacity minus `expected`. The need is the expected use from the arrival to
-  ///   the end, with the margin, plus what the largest recipe needs in order to be sold until then,
-  ///   minus `expected`.
+  ///   the end, with the margin, plus the reserve, minus `expected`. The reserve is one portion
+  ///   less than the largest amount in a recipe, so that every juice can be sold until the end.
   /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
-  /// - Of a fruit that keeps for some hours it brings at most what is expected to sell within these
-  ///   hours after the arrival, minus `expected`, so that nothing expires.
+  /// - Of a fruit that keeps for some hours, the plan brings at most the expected use within these
+  ///   hours after the arrival, minus `expected`, so that no fruit expires.
   /// - Without a forecast, `expected` is the current stock, and the plan brings the room. Without a
   ///   capacity, it brings the need.
   package func lines(for kiosk: KioskState, at now: Timestamp) -> [Route.Line]? {
@@ -86,7 +87,7 @@ package struct RoutePlan: Hashable, Sendable {
 }
 
 extension Menu {
-  /// Returns the largest amount of the fruit with which a juice cannot be made any more.
+  /// Returns the largest amount of the fruit that is too small for one of the juices.
   fileprivate func reserve(of fruit: Fruit.ID) -> Int {
     (recipeAmounts[fruit]?.upperBound ?? 1) - 1
   }
@@ -99,7 +100,8 @@ extension Timestamp {
 }
 
 extension KioskState {
-  /// Returns the time for which the stock is known: sales since the kiosk went offline are unknown.
+  /// Returns the latest time at which the stock is known: sales since the kiosk went offline are
+  /// unknown.
   fileprivate func lastKnown(at now: Timestamp) -> Timestamp {
     isOnline ? now : min(now, stock?.at ?? now)
   }

@@ -79,7 +79,7 @@ struct Run: AsyncParsableCommand {
           quietPeriod: .seconds(notify.quietSeconds)),
         folder: folder, logger: logger)
     }
-    // The first one is made here, so that an error ends the program.
+    // The first notifier is made here, so that an error ends the program.
     let notifier = try makeNotifier(configuration.notify)
     next.yield { notifier }
     services += [
@@ -95,8 +95,8 @@ struct Run: AsyncParsableCommand {
     }
   }
 
-  /// Raises the limit of open files from the usual 1,024 to what the system allows, because each
-  /// open page is a connection.
+  /// Raises the limit of open files from the usual 1,024 to the maximum that the system allows, but
+  /// at most to 65,536, because each open page is a connection.
   private static func allowManyConnections() {
     #if canImport(Glibc)
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -64,7 +64,8 @@ struct UserCommands: ParsableCommand {
 
     func run() throws {
       let file = try options.userFile()
-      // Before the question, so that a mistyped name is reported at once.
+      // This check precedes the question for the password, so that a mistyped name is reported at
+      // once.
       guard try file.users()[name] != nil else { throw file.failure(without: name) }
       let change = try file.change(name, password: try password.hash())
       guard change.after != nil else { throw file.failure(without: name) }
@@ -157,8 +158,8 @@ struct PasswordOptions: ParsableArguments {
   @Flag(help: "Generate a password, and print it.")
   var generate = false
 
-  /// Reads or generates the password. A generated one is printed first, so that no user gets a
-  /// password that no person has seen.
+  /// Reads or generates the password. A generated one is printed before it is stored, so that no
+  /// user gets a password that no person has seen.
   func hash() throws -> PasswordHash {
     let password = generate ? Self.generated : try Self.read()
     let hash = try PasswordHash(of: password, cost: .standard)
@@ -203,7 +204,7 @@ struct PasswordOptions: ParsableArguments {
   }
 }
 
-/// Prints the outcome on standard error: standard output has only a generated password.
+/// Prints the outcome on standard error: standard output contains only a generated password.
 private func report(_ change: (before: User?, after: User?)) {
   guard let user = change.after else { return }
   var facts: [String] = []
@@ -227,8 +228,9 @@ extension UserFile {
 }
 
 extension ConfigurationOptions {
-  /// Returns the user file. If root runs the command, it first switches to the owner of the file's
-  /// folder. A symbolic link that remains after that belongs to root, so its target's folder counts.
+  /// Returns the user file. If root runs the command, the process first switches to the owner of
+  /// the file's folder. If that owner is root, too, and the file is a symbolic link, the process
+  /// switches to the owner of the target's folder.
   fileprivate func userFile() throws -> UserFile {
     let path = try load().usersFile
     try FolderOwner(ofFolderOf: path).switchUser()

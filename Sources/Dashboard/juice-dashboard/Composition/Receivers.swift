@@ -81,7 +81,7 @@ extension Notifier.Receiver {
 }
 
 extension DashboardConfiguration.PostFormat {
-  /// The smallest maximum of the receivers that the format is for.
+  /// The smallest maximum length among the services that accept the format.
   fileprivate var maximumLength: NotificationFormatter.MaximumLength {
     switch self {
     case .text: .bytes(4_096)

@@ -5,15 +5,15 @@ import ServiceLifecycle
 import UnixSignals
 import YAMLConfiguration
 
-/// Applies a new configuration to the running dashboard on SIGHUP, completely or not at all: the
-/// certificate and the notifications. (The file of users is read again after each change.)
+/// Applies a new configuration of the certificate and of the notifications to the running dashboard
+/// on SIGHUP, completely or not at all. (The file of users is read again after each change.)
 struct ReloadService: Service {
   let options: ConfigurationOptions
   let configuration: DashboardConfiguration
   let certificate: ServerCertificate?
   /// SIGHUP signals, trapped since the start of the program.
   let hangups: UnixSignalsSequence
-  /// Starts the notifier with this section, in the place of the earlier one.
+  /// Starts a notifier with the given section in place of the running one, or none for `nil`.
   let notify: @Sendable (DashboardConfiguration.Notify?) throws -> Void
   let logger: Logger
 
@@ -39,7 +39,7 @@ struct ReloadService: Service {
         "only 'notify' and the files of 'dashboard.tls' can change without a restart; until then nothing changes"
       )
     }
-    // Before anything changes, as this finds files that cannot be read.
+    // This check precedes all changes, because it detects files that cannot be read.
     if let notify = new.notify { _ = try Notifier.Receiver.all(notify) }
     if let tls = DashboardSettings(new).tls { try certificate?.reload(tls) }
     // The files of passwords may have changed, even if the section is the same.
@@ -48,8 +48,8 @@ struct ReloadService: Service {
   }
 }
 
-/// Runs a notifier, and replaces it after a reload: one ends before the next one begins, because both
-/// store their state in the same file.
+/// Runs a notifier, and replaces it after a reload. The running notifier ends before the next one
+/// begins, because both store their state in the same file.
 struct NotificationService: Service {
   typealias Make = @Sendable () throws -> Notifier?
 

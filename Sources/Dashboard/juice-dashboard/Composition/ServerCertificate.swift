@@ -5,14 +5,16 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-// Not in `DashboardWeb`: NIOSSL contains a copy of BoringSSL, which the tests of the pages need not
-// compile.
+// This file is not in `DashboardWeb`, because NIOSSL contains a copy of BoringSSL, which the tests
+// of the pages need not compile.
 
-/// The certificate of the server, which can be replaced while it runs: connections that exist keep
-/// the earlier one.
+/// The certificate of the server, which can be replaced while the server runs. Existing connections
+/// keep the earlier one.
 final class ServerCertificate: Sendable {
   private let current: Mutex<NIOSSLContextConfigurationOverride>
 
+  /// Reads the certificate and its key.
+  ///
   /// - Throws: The errors of NIOSSL about the certificate or its key.
   init(_ files: DashboardSettings.TLS) throws {
     current = Mutex(try Self.read(files))
