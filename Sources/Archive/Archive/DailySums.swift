@@ -26,8 +26,9 @@ package final class DailySums {
   /// The start of the last step, by the database's clock, and the duration of the step.
   private var (pickedAt, taken) = (String?.none, Duration.zero)
 
-  /// Maximum number of days computed in one transaction. A day takes about a millisecond.
-  package static let maximumDays = 64
+  /// Maximum number of marks whose days are computed in one transaction. A day takes about a
+  /// millisecond.
+  package static let maximumMarks = 64
 
   /// Connects to a migrated database.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
@@ -46,24 +47,26 @@ package final class DailySums {
     try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0003))").rows.first?.first == "t"
   }
 
-  /// Computes the sums of up to `maximumDays` days, the longest overdue first.
+  /// Computes the sums of the days of up to `maximumMarks` marks, the longest overdue first.
   ///
-  /// - Returns: The number of days; 0 if no mark is due.
+  /// - Returns: The number of marks; 0 if no mark is due.
   package func step() throws(DatabaseError) -> Int {
+    var marks = 0
     let days = try database.run(
       """
-      SELECT DISTINCT kiosk, day, now() FROM (
-        SELECT kiosk, day FROM dirty_day WHERE due <= now() ORDER BY due LIMIT \(Self.maximumDays)
-      ) due
+      SELECT kiosk, day, now(), count(*) FROM (
+        SELECT kiosk, day FROM dirty_day WHERE due <= now() ORDER BY due LIMIT \(Self.maximumMarks)
+      ) due GROUP BY kiosk, day
       """
     ).rows.compactMap { row in
       pickedAt = row[2]
+      marks += row[3].flatMap { Int($0) } ?? 0
       return if let kiosk = row[0], let day = row[1] { Day(kiosk: kiosk, day: day) } else { nil }
     }
     let start = ContinuousClock.now
     if !days.isEmpty { try compute(days[...]) }
     taken = ContinuousClock.now - start
-    return days.count
+    return marks
   }
 
   /// Returns the time to wait before the next step if more days are due: the duration of the last

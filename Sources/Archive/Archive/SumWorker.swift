@@ -51,7 +51,7 @@ actor SumWorker {
       }
       // One step computes the entries of a second together. The worker polls, because a mark can
       // also become due again without an event.
-      let delay = count < DailySums.maximumDays ? Self.interval : try sums.pause()
+      let delay = count < DailySums.maximumMarks ? Self.interval : try sums.pause()
       guard await wait(delay) else { return }
     }
   }

@@ -296,7 +296,7 @@ extension ActivityLog {
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let day = json.integer("day"), let records = json.elements("records") else {
-      throw JSONError(offset: 0, problem: "day or records is missing")
+      throw JSONError("day or records is missing")
     }
     self.day = Int64(day)
     updatedAt = json.text("at").flatMap(Timestamp.init)

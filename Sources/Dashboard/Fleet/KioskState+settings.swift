@@ -5,7 +5,7 @@ package import KioskProtocol
 package struct SettingsEdit: Hashable, Sendable {
   package var prices: [Juice.ID: Money] = [:]
   package var capacities: FruitAmounts = [:]
-  package var lowThresholds: FruitAmounts = [:]
+  package var lowMarks: FruitAmounts = [:]
   /// Whether each juice is sold.
   package var sold: [Juice.ID: Bool] = [:]
   package var hours: Hours?
@@ -62,8 +62,8 @@ extension KioskState {
       return FruitAmounts(amounts.filter { file[$0.fruit] != nil && file[$0.fruit] != $0.amount })
     }
     change.capacities = merged(change.capacities, edit.capacities, file: file.capacities)
-    change.lowThresholds = merged(
-      change.lowThresholds, edit.lowThresholds, file: file.lowThresholds)
+    change.lowMarks = merged(
+      change.lowMarks, edit.lowMarks, file: file.lowMarks)
     switch edit.hours {
     case .file: change.hours = nil
     case .own(let hours): change.hours = hours == settings?.fileHours ? nil : hours

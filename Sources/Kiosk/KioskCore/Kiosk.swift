@@ -554,7 +554,7 @@ package struct Kiosk: Sendable {
     for (fruit, quantity) in stock where before?[fruit] != quantity {
       alerts[fruit] = StockAlert(
         quantity: quantity, least: settings.menu.recipeAmounts[fruit]?.lowerBound ?? 1,
-        low: settings.stock.lowThresholds[fruit] ?? 0,
+        low: settings.stock.lowMarks[fruit] ?? 0,
         previous: alerts[fruit] ?? .ok)
     }
   }

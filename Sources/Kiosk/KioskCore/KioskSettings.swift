@@ -66,12 +66,12 @@ package struct KioskSettings: Sendable {
     package var capacities: FruitAmounts
     /// The low mark of each fruit: the stock at and below which its alert is `low`. If 0, there is
     /// no such alert.
-    package var lowThresholds: FruitAmounts
+    package var lowMarks: FruitAmounts
 
-    package init(initial: FruitAmounts, capacities: FruitAmounts, lowThresholds: FruitAmounts) {
+    package init(initial: FruitAmounts, capacities: FruitAmounts, lowMarks: FruitAmounts) {
       self.initial = initial
       self.capacities = capacities
-      self.lowThresholds = lowThresholds
+      self.lowMarks = lowMarks
     }
   }
 
@@ -294,7 +294,7 @@ extension KioskSettings {
   }
 
   /// The topics on which payment devices publish their statuses and totals.
-  private var paymentTopics: [String] {
+  package var paymentTopics: [String] {
     (payment?.devices ?? []).flatMap {
       [topics.paymentStatus(of: $0.name), topics.paymentTotal(of: $0.name)]
     }
@@ -307,7 +307,7 @@ extension KioskSettings {
   }
 
   package var menuReport: MenuReport {
-    MenuReport(menu: menu, capacities: stock.capacities, lowThresholds: stock.lowThresholds)
+    MenuReport(menu: menu, capacities: stock.capacities, lowMarks: stock.lowMarks)
   }
 
   /// The topic filters that the kiosk subscribes to. They do not overlap: a filter that another one

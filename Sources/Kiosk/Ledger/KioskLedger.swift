@@ -267,11 +267,11 @@ extension KioskLedger {
     FROM job JOIN entry USING (seq) ORDER BY job.number
     """
 
-  /// Selects the presses among the last 1,000 entries, which are more than a kiosk records within
-  /// the longest debounce time.
+  /// Selects the presses among the last 10,000 entries: those of the longest debounce time, 60
+  /// seconds, at 160 entries per second.
   private static let lastPresses = """
     SELECT source, juice, quantity, at, seq FROM entry
-    WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
+    WHERE seq > (SELECT MAX(seq) FROM entry) - 10000
       AND id IS NULL AND job IS NULL AND source IS NOT NULL AND juice IS NOT NULL
       AND reason IS NOT '\(RejectionReason.retained.rawValue)'
     ORDER BY seq

@@ -53,6 +53,8 @@ package final class DurableFile: Sendable {
       appends
       ? Foundation.write(descriptor, bytes, bytes.count)
       : pwrite(descriptor, bytes, bytes.count, 0)
+    // The disk accepted a part of the text only, without an error code.
+    if count >= 0, count < bytes.count { errno = ENOSPC }
     guard count == bytes.count, fsync(descriptor) == 0 else { throw Self.failure(at: path) }
   }
 

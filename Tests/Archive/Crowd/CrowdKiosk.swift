@@ -106,7 +106,7 @@ final class CrowdKiosk {
     var settings = KioskSettings(
       topics: topics,
       stock: KioskSettings.Stock(
-        initial: initial, capacities: all(2_000_000), lowThresholds: all(5)),
+        initial: initial, capacities: all(2_000_000), lowMarks: all(5)),
       version: "crowd")
     settings.orders.maximumPerSecond = 0
     return settings

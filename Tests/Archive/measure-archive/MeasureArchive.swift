@@ -109,7 +109,7 @@ private final class Summing: Sendable {
         let sums = try DailySums(settings)
         hasBegun.signal()
         while true {
-          let isBehind = try sums.step() == DailySums.maximumDays
+          let isBehind = try sums.step() == DailySums.maximumMarks
           Thread.sleep(forTimeInterval: isBehind ? try sums.pause() / .seconds(1) : 0.1)
         }
       } catch {

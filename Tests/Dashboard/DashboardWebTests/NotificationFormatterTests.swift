@@ -26,7 +26,7 @@ import Testing
   private mutating func open() {
     let name = LocalizedName(english: "Town hall", korean: "시청", fallback: "Town hall")
     receive("k1/info", KioskInfo(version: "1", startedAt: now, name: name, place: nil).payload)
-    receive("k1/menu", MenuReport(menu: .standard, capacities: [:], lowThresholds: [:]).payload)
+    receive("k1/menu", MenuReport(menu: .standard, capacities: [:], lowMarks: [:]).payload)
     let report = MachineReport(state: .fault, reason: "no cups", queue: 0, jobs: [], ready: [])
     receive("k1/machine/bar", report.payload)
     receive("k1/payment/till", PaymentReport(state: .off, reason: "no paper").payload)

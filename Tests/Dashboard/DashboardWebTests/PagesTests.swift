@@ -331,7 +331,7 @@ import Testing
         recipe: try Recipe([fruits[0].id: 1]))
       let menu = try Menu(fruits: fruits, juices: [juice])
       return (
-        MenuReport(menu: menu, capacities: amounts, lowThresholds: [:]).payload,
+        MenuReport(menu: menu, capacities: amounts, lowMarks: [:]).payload,
         StockReport(seq: 1, at: Timestamp(milliseconds: 0), fruits: amounts).payload
       )
     }
@@ -408,7 +408,7 @@ import Testing
       try await scene.authenticate("minji")
       #expect(try await !scene.get("/kiosks/k1").text.contains("taken today"))
       try await scene.kiosk(
-        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowThresholds: ["kiwi": 1]).payload)
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
       let today = CivilDate(year: 2026, month: 11, day: 21)
       let sales = SalesReport(
         at: scene.now, timeZone: "GMT", today: today,
@@ -440,7 +440,7 @@ import Testing
         fruits: [Fruit(id: "kiwi", name: name)],
         juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": 1]))])
       try await scene.kiosk(
-        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowThresholds: ["kiwi": 1]).payload)
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
       let entry = LedgerEntry(
         seq: 2, epoch: 0, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
         outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)))
@@ -537,15 +537,21 @@ import Testing
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       let forms = [
-        ("/kiosks/k1/review", "do=review&add.kiwi=5&add.mango=0&set.banana=7", "/kiosks/k1"),
-        ("/kiosks/k1/restock", "id=r1&add.kiwi=5&set.banana=7&expect.banana=10", "/kiosks/k1"),
+        (
+          "/kiosks/k1/review", "do=review&add.kiwi=5&add.mango=0&set.banana=7&set.mango=0",
+          "/kiosks/k1"
+        ),
+        (
+          "/kiosks/k1/restock", "id=r1&add.kiwi=5&set.banana=7&set.mango=0&expect.banana=10",
+          "/kiosks/k1"
+        ),
       ]
       for (path, fields, page) in forms {
         let token = scene.csrfToken
         scene.dashboard.sessions.end(scene.session)
         let answer = try await scene.post(path, "csrf_token=\(token)&\(fields)")
         let login = try #require(answer.headers[.location])
-        let target = "\(page)?add.kiwi=5&set.banana=7"
+        let target = "\(page)?add.kiwi=5&set.banana=7&set.mango=0"
         #expect(login == "/login?to=\(target.percentEncoded)")
         #expect(
           try await scene.get(login).text.contains(
@@ -555,6 +561,7 @@ import Testing
         #expect(form.status == .ok)
         #expect(form.text.contains("name=\"add.kiwi\" value=\"5\""))
         #expect(form.text.contains("name=\"set.banana\" value=\"7\""))
+        #expect(form.text.contains("name=\"set.mango\" value=\"0\""))
         #expect(form.text.contains("Your numbers are still here."))
         // An address that fills in numbers gets no button without a review.
         #expect(try await !scene.get("\(target)&fruit=kiwi").text.contains("value=\"now\""))

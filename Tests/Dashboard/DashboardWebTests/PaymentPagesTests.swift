@@ -84,7 +84,7 @@ import Testing
 
   @Test(arguments: [
     (ChargeDecision.Choice.refund, RejectionReason?.none, "refund requested"),
-    (.released, nil, "recorded as given back"), (.captured, nil, "recorded as captured"),
+    (.released, nil, "recorded as released"), (.captured, nil, "recorded as captured"),
     (.refund, .noDecisionNeeded, "not possible for the charge now"),
   ])
   func aDecisionGoesOutInTheUsersName(
@@ -229,7 +229,7 @@ import Testing
             id: $0.id, name: $0.name, recipe: $0.recipe, price: $0.id == "kiwi" ? Self.amount : nil)
         })
       try await scene.kiosk(
-        "menu", MenuReport(menu: menu, capacities: [:], lowThresholds: [:]).payload)
+        "menu", MenuReport(menu: menu, capacities: [:], lowMarks: [:]).payload)
       try await Self.publish(scene, PaymentReport(state: .off, reason: "no paper"))
       for path in ["/kiosks/k1/panel", "/kiosks/k1/display"] {
         let page = try await scene.get(path).text

@@ -396,7 +396,7 @@ import Testing
         fruits: [Fruit(id: "kiwi", name: fruit)],
         juices: [Juice(id: "kiwi", name: fruit, recipe: Recipe(["kiwi": 1]))])
       try await scene.kiosk(
-        "menu", MenuReport(menu: menu, capacities: ["kiwi": 30], lowThresholds: [:]).payload)
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 30], lowMarks: [:]).payload)
       let path = try await Self.createRoute(scene)
       for place in ["/routes", "/routes/new", path, "\(path)/kiosks/k1"] {
         for language in ["en", "ko"] {
@@ -555,7 +555,7 @@ import Testing
         juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": 1]), price: price)])
       fleet.receive(
         topic: "kiosk/\(id)/menu",
-        payload: MenuReport(menu: menu, capacities: [:], lowThresholds: [:]).payload,
+        payload: MenuReport(menu: menu, capacities: [:], lowMarks: [:]).payload,
         isRetained: true, at: Timestamp(milliseconds: 0))
       return try #require(fleet[id])
     }

@@ -105,6 +105,35 @@ import Testing
     }
   }
 
+  /// Loads the page of October. Answers each request with a page of one sum, and requires the number
+  /// that the dashboard requests.
+  private func load(
+    _ pages: [(requested: Int?, epoch: Int, last: Int, next: Int?)], in scene: Scene
+  ) async throws -> String {
+    async let loaded = scene.get("/kiosks/k1/sales?from=2026-10-01&to=2026-10-31")
+    for page in pages {
+      let request = try SalesRequest(payload: try await scene.nextCommand().payload)
+      #expect(request.last == page.requested)
+      let extract = SalesExtract(
+        id: request.id, epoch: page.epoch, last: page.last, next: page.next,
+        timeZone: "Asia/Seoul", sums: try sum("2026-10-20T03:00:00Z", "kiwi", 30))
+      try await scene.kiosk("report/dashboard/result", extract.payload, retain: false)
+    }
+    return try await loaded.text.replacing("\n", with: "")
+  }
+
+  @Test func sumsOfTwoLedgersAreNotAdded() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      let all = "<tr><th scope=\"row\">All</th><td>30 "
+      // The second page does not continue the first one, so the reading stops early.
+      #expect(try await load([(nil, 1, 1000, 500), (500, 1, 400, nil)], in: scene).contains(all))
+      // Meanwhile the kiosk's ledger was restored.
+      #expect(try await !load([(500, 2, 500, nil)], in: scene).contains(all))
+      #expect(try await load([(nil, 2, 300, nil)], in: scene).contains(all))
+    }
+  }
+
   @Test func withoutAnAnswerItShowsWhatTheKioskHasPublished() async throws {
     try await Scene.run(answerTimeout: .milliseconds(1)) { scene in
       var tally = SalesReport.Tally()

@@ -85,7 +85,7 @@ final class Scene: Sendable {
     func amounts(_ amount: Int) -> FruitAmounts { FruitAmounts(fruits.map { ($0, amount) }) }
     try await kiosk(
       "menu",
-      MenuReport(menu: .standard, capacities: amounts(100), lowThresholds: amounts(5)).payload)
+      MenuReport(menu: .standard, capacities: amounts(100), lowMarks: amounts(5)).payload)
     try await kiosk("stock", StockReport(seq: 1, at: now, fruits: amounts(10)).payload)
     try await kiosk("status", Array("online".utf8))
   }

@@ -37,7 +37,7 @@ import Testing
   ) async throws {
     let file = MenuReport(
       menu: .standard, capacities: fruits,
-      lowThresholds: FruitAmounts(fruits.map { (fruit: $0.fruit, amount: 5) }))
+      lowMarks: FruitAmounts(fruits.map { (fruit: $0.fruit, amount: 5) }))
     let stored = StoredSettings(id: id, by: "minji", at: scene.now, change: change)
     try await scene.kiosk(
       "settings", SettingsReport(stored: stored, file: file, fileHours: nil).payload)
@@ -55,7 +55,7 @@ import Testing
       let (page, command) = try await Self.save(scene, body, .applied, publishing: true)
       #expect(command.replaced == nil)
       #expect(command.change.prices == ["kiwi": Money(units: 350, .euro)])
-      #expect(command.change.capacities == [:] && command.change.lowThresholds == ["kiwi": 9])
+      #expect(command.change.capacities == [:] && command.change.lowMarks == ["kiwi": 9])
       #expect(command.change.disabled == ["mango"])
       #expect(command.change.hours?.text == "mon 07:00-22:00, tue 18:00-24:00, wed 00:00-24:00")
       #expect(page.contains("Kiwi juice €3.50, Mango juice not sold, Kiwi: low at 5 → 9"))
@@ -83,7 +83,7 @@ import Testing
           && rejected.contains("name=\"low.kiwi\" value=\"9\""))
       #expect(!rejected.contains("name=\"id\" value=\"s1\""))
       var change = SettingsChange()
-      change.lowThresholds = ["kiwi": 7]
+      change.lowMarks = ["kiwi": 7]
       try await Self.publish(scene, "s0", change)
       let outdated = try await scene.post(
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
@@ -142,10 +142,10 @@ import Testing
         price: juice.id == "kiwi" ? Money(units: 300, .euro) : nil)
     }
     let menu = try Menu(fruits: Menu.standard.fruits, juices: juices)
-    let report = MenuReport(menu: menu, capacities: Self.fruits, lowThresholds: ["kiwi": 5])
+    let report = MenuReport(menu: menu, capacities: Self.fruits, lowMarks: ["kiwi": 5])
     receive("menu", report.payload)
     var old = SettingsChange()
-    old.lowThresholds = ["kiwi": 8, "fig": 1]
+    old.lowMarks = ["kiwi": 8, "fig": 1]
     old.disabled = ["mango", "tea"]
     receive(
       "settings",
@@ -165,7 +165,7 @@ import Testing
     #expect(change.prices == ["kiwi": Money(units: 350, .euro)])
     // Equal to the file, or of a fruit that it does not have.
     #expect(change.capacities == ["mango": 90])
-    #expect(change.lowThresholds == ["kiwi": 8])
+    #expect(change.lowMarks == ["kiwi": 8])
     #expect(change.disabled == ["banana"])
     edit.prices = ["kiwi": Money(units: 300, .euro)]
     #expect(kiosk.change(by: edit).prices.isEmpty)

@@ -166,7 +166,7 @@ import Testing
 
   @Test mutating func aFruitTooShortForAJuiceIsReported() {
     runQuietPeriod()
-    let menu = MenuReport(menu: .standard, capacities: [:], lowThresholds: [:])
+    let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
     receive("k1/menu", String(decoding: menu.payload, as: UTF8.self))
     func stock(_ strawberries: Int) -> String {
       var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 16) })

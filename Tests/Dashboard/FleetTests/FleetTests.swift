@@ -97,7 +97,7 @@ import Testing
 
   /// Publishes a kiosk with the built-in menu, which is online and low on nothing.
   private mutating func open(_ kiosk: String, _ amounts: FruitAmounts = [:]) {
-    let menu = MenuReport(menu: .standard, capacities: [:], lowThresholds: [:])
+    let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
     receive("\(kiosk)/status", "online")
     receive("\(kiosk)/menu", String(decoding: menu.payload, as: UTF8.self))
     receive("\(kiosk)/stock", stock(amounts))

@@ -36,7 +36,7 @@ import Testing
       juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": recipe]))])
     let capacities = capacity.map { ["kiwi": $0] as FruitAmounts } ?? [:]
     receive("status", Array(status.utf8))
-    receive("menu", MenuReport(menu: menu, capacities: capacities, lowThresholds: [:]).payload)
+    receive("menu", MenuReport(menu: menu, capacities: capacities, lowMarks: [:]).payload)
     receive(
       "stock",
       StockReport(seq: 1, at: stockAt, fruits: ["kiwi": stock], expired: expired).payload)

@@ -49,7 +49,7 @@ import Testing
     expected.stock.capacities = [
       "strawberry": 100, "banana": 100, "pineapple": 100, "kiwi": 50, "mango": 100,
     ]
-    expected.stock.lowThresholds = [
+    expected.stock.lowMarks = [
       "strawberry": 0, "banana": 0, "pineapple": 0, "kiwi": 0, "mango": 0,
     ]
     expected.orders.maximumAge = .seconds(60)
@@ -134,7 +134,7 @@ import Testing
 
   @Test func aliasesAreRead() throws {
     let stock = try parse("stock: {initial: &all {default: 7}, low: *all}").stock
-    #expect(stock.initial == stock.lowThresholds)
+    #expect(stock.initial == stock.lowMarks)
   }
 
   // MARK: The menu
@@ -290,7 +290,7 @@ import Testing
     #expect(configuration.broker.host == "a")
     #expect(configuration.broker.port == 1884)
     #expect(configuration.broker.tls?.caFile == "ca.crt")
-    #expect(configuration.stock.lowThresholds.allSatisfy { $0.amount == 3 })
+    #expect(configuration.stock.lowMarks.allSatisfy { $0.amount == 3 })
   }
 
   @Test(arguments: [

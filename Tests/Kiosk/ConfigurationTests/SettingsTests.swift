@@ -53,7 +53,7 @@ import Testing
     var change = SettingsChange()
     change.prices = ["kiwi": try euro("3.50")]
     change.capacities = ["kiwi": 50]
-    change.lowThresholds = ["kiwi": 50, "mango": 0]
+    change.lowMarks = ["kiwi": 50, "mango": 0]
     change.disabled = ["mango"]
     change.hours = OpeningHours([.tue: try #require(OpeningHours.Interval("00:00-24:00"))])
     let configuration = try read(Self.own, with: change)
@@ -61,7 +61,7 @@ import Testing
     #expect(configuration.menu.juice("mango_kiwi") != nil)
     #expect(configuration.menu.juice("mango") == nil)
     #expect(configuration.stock.capacities["kiwi"] == 50)
-    #expect(configuration.stock.lowThresholds["kiwi"] == 50)
+    #expect(configuration.stock.lowMarks["kiwi"] == 50)
     #expect(configuration.hours == change.hours)
     #expect(configuration.unusedSettings.isEmpty)
     // The button of the juice that is not sold stays configured.

@@ -883,6 +883,16 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
 
 
+def test_payment_devices(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
+    kiosk = make_kiosk(payment={"devices": [{"name": "terminal"}]}, menu={
+        "base": "standard", "currency": "EUR", "juices": {"kiwi": {"price": 3.50}}}).start()
+    panel.publish(f"{BASE}/payment/terminal/status", "online", retain=True)
+    total = {"total": 1, "at": "2026-11-20T22:00:00Z", "currency": "EUR", "captured": 0, "refunded": 0, "count": 0}
+    panel.publish(f"{BASE}/payment/terminal/total", json.dumps(total), retain=True)
+    eventually(lambda: '"idle"' in retained(broker.port).get(f"{BASE}/payment/terminal", ""))
+    assert not Findings(kiosk).of("retained", "warning")
+
+
 def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     fridge = {"name": "fridge", "topic": "t/fridge", "value": "/t", "unit": "°C", "max": 7,
               "alarm_after_seconds": 0, "fruits": ["kiwi"]}

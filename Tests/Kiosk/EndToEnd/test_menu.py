@@ -196,3 +196,14 @@ def test_a_running_kiosk_keeps_the_menu_whose_file_is_broken(
     write(kiosk, orders={"max_quantity": 2})
     reload(kiosk)
     assert panel.order({"id": "a", "juice": "green", "quantity": 3})["reason"] == "quantity_out_of_range"
+
+    # Neither that menu nor an operator's settings can be read again: the kiosk keeps both.
+    settings = {"id": "s1", "replaces": None, "currency": "EUR", "prices": {"green": "4.20"}}
+    assert panel.ask("settings/minji", settings).json["status"] == "applied"
+    assert panel.order("green")["amount"] == "4.20"
+    (kiosk.folder / "ledger.sqlite.settings").write_bytes(b"")
+    write(kiosk, orders={"max_quantity": 1})
+    reload(kiosk)
+    kiosk.wait_for_log("the stored change of the settings cannot be used")
+    assert panel.order({"id": "b", "juice": "green", "quantity": 2})["reason"] == "quantity_out_of_range"
+    assert panel.order("green")["amount"] == "4.20"

@@ -133,7 +133,7 @@ extension KioskSettings {
     }
     return KioskSettings(
       topics: KioskTopics(root: "kiosk", kiosk: "k1"), language: language, menu: menu,
-      stock: Stock(initial: all(10), capacities: all(100), lowThresholds: all(low)), orders: orders,
+      stock: Stock(initial: all(10), capacities: all(100), lowMarks: all(low)), orders: orders,
       version: "test")
   }
 }

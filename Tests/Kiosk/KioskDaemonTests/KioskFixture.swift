@@ -35,7 +35,7 @@ final class KioskFixture {
     }
     settings = KioskSettings(
       topics: topics,
-      stock: KioskSettings.Stock(initial: all(10), capacities: all(100), lowThresholds: all(5)),
+      stock: KioskSettings.Stock(initial: all(10), capacities: all(100), lowMarks: all(5)),
       version: "test")
     adjust(&settings)
     folder = FileManager.default.temporaryDirectory

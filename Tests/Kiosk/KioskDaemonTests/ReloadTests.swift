@@ -34,7 +34,7 @@ import Testing
       FruitAmounts(settings.menu.fruits.map { (fruit: $0.id, amount: amount) })
     }
     settings.stock = KioskSettings.Stock(
-      initial: all(30), capacities: all(100), lowThresholds: all(5))
+      initial: all(30), capacities: all(100), lowMarks: all(5))
   }
 
   private static func button(
@@ -92,7 +92,7 @@ import Testing
     #expect(
       reload {
         $0.orders.maximumQuantity = 1
-        $0.stock.lowThresholds = [
+        $0.stock.lowMarks = [
           "strawberry": 10, "banana": 0, "pineapple": 0, "kiwi": 0, "mango": 0,
         ]
       }.now == .taken)

@@ -60,7 +60,7 @@ package enum ConfigurationVariant: CaseIterable, Sendable {
     }
     settings.menu = try Menu(fruits: fruits, juices: menu.juices.map(priced))
     settings.stock = KioskSettings.Stock(
-      initial: all(Model.initial), capacities: all(capacity), lowThresholds: all(5))
+      initial: all(Model.initial), capacities: all(capacity), lowMarks: all(5))
     settings.orders.maximumQuantity = maximumQuantity
   }
 

@@ -10,7 +10,7 @@ extension World {
   static func settings(_ rules: Schedule.Rules) throws -> KioskSettings {
     var settings = KioskSettings(
       topics: KioskTopics(root: "kiosk", kiosk: "k1"),
-      stock: KioskSettings.Stock(initial: [:], capacities: [:], lowThresholds: [:]),
+      stock: KioskSettings.Stock(initial: [:], capacities: [:], lowMarks: [:]),
       orders: KioskSettings.Orders(
         maximumAge: .seconds(Model.maximumAge), debounce: .milliseconds(rules.debounce),
         maximumPerSecond: rules.perSecond),

@@ -414,8 +414,9 @@ def test_another_terminal(start_device: MakeDevice, terminal: TerminalProcess, s
     shop.held(18)
 
 
+@pytest.mark.parametrize("room", [0, 10], ids=lambda room: f"{room} bytes left")
 def test_a_full_or_read_only_disk_stops_before_the_prompt(
-    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess, shop: Shop
+    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess, shop: Shop, room: int
 ):
     disk = SmallDisk(tmp_path / "disk")
 
@@ -423,7 +424,7 @@ def test_a_full_or_read_only_disk_stops_before_the_prompt(
         disk.fill()
         # The last block of the journal has room, too.
         with open(device.journal, "ab") as journal:
-            journal.write(b"\n" * (-device.journal.stat().st_size % 4096))
+            journal.write(b"\n" * ((-device.journal.stat().st_size - room) % 4096))
 
     device = Device(tmp_path, broker, terminal, journal=disk.folder / "journal")
     try:
@@ -433,6 +434,7 @@ def test_a_full_or_read_only_disk_stops_before_the_prompt(
         fill()
         since = shop.send("capture", 17, amount=350)
         shop.status("fault: journal cannot be written", since=since)
+        device.wait_for_log("No space left on device")
         shop.charge(18)
         assert shop.answers(18) == [] and len(terminal.journal.lines) == 1
         disk.make_room()
@@ -470,6 +472,24 @@ def test_a_damaged_journal_is_not_used(
     device.start()
     assert device.process.wait(60) == 65
     device.wait_for_log("line 1 of")
+
+
+def test_a_long_journal_is_shortened_at_the_start(
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    device = start_device()
+    shop.held(17)
+    assert device.stop() == 0
+    with open(device.journal, "ab") as journal:
+        journal.write(b"\n" * 9_000_000)
+    before = len(device.log)
+    device.start()
+    shop.held(18)
+    assert device.journal.stat().st_size < 10_000
+    # A terminal accepts one connection, and ends it for a second one.
+    log = "\n".join(list(device.log)[before:])
+    assert log.count("connected to the terminal") == 1 and "was lost" not in log, log
+    shop.ask("capture", 17, "captured", amount=350)
 
 
 def test_one_journal_has_one_program(start_device: MakeDevice, shop: Shop):

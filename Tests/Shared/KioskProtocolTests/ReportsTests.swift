@@ -48,7 +48,7 @@ import Testing
           id: "kiwi", name: LocalizedName(english: "Kiwi juice", fallback: ""),
           recipe: Recipe(["kiwi": 3]), price: Money("3.50", try #require(Currency("EUR"))))
       ])
-    let report = MenuReport(menu: menu, capacities: ["kiwi": 100], lowThresholds: ["kiwi": 5])
+    let report = MenuReport(menu: menu, capacities: ["kiwi": 100], lowMarks: ["kiwi": 5])
     #expect(
       String(decoding: report.payload, as: UTF8.self)
         == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"capacity":100,"low":5,"#
@@ -64,11 +64,11 @@ import Testing
 
   @Test func theMenuIsReadAsItIsWritten() throws {
     let report = MenuReport(
-      menu: .standard, capacities: ["kiwi": 100, "mango": 0], lowThresholds: ["kiwi": 5])
+      menu: .standard, capacities: ["kiwi": 100, "mango": 0], lowMarks: ["kiwi": 5])
     let read = try MenuReport(payload: report.payload)
     #expect(read.payload == report.payload)
     #expect(read.capacities == report.capacities)
-    #expect(read.lowThresholds == report.lowThresholds)
+    #expect(read.lowMarks == report.lowMarks)
     #expect(read.menu.juices.map(\.recipe) == Menu.standard.juices.map(\.recipe))
   }
 

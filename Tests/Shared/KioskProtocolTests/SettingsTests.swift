@@ -22,7 +22,7 @@ import Testing
     #expect(command.replaced == "s0")
     #expect(command.change.prices["kiwi"] == Money("3.50", .euro))
     #expect(command.change.capacities == ["kiwi": 80])
-    #expect(command.change.lowThresholds == ["kiwi": 9])
+    #expect(command.change.lowMarks == ["kiwi": 9])
     #expect(command.change.disabled == ["mango"])
     #expect(command.change.hours?.text == "mon 07:00-22:00, fri 18:00-02:00")
     let request = Request(id: "s1", command: .settings(command))
@@ -59,7 +59,7 @@ import Testing
 
   @Test func aReportIsReadAndWritten() throws {
     let command = try read(Self.whole)
-    let file = MenuReport(menu: .standard, capacities: ["kiwi": 100], lowThresholds: ["kiwi": 5])
+    let file = MenuReport(menu: .standard, capacities: ["kiwi": 100], lowMarks: ["kiwi": 5])
     let stored = StoredSettings(
       id: "s1", by: "minji", at: Timestamp(milliseconds: 0), change: command.change)
     let report = SettingsReport(

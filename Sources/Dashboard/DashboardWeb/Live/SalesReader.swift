@@ -62,10 +62,10 @@ actor SalesReader {
     repeat {
       let request = SalesRequest(
         id: .random, last: sums?.next, since: Timestamp(milliseconds: 0))
-      // Stop if no page arrives, or if it does not continue the sums: the kiosk has another ledger.
-      guard let page = try? await link.ask(request, of: kiosk),
-        sums == nil || (page.epoch == sums?.epoch && page.last == sums?.next)
-      else { return sums }
+      guard let page = try? await link.ask(request, of: kiosk) else { return sums }
+      // Pages of two ledgers are never added: after a restore the next reading begins anew.
+      guard sums == nil || page.epoch == sums?.epoch else { return nil }
+      guard sums == nil || page.last == sums?.next else { return sums }
       var read =
         sums
         ?? Sums(readAt: link.time, epoch: page.epoch, timeZone: page.timeZone, start: link.time)

@@ -24,7 +24,7 @@ extension ChargeDecision.Choice {
     case .capture: PaymentStep.Kind.capture.text(language)
     case .release: PaymentStep.Kind.release.text(language)
     case .captured: language("recorded as captured", "결제됨으로 기록")
-    case .released: language("recorded as given back", "승인 취소됨으로 기록")
+    case .released: language("recorded as released", "승인 취소됨으로 기록")
     case .refunded: language("recorded as refunded", "환불됨으로 기록")
     }
   }
@@ -35,7 +35,7 @@ extension ChargeDecision.Choice {
     switch self {
     case .refund: language("Refund", "환불하기")
     case .capture: language("Capture it", "결제하기")
-    case .release: language("Give back", "승인 취소하기")
+    case .release: language("Release it", "승인 취소하기")
     case .captured: language("Is captured", "결제되어 있음")
     case .released: language("Is not captured", "결제 안 됨")
     case .refunded: language("Is refunded", "환불되어 있음")

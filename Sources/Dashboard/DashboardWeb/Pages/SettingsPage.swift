@@ -117,8 +117,8 @@ struct SettingsPage {
       <fieldset class="line"><legend>\(fruit.name[language])</legend>
       \(field("capacity", language("Capacity", "최대 수량"), kiosk.menu?.capacities[fruit.id],
         kiosk.fileMenu?.capacities[fruit.id]))\
-      \(field("low", language("Low at", "부족 기준"), kiosk.menu?.lowThresholds[fruit.id],
-        kiosk.fileMenu?.lowThresholds[fruit.id]))</fieldset>
+      \(field("low", language("Low at", "부족 기준"), kiosk.menu?.lowMarks[fruit.id],
+        kiosk.fileMenu?.lowMarks[fruit.id]))</fieldset>
 
       """
   }
@@ -213,7 +213,7 @@ struct SettingsPage {
       if let amount = change.capacities[fruit.id] {
         words.append(language("\(name): capacity \(amount)", "\(name): 최대 \(amount)"))
       }
-      if let amount = change.lowThresholds[fruit.id] {
+      if let amount = change.lowMarks[fruit.id] {
         words.append(language("\(name): low at \(amount)", "\(name): 부족 기준 \(amount)"))
       }
     }
@@ -245,8 +245,8 @@ struct SettingsPage {
         words.append(
           language("\(name): capacity \(old) → \(amount)", "\(name): 최대 \(old) → \(amount)"))
       }
-      if let amount = edit.lowThresholds[fruit.id] {
-        let old = kiosk.menu?.lowThresholds[fruit.id] ?? 0
+      if let amount = edit.lowMarks[fruit.id] {
+        let old = kiosk.menu?.lowMarks[fruit.id] ?? 0
         words.append(
           language("\(name): low at \(old) → \(amount)", "\(name): 부족 기준 \(old) → \(amount)"))
       }

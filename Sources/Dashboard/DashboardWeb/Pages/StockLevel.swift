@@ -12,7 +12,7 @@ struct StockLevel {
   init(of fruit: Fruit.ID, in kiosk: KioskState) {
     stock = kiosk.stock?.fruits[fruit] ?? 0
     capacity = kiosk.menu?.capacities[fruit]
-    low = kiosk.menu?.lowThresholds[fruit] ?? 0
+    low = kiosk.menu?.lowMarks[fruit] ?? 0
   }
 
   /// Returns the bar, drawn in thousandths of its width, so that it needs no inline styles. It is

@@ -182,7 +182,7 @@ struct StopPage {
     return """
       <form method="post" action="\(path)/correct">\(context.fields(id: isUnanswered ? sent?.command : .random))
       <p class="muted">\(language(
-        "Enter the right numbers. The difference is recorded now; the sheet and its sums have the right ones.",
+        "Enter the right numbers. The difference is recorded now; the stop report and the sums of the route have the right ones.",
         "맞는 수량을 적어 주세요. 차이를 지금 기록하고, 방문 기록과 합계도 고쳐요."))</p>
       \(rows)
       <div class="actions"><button class="primary">\(isUnanswered

@@ -202,10 +202,10 @@ extension SettingsEdit {
     }
     for fruit in file.menu.fruits {
       let capacity = try Self.amount(form, "capacity", fruit) ?? kiosk.menu?.capacities[fruit.id]
-      let low = try Self.amount(form, "low", fruit) ?? kiosk.menu?.lowThresholds[fruit.id]
+      let low = try Self.amount(form, "low", fruit) ?? kiosk.menu?.lowMarks[fruit.id]
       if let capacity, let low, low > capacity { throw .low(fruit) }
       if capacity != kiosk.menu?.capacities[fruit.id] { capacities[fruit.id] = capacity }
-      if low != kiosk.menu?.lowThresholds[fruit.id] { lowThresholds[fruit.id] = low }
+      if low != kiosk.menu?.lowMarks[fruit.id] { lowMarks[fruit.id] = low }
     }
     if form["hours"] == "own" {
       let own = try Self.hours(form)

@@ -149,8 +149,9 @@ extension DashboardServer {
     router.post("sessions") { request, context in
       let form = try await request.form(from: context, sessions)
       guard let user = context.user else { throw RequestError.loggedOut }
-      _ = sessions.end(listedAs: form["session"] ?? "", of: user.name)
-      await note(user, .endedSession)
+      if sessions.end(listedAs: form["session"] ?? "", of: user.name) != nil {
+        await note(user, .endedSession)
+      }
       return Response.redirect(to: "/account", type: .normal)
     }
   }

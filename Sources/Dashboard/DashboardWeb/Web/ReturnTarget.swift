@@ -37,7 +37,8 @@ enum ReturnTarget {
       // The other fields belong to the page that contained the form, or were not entered by a
       // person.
       guard let kind = name.split(separator: ".").first.map({ String($0) }),
-        kept.contains(kind), let value = form[name], !value.isEmpty, value != "0" || kind == "low"
+        kept.contains(kind), let value = form[name], !value.isEmpty,
+        value != "0" || !zeroUnlessEntered.contains(kind)
       else { return nil }
       return "\(name.percentEncoded)=\(value.percentEncoded)"
     }
@@ -45,6 +46,9 @@ enum ReturnTarget {
     let page = page(of: request)
     return query.isEmpty || query.utf8.count > maximumQuery ? page : "\(page)?\(query)"
   }
+
+  /// The fields that contain 0 until a person enters a number.
+  private static let zeroUnlessEntered: Set<String> = ["add", "brought"]
 
   private static let kept: Set<String> = [
     "add", "set", "brought", "counted", "ledger", "arrival", "until", "margin", "fill", "q",

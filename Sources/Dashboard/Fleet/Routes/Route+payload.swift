@@ -15,7 +15,7 @@ extension Route: FormattedMessage {
       end: try members.required("until", \.plan.end),
       margin: try members.required("margin", \.plan.margin),
       fill: try members.required("fill", \.plan.fill))
-    guard let plan else { throw JSONError(offset: 0, problem: "this is not a route") }
+    guard let plan else { throw JSONError("this is not a route") }
     self.plan = plan
     timeZone = members.optional("time_zone", \.timeZone)
     name = members.text("name", \.name, upTo: Self.maximumName)
@@ -80,7 +80,7 @@ extension Route.StopReport: FormattedMessage {
         members.optional("stock") { $0.outcome.rejection?.stock } ?? [:]
       )
       outcome = .rejected(rejection.0, detail: rejection.1, stock: rejection.2)
-    default: throw JSONError(offset: 0, problem: "'outcome' is unknown")
+    default: throw JSONError("'outcome' is unknown")
     }
     isCorrection = members.flag("correction", \.isCorrection)
   }

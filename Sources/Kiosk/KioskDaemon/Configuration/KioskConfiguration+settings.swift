@@ -12,7 +12,7 @@ extension KioskConfiguration {
     package var hours: OpeningHours?
 
     package var report: MenuReport {
-      MenuReport(menu: menu, capacities: stock.capacities, lowThresholds: stock.lowThresholds)
+      MenuReport(menu: menu, capacities: stock.capacities, lowMarks: stock.lowMarks)
     }
   }
 
@@ -48,14 +48,14 @@ extension KioskConfiguration {
       unusedSettings.append(Rejection(.malformed, "a kiosk must sell at least one juice"))
       menu = (try? Menu(fruits: menu.fruits, juices: juices)) ?? menu
     }
-    apply(change.capacities, change.lowThresholds)
+    apply(change.capacities, change.lowMarks)
     hours = change.hours ?? hours
   }
 
-  private mutating func apply(_ capacities: FruitAmounts, _ lowThresholds: FruitAmounts) {
-    for fruit in Set((Array(capacities) + Array(lowThresholds)).map(\.fruit)).sorted() {
+  private mutating func apply(_ capacities: FruitAmounts, _ lowMarks: FruitAmounts) {
+    for fruit in Set((Array(capacities) + Array(lowMarks)).map(\.fruit)).sorted() {
       guard let capacity = capacities[fruit] ?? stock.capacities[fruit],
-        let low = lowThresholds[fruit] ?? stock.lowThresholds[fruit]
+        let low = lowMarks[fruit] ?? stock.lowMarks[fruit]
       else {
         unusedSettings.append(Rejection(.unknownFruit, "\(fruit) is not a fruit of this kiosk"))
         continue
@@ -66,7 +66,7 @@ extension KioskConfiguration {
             .malformed, "\(fruit) would be low at \(low), above its capacity of \(capacity)"))
         continue
       }
-      (stock.capacities[fruit], stock.lowThresholds[fruit]) = (capacity, low)
+      (stock.capacities[fruit], stock.lowMarks[fruit]) = (capacity, low)
     }
   }
 
@@ -102,7 +102,7 @@ extension KioskConfiguration {
         add("\(name) of \(fruit)", now.map(String.init), old.map(String.init))
       }
       compare("capacity", \.capacities)
-      compare("low mark", \.lowThresholds)
+      compare("low mark", \.lowMarks)
     }
     if let hours = change.hours { add("hours", hours.text, file.hours?.text) }
     return differences + unusedSettings.map { "not used: \($0.detail)" }

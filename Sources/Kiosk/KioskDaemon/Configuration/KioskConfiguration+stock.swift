@@ -9,7 +9,7 @@ extension KioskSettings.Stock {
     self.init(
       initial: FruitAmounts(Amounts.initial, of: fruits),
       capacities: FruitAmounts(Amounts.capacity, of: fruits),
-      lowThresholds: FruitAmounts(Amounts.low, of: fruits))
+      lowMarks: FruitAmounts(Amounts.low, of: fruits))
   }
 
   init(_ section: inout Section, fruits: [Fruit.ID]) {
@@ -18,7 +18,7 @@ extension KioskSettings.Stock {
     let capacity = Amounts(&section, "capacity", default: Amounts.capacity, of: fruits)
     let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
     self.init(
-      initial: initial.amounts, capacities: capacity.amounts, lowThresholds: low.amounts)
+      initial: initial.amounts, capacities: capacity.amounts, lowMarks: low.amounts)
     // An invalid amount is replaced by its default, which may contradict the others: not an error.
     guard section.collector.errors.count == errorsBefore else { return }
     for amounts in [initial, low] { amounts.check(atMost: capacity, in: section) }

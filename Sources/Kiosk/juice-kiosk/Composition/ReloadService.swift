@@ -73,20 +73,23 @@ struct ReloadService: Service {
   private func reload(after running: Running) async throws -> Running {
     let text = try options.text()
     var configuration = try text.withMenu()
-    if let problem = configuration.menuProblem {
+    // The running kiosk keeps a menu and settings that it cannot read again. If the new file does
+    // not fit them, this throws and the kiosk keeps all of its configuration.
+    var (menu, settings) = (configuration.desiredMenu, configuration.settings)
+    var (menuProblem, settingsProblem) = (configuration.menuProblem, configuration.settingsProblem)
+    if let problem = menuProblem {
       logger.warning("the stored menu of the chain cannot be used: \(problem)")
-      // The running kiosk keeps its menu. If the new file does not fit that menu, this throws and
-      // the kiosk keeps all of its settings.
-      if let menu = running.configuration.desiredMenu {
-        configuration = try text.configuration(under: menu, with: configuration.settings)
-      }
+      menu = running.configuration.desiredMenu
+      if menu != nil { menuProblem = nil }
     }
-    if let problem = configuration.settingsProblem {
+    if let problem = settingsProblem {
       logger.warning("the stored change of the settings cannot be used: \(problem)")
-      if let settings = running.configuration.settings {
-        configuration = try text.configuration(
-          under: configuration.desiredMenu, with: settings)
-      }
+      settings = running.configuration.settings
+      if settings != nil { settingsProblem = nil }
+    }
+    if menu != configuration.desiredMenu || settings != configuration.settings {
+      configuration = try text.configuration(under: menu, with: settings)
+      (configuration.menuProblem, configuration.settingsProblem) = (menuProblem, settingsProblem)
     }
     let fixed = configuration.changesForRestart(from: running.configuration)
     guard fixed.isEmpty else {

@@ -16,7 +16,7 @@ protocol TerminalDevice: Actor {
   var subscriptions: [String] { get }
   /// The line to print and the messages to publish, besides the status, when a connection is
   /// online.
-  var greeting: (line: String, messages: [Message]) { get }
+  var opening: (line: String, messages: [Message]) { get }
   func message(_ status: MachineStatus) -> Message
   /// Time until the next call of `tick()`, or `nil` if only a message or a line can change the
   /// state.
@@ -66,7 +66,7 @@ extension TerminalDevice {
         await link.broker.acknowledge()
       case .online:
         link.wasOnline = true
-        let (line, messages) = greeting
+        let (line, messages) = opening
         link.screen.print(line)
         await publish([message(link.status)] + messages)
       case .offline(let error):

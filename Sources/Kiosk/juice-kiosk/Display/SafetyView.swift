@@ -60,10 +60,12 @@ struct SafetyView {
     return "\(day.day) \(Self.padded(minute / 60)):\(Self.padded(minute % 60))"
   }
 
-  /// Returns the number of seconds of a day that have passed, at most 86,400.
+  /// Returns the number of seconds of a day that have passed; a day on which clocks change has 23 or
+  /// 25 hours.
   private func seconds(of day: CivilDate) -> Int {
     let start = wallClock.start(ofDay: day.daysSinceEpoch)
-    return max(0, min(86_400, Int(clamping: now.since(start).components.seconds)))
+    let end = min(now, wallClock.start(ofDay: day.daysSinceEpoch + 1))
+    return max(0, Int(clamping: end.since(start).components.seconds))
   }
 
   private static func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -16,9 +16,10 @@ struct UnexpectedRetained {
   func findings(
     _ retained: [String: [UInt8]], at now: Timestamp, isComplete: Bool
   ) -> [Finding] {
-    // Machines publish their own retained status below the kiosk's topics.
-    let expected = settings.stateTopics(ledger.state, at: now).union(
-      settings.machines.map { settings.topics.status(of: $0.name) })
+    // Machines and payment devices publish retained messages below the kiosk's topics.
+    let expected = settings.stateTopics(ledger.state, at: now)
+      .union(settings.machines.map { settings.topics.status(of: $0.name) })
+      .union(settings.paymentTopics)
     var commands: [String] = []
     var outdated: [String] = []
     var unknown: [String] = []

@@ -67,7 +67,7 @@ actor TerminalMachine: TerminalDevice {
     return [topics.make(by: name), topics.cancel(by: name), result]
   }
 
-  var greeting: (line: String, messages: [Message]) {
+  var opening: (line: String, messages: [Message]) {
     ("\(settings.name) is \(link.status.text); its last job was \(firmware.last)", [])
   }
 

@@ -49,7 +49,7 @@ actor TerminalPayment: TerminalDevice {
       + ChargeRequest.Action.allCases.map { topics.charge($0, by: name) }
   }
 
-  var greeting: (line: String, messages: [Message]) {
+  var opening: (line: String, messages: [Message]) {
     (
       "\(settings.name) is \(link.status.text); its last charge was \(firmware.last)",
       firmware.openAnswers.map(message)

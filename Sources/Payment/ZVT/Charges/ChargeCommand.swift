@@ -35,7 +35,7 @@ package enum ChargeCommand: Hashable, Sendable {
     let (charge, units) = try ChargeRequest.parse(payload)
     switch action {
     case .capture:
-      guard let units else { throw JSONError(offset: 0, problem: "'amount' is missing") }
+      guard let units else { throw JSONError("'amount' is missing") }
       self = .capture(charge: charge, amount: units)
     case .release: self = .release(charge: charge)
     case .refund: self = .refund(charge: charge)

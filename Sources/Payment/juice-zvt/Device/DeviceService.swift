@@ -22,6 +22,15 @@ actor DeviceService {
     case reconnect
   }
 
+  /// The connection to the terminal. Many terminals accept only one, so there is at most one attempt
+  /// at a time, and one timer for the next.
+  private enum Terminal {
+    case disconnected
+    case waiting(Scheduled<Void>)
+    case connecting
+    case connected(TerminalConnection, since: Duration)
+  }
+
   /// The device, and the file with its journal.
   private struct Work {
     var device: PaymentDevice
@@ -45,14 +54,13 @@ actor DeviceService {
   private let start = ContinuousClock.now
 
   private var work: Work?
-  private var connection: TerminalConnection?
+  private var terminal = Terminal.disconnected
   private var isOnline = false
   /// Whether the broker has been reached since the program was started.
   private var wasOnline = false
   private var fault: String?
   private var timer: (at: Duration, task: Scheduled<Void>)?
   private var attempts = 0
-  private var connectedAt = Duration.zero
   private var nextEndOfDay: Date?
   private var messages: [Message] = []
 
@@ -154,9 +162,8 @@ actor DeviceService {
     fault = "journal cannot be written"
     work = nil
     messages = isOnline ? [message(status)] : []
-    connection?.close()
-    connection = nil
-    schedule(.reopen, in: .seconds(5))
+    disconnect()
+    _ = schedule(.reopen, in: .seconds(5))
   }
 
   // MARK: The device
@@ -168,8 +175,7 @@ actor DeviceService {
     for action in work?.process(event, at: now) ?? [] { try perform(action) }
     if work?.file.isLong ?? false, work?.device.isIdle ?? false {
       work = nil
-      connection?.close()
-      connection = nil
+      disconnect()
       try open()
       connect()
     }
@@ -263,18 +269,46 @@ actor DeviceService {
 
   // MARK: The terminal
 
+  private var connection: TerminalConnection? {
+    if case .connected(let connection, _) = terminal { connection } else { nil }
+  }
+
   private func connect() {
-    guard connection == nil, work != nil else { return }
+    guard work != nil else { return }
+    switch terminal {
+    case .connecting, .connected: return
+    case .waiting(let timer): timer.cancel()
+    case .disconnected: break
+    }
+    terminal = .connecting
     TerminalConnection.connect(
       to: configuration.host, port: configuration.port, on: group
     ) { [input] event in input.yield(.terminal(event)) }
   }
 
+  private func reconnect(in time: TimeAmount) {
+    terminal = work == nil ? .disconnected : .waiting(schedule(.reconnect, in: time))
+  }
+
+  /// Closes the connection. An attempt to connect goes on: `receive` handles its result.
+  private func disconnect() {
+    switch terminal {
+    case .connecting: return
+    case .connected(let connection, _): connection.close()
+    case .waiting(let timer): timer.cancel()
+    case .disconnected: break
+    }
+    terminal = .disconnected
+  }
+
   private func receive(_ event: TerminalConnection.Event) throws(Failure) {
     switch event {
     case .connected(let new):
-      guard connection == nil, work != nil else { return new.close() }
-      (connection, connectedAt) = (new, now)
+      guard work != nil else {
+        terminal = .disconnected
+        return new.close()
+      }
+      terminal = .connected(new, since: now)
       logger.notice("connected to the terminal")
       try run { $0.connected(at: $1) }
     case .received(let bytes, let from):
@@ -282,20 +316,21 @@ actor DeviceService {
       try run { $0.received(bytes, at: $1) }
       connection.readMore()
     case .closed(let old):
-      guard let connection, connection.isSame(as: old) else { return }
-      self.connection = nil
-      let isShort = now - connectedAt < .seconds(10)
+      guard case .connected(let connection, let since) = terminal, connection.isSame(as: old)
+      else { return }
+      terminal = .disconnected
+      let isShort = now - since < .seconds(10)
       attempts = isShort ? attempts + 1 : 0
       let hint = attempts > 2 ? ": does another program use this terminal?" : ""
       logger.warning("the connection to the terminal was lost\(hint)")
       // If the terminal was ready, connects soon, to ask it for the result of the lost command.
       let wasReady = work?.device.status == .online
       try run { $0.disconnected(at: $1) }
-      schedule(.reconnect, in: wasReady ? .seconds(1) : backoff)
+      reconnect(in: wasReady ? .seconds(1) : backoff)
     case .failed(let reason):
       attempts += 1
       if attempts == 1 { logger.warning("the terminal cannot be reached: \(reason)") }
-      schedule(.reconnect, in: backoff)
+      reconnect(in: backoff)
     }
   }
 
@@ -304,7 +339,7 @@ actor DeviceService {
 
   // MARK: Timers
 
-  private func schedule(_ next: Input, in time: TimeAmount) {
+  private func schedule(_ next: Input, in time: TimeAmount) -> Scheduled<Void> {
     group.next().scheduleTask(in: time) { [input] in _ = input.yield(next) }
   }
 

@@ -33,8 +33,8 @@ final class JournalFile {
   ///   cannot be read, or 74 if the disk is full or read-only.
   init(path: String) throws(Failure) {
     self.path = path
-    let (journal, begun, size) = try Self.read(path)
-    if size > Self.longSize { try Self.shorten(path, journal) }
+    var (journal, begun, size) = try Self.read(path)
+    if size > Self.longSize { size = try Self.shorten(path, journal) }
     file = try DurableFile(path, appends: true)
     isNew = file.isNew
     self.journal = journal
@@ -105,12 +105,16 @@ final class JournalFile {
     }
   }
 
-  private static func shorten(_ path: String, _ journal: ChargeJournal) throws(Failure) {
+  /// Replaces the file by one with the entries that are still needed.
+  ///
+  /// - Returns: The new size in bytes.
+  private static func shorten(_ path: String, _ journal: ChargeJournal) throws(Failure) -> Int {
     let url = URL(filePath: path)
-    let text = journal.shortened.map { $0.line(at: .now) + [UInt8(ascii: "\n")] }.joined()
+    let text = Data(journal.shortened.map { $0.line(at: .now) + [UInt8(ascii: "\n")] }.joined())
     do throws(StateError) {
       try StateFolder(path: url.deletingLastPathComponent().path)
-        .write(url.lastPathComponent, Data(text))
+        .write(url.lastPathComponent, text)
+      return text.count
     } catch {
       throw Failure(status: ExitCode(74), message: "\(error)")
     }

@@ -4,7 +4,7 @@ package import JuiceDomain
 package struct SettingsChange: Hashable, Sendable {
   package var prices: [Juice.ID: Money] = [:]
   package var capacities: FruitAmounts = [:]
-  package var lowThresholds: FruitAmounts = [:]
+  package var lowMarks: FruitAmounts = [:]
   /// The juices of the menu that are not sold.
   package var disabled: Set<Juice.ID> = []
   /// The opening hours, or `nil` for those of the file.
@@ -58,7 +58,7 @@ extension SettingsChange {
       prices[juice] = price
     }
     capacities = try json.limits("capacity")
-    lowThresholds = try json.limits("low")
+    lowMarks = try json.limits("low")
     if let value = json["disabled"], value != .null {
       guard case .array(let juices) = value else {
         throw Rejection(.malformed, "disabled is \(value.kind); a list of juices is expected")
@@ -119,7 +119,7 @@ extension JSONWriter {
       }
     }
     if !change.capacities.isEmpty { member("capacity", change.capacities) }
-    if !change.lowThresholds.isEmpty { member("low", change.lowThresholds) }
+    if !change.lowMarks.isEmpty { member("low", change.lowMarks) }
     if !change.disabled.isEmpty { member("disabled", change.disabled.map(\.text).sorted()) }
     if let hours = change.hours { member("hours", hours) }
   }

@@ -146,8 +146,7 @@ package struct Members<Message> {
   package mutating func requiredUnits(_ get: (Message) -> Money) throws(JSONError) -> Money {
     guard let money = units(get) else {
       throw JSONError(
-        offset: 0,
-        problem: "'amount' and 'currency' are not a whole number from 1 to \(JSON.maximumUnits) "
+        "'amount' and 'currency' are not a whole number from 1 to \(JSON.maximumUnits) "
           + "and a code such as EUR")
     }
     return money
@@ -229,7 +228,7 @@ package struct Members<Message> {
   }
 
   private func problem(_ key: StaticString, _ problem: String) -> JSONError {
-    JSONError(offset: 0, problem: "'\(key)' \(problem)")
+    JSONError("'\(key)' \(problem)")
   }
 }
 

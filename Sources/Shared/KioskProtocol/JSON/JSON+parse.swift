@@ -25,19 +25,20 @@ extension JSON {
   }
 }
 
-/// A syntax error in a JSON text, and its position; or an invalid member of a message, at position
-/// 0.
+/// A syntax error in a JSON text, or a missing or invalid member of a message.
 package struct JSONError: Error, Hashable, CustomStringConvertible {
-  /// The position in bytes, from 0.
-  package let offset: Int
+  /// The position of a syntax error in bytes, from 0; `nil` for a member.
+  package let offset: Int?
   package let problem: String
 
-  package init(offset: Int, problem: String) {
-    self.offset = offset
-    self.problem = problem
-  }
+  fileprivate init(offset: Int, problem: String) { (self.offset, self.problem) = (offset, problem) }
 
-  package var description: String { "not valid JSON at byte \(offset): \(problem)" }
+  /// Creates the error of a message whose member is missing or invalid.
+  package init(_ problem: String) { (offset, self.problem) = (nil, problem) }
+
+  package var description: String {
+    offset.map { "not valid JSON at byte \($0): \(problem)" } ?? problem
+  }
 }
 
 private struct JSONParser {

@@ -44,7 +44,7 @@ package struct MachineOrder: Hashable, Sendable {
   /// Parses a payload that `cancel(_:)` returned, and returns the job number.
   package static func cancelled(_ payload: [UInt8]) throws(JSONError) -> Int {
     guard let job = try JSON.parse(payload).integer("job") else {
-      throw JSONError(offset: 0, problem: "job is missing")
+      throw JSONError("job is missing")
     }
     return job
   }
@@ -57,7 +57,7 @@ extension MachineOrder: FormattedMessage {
     ticket = members.optional("ticket", \.ticket)
     juice = members.optional("juice", \.juice)
     guard (juice == nil) != (program == nil) else {
-      throw JSONError(offset: 0, problem: "there must be a juice or a program")
+      throw JSONError("there must be a juice or a program")
     }
     quantity = try members.required("quantity", \.quantity, where: (1...1_000).contains)
     recipe = try members.required("recipe", \.recipe)

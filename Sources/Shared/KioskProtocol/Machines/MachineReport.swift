@@ -188,7 +188,7 @@ extension MachineReport {
     let json = try JSON.parse(payload)
     guard let state = json.text("state").flatMap(State.init(rawValue:)),
       let queue = json.integer("queue")
-    else { throw JSONError(offset: 0, problem: "state or queue is missing") }
+    else { throw JSONError("state or queue is missing") }
     self.init(
       state: state, reason: json.text("reason")?.asReason,
       out: (json.elements("out") ?? []).prefix(Self.maximumJuices).compactMap {

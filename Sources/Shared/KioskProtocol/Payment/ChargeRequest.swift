@@ -70,12 +70,11 @@ package struct ChargeRequest: Hashable, Sendable {
   package static func parse(_ payload: [UInt8]) throws(JSONError) -> (charge: Int, units: Int?) {
     let json = try JSON.parse(payload)
     guard let charge = json.chargeNumber("charge") else {
-      throw JSONError(offset: 0, problem: "charge is missing")
+      throw JSONError("charge is missing")
     }
     let units = json.integer("amount")
     guard units.map((1...JSON.maximumUnits).contains) ?? true else {
-      throw JSONError(
-        offset: 0, problem: "amount is not a whole number from 1 to \(JSON.maximumUnits)")
+      throw JSONError("amount is not a whole number from 1 to \(JSON.maximumUnits)")
     }
     return (charge, units)
   }

@@ -67,6 +67,6 @@ package enum DesiredMenuReport: Hashable, Sendable {
       return
     default: break
     }
-    throw JSONError(offset: 0, problem: "this is not a menu report")
+    throw JSONError("this is not a menu report")
   }
 }

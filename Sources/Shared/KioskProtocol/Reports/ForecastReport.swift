@@ -80,11 +80,11 @@ extension ForecastReport {
     let json = try JSON.parse(payload)
     guard let at = json.text("at").flatMap(Timestamp.init),
       case .object(let members) = json["fruits"]
-    else { throw JSONError(offset: 0, problem: "at or fruits is missing") }
+    else { throw JSONError("at or fruits is missing") }
     var fruits: [Fruit.ID: Outlook] = [:]
     for member in members {
       guard let fruit = Fruit.ID(member.key), let stock = member.value.integer("stock") else {
-        throw JSONError(offset: 0, problem: "a fruit cannot be read")
+        throw JSONError("a fruit cannot be read")
       }
       fruits[fruit] = Outlook(
         stock: stock, perHour: member.value["per_hour"]?.decimal,

@@ -20,10 +20,10 @@ package struct HistoryReport: Hashable, Sendable {
   /// - Throws: `JSONError` if the payload is not a history.
   package init(payload: [UInt8]) throws(JSONError) {
     guard let elements = try JSON.parse(payload).elements("entries") else {
-      throw JSONError(offset: 0, problem: "entries is missing")
+      throw JSONError("entries is missing")
     }
     var entries: [LedgerEntry] = []
-    for element in elements { entries.append(try LedgerEntry(element)) }
+    for element in elements.prefix(Self.limit) { entries.append(try LedgerEntry(element)) }
     self.init(entries: entries)
   }
 }

@@ -6,12 +6,12 @@ package struct MenuReport: Hashable, Sendable {
   /// Maximum amounts after a restock.
   package let capacities: FruitAmounts
   /// The low marks: amounts at or below which a fruit is low.
-  package let lowThresholds: FruitAmounts
+  package let lowMarks: FruitAmounts
 
-  package init(menu: Menu, capacities: FruitAmounts, lowThresholds: FruitAmounts) {
+  package init(menu: Menu, capacities: FruitAmounts, lowMarks: FruitAmounts) {
     self.menu = menu
     self.capacities = capacities
-    self.lowThresholds = lowThresholds
+    self.lowMarks = lowMarks
   }
 
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
@@ -23,15 +23,15 @@ package struct MenuReport: Hashable, Sendable {
 
   init(_ json: JSON) throws(JSONError) {
     guard let fruits = json.elements("fruits"), let juices = json.elements("juices") else {
-      throw JSONError(offset: 0, problem: "fruits or juices is missing")
+      throw JSONError("fruits or juices is missing")
     }
     do {
       menu = try Menu(fruits: fruits.map(Fruit.init), juices: juices.map(Juice.init))
     } catch {
-      throw JSONError(offset: 0, problem: "\(error)")
+      throw JSONError("\(error)")
     }
     capacities = FruitAmounts(fruits, "capacity")
-    lowThresholds = FruitAmounts(fruits, "low")
+    lowMarks = FruitAmounts(fruits, "low")
   }
 }
 
@@ -41,7 +41,7 @@ extension JSONWriter {
       json.member("id", fruit.id.text)
       json.member("name", fruit.name)
       if let capacity = report.capacities[fruit.id] { json.member("capacity", capacity) }
-      if let low = report.lowThresholds[fruit.id] { json.member("low", low) }
+      if let low = report.lowMarks[fruit.id] { json.member("low", low) }
       if let crate = fruit.crate { json.member("crate", crate) }
       if let hours = fruit.keepsHours { json.member("keeps_hours", hours) }
       if let cost = fruit.cost { json.member("cost", cost) }
@@ -65,7 +65,7 @@ extension JSONWriter {
 extension Fruit {
   fileprivate init(_ json: JSON) throws {
     guard let id = json.text("id").flatMap({ Fruit.ID($0) }) else {
-      throw JSONError(offset: 0, problem: "a fruit has no id")
+      throw JSONError("a fruit has no id")
     }
     let crate = json.integer("crate").flatMap { Self.crates.contains($0) ? $0 : nil }
     let hours = json.integer("keeps_hours").flatMap { Self.keeps.contains($0) ? $0 : nil }
@@ -78,7 +78,7 @@ extension Fruit {
 extension Juice {
   fileprivate init(_ json: JSON) throws {
     guard let id = json.text("id").flatMap({ Juice.ID($0) }), let recipe = json.amounts("recipe")
-    else { throw JSONError(offset: 0, problem: "a juice has no id or no recipe") }
+    else { throw JSONError("a juice has no id or no recipe") }
     self.init(
       id: id, name: LocalizedName(json["name"], fallback: id.text), recipe: try Recipe(recipe),
       price: json.money("price"))

@@ -31,9 +31,9 @@ package struct ReplayRequest: Hashable, Sendable {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let epoch = json.integer("epoch"),
       let first = json.integer("from"), let last = json.integer("to")
-    else { throw JSONError(offset: 0, problem: "id, epoch, from and to are required") }
+    else { throw JSONError("id, epoch, from and to are required") }
     guard first >= 1, first <= last else {
-      throw JSONError(offset: 0, problem: "from is 1 or more, and to is not below it")
+      throw JSONError("from is 1 or more, and to is not below it")
     }
     self.init(id: id, epoch: epoch, range: first...last)
   }
@@ -93,12 +93,12 @@ package enum ReplayResult: Hashable, Sendable {
     }
     guard let id, let epoch = json.integer("epoch"), let first = json.integer("from"),
       let last = json.integer("to"), first <= last
-    else { throw JSONError(offset: 0, problem: "this is not a replay result") }
+    else { throw JSONError("this is not a replay result") }
     switch json.text("status") {
     case "replaying":
       self = .replaying(id, epoch: epoch, first...last, before: json.integer("before"))
     case "done": self = .done(id, epoch: epoch, first...last)
-    default: throw JSONError(offset: 0, problem: "this is not a replay result")
+    default: throw JSONError("this is not a replay result")
     }
   }
 }

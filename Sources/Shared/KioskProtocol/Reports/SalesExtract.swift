@@ -31,9 +31,9 @@ package struct SalesRequest: Hashable, Sendable {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),
       let since = json.text("since").flatMap(Timestamp.init)
-    else { throw JSONError(offset: 0, problem: "id and since are required") }
+    else { throw JSONError("id and since are required") }
     let last = json.integer("last")
-    guard last ?? 1 >= 1 else { throw JSONError(offset: 0, problem: "last is 1 or more") }
+    guard last ?? 1 >= 1 else { throw JSONError("last is 1 or more") }
     self.init(id: id, last: last, since: since)
   }
 }
@@ -110,12 +110,12 @@ package struct SalesExtract: Hashable, Sendable {
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let last = json.integer("last"),
-      let epoch = json.integer("epoch"), let timeZone = json.text("time_zone"),
+      let epoch = json.integer("epoch"), let timeZone = json.visibleText("time_zone", upTo: 64),
       let elements = json.elements("sums"), elements.count <= 5 * Self.maximumEntries
-    else { throw JSONError(offset: 0, problem: "this is not an extract of the sales") }
+    else { throw JSONError("this is not an extract of the sales") }
     let sums = elements.map(Sum.init)
     guard !sums.contains(nil), json.integer("next").map({ $0 >= 1 && $0 < last }) ?? true else {
-      throw JSONError(offset: 0, problem: "a sum or next cannot be read")
+      throw JSONError("a sum or next cannot be read")
     }
     self.init(
       id: id, epoch: epoch, last: last, next: json.integer("next"), timeZone: timeZone,

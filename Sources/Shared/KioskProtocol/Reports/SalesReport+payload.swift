@@ -3,7 +3,7 @@ import JuiceDomain
 extension SalesReport: FormattedMessage {
   package init(_ members: inout Members<Self>) throws(JSONError) {
     at = try members.required("at", \.at)
-    timeZone = try members.required("time_zone", \.timeZone)
+    timeZone = try members.required("time_zone", \.timeZone).visible(upTo: 64)
     today = try members.required("today", \.today)
     usual = members.optional("usual", \.usual)
     hours = try members.all("hours", \.hours)

@@ -21,11 +21,11 @@ package struct StoredSettings: Hashable, Sendable {
   fileprivate init(_ json: JSON) throws(JSONError) {
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let by = json.visibleText("by"),
       let at = json.text("at").flatMap({ Timestamp($0) })
-    else { throw JSONError(offset: 0, problem: "id, by or at is missing") }
+    else { throw JSONError("id, by or at is missing") }
     do throws(Rejection) {
       self.init(id: id, by: by, at: at, change: try SettingsChange(json))
     } catch {
-      throw JSONError(offset: 0, problem: error.detail)
+      throw JSONError(error.detail)
     }
   }
 }
@@ -65,7 +65,7 @@ package struct SettingsReport: Hashable, Sendable {
   /// - Throws: `JSONError` if the payload is not a report.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
-    guard let file = json["file"] else { throw JSONError(offset: 0, problem: "file is missing") }
+    guard let file = json["file"] else { throw JSONError("file is missing") }
     self.init(
       stored: json["id"] == nil ? nil : try StoredSettings(json), file: try MenuReport(file),
       fileHours: file["hours"].flatMap { try? OpeningHours($0) },

@@ -91,7 +91,7 @@ extension CommandResult {
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let status = json.text("status").flatMap(Status.init(rawValue:)) else {
-      throw JSONError(offset: 0, problem: "status is missing or unknown")
+      throw JSONError("status is missing or unknown")
     }
     self.init(status: status)
     id = json.text("id").flatMap { Request.ID($0) }

@@ -13,7 +13,7 @@ extension LedgerEntry {
     guard let seq = json.integer("seq"), let at = json.text("at").flatMap(Timestamp.init),
       let status = json.text("status").flatMap(Status.init(rawValue:)),
       let outcome = Outcome(status, json)
-    else { throw JSONError(offset: 0, problem: "this is not a ledger entry") }
+    else { throw JSONError("this is not a ledger entry") }
     self.init(
       seq: seq, epoch: json.integer("epoch") ?? 0, at: at,
       source: json.text("source").flatMap { Source($0) },

@@ -26,7 +26,7 @@ package struct SafetyRequest: Hashable, Sendable {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }),
       let day = json.text("day").flatMap({ CivilDate($0) })
-    else { throw JSONError(offset: 0, problem: "id and day are required") }
+    else { throw JSONError("id and day are required") }
     self.init(id: id, day: day)
   }
 }
@@ -193,7 +193,7 @@ package struct SafetyDay: Hashable, Sendable {
       let day = json.text("day").flatMap({ CivilDate($0) }),
       let sensors = json.elements("sensors"), sensors.count <= Self.maximumSensors,
       let entries = json.elements("entries"), entries.count <= Self.maximumEntries
-    else { throw JSONError(offset: 0, problem: "this is not a day of a record") }
+    else { throw JSONError("this is not a day of a record") }
     self.init(
       id: id, day: day, sensors: sensors.compactMap(Sensor.init),
       entries: entries.compactMap { try? LedgerEntry($0) },

@@ -94,7 +94,7 @@ extension SensorReport {
     let json = try JSON.parse(payload)
     guard let state = json.text("state").flatMap(State.init(rawValue:)),
       let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
-    else { throw JSONError(offset: 0, problem: "state or unit is missing") }
+    else { throw JSONError("state or unit is missing") }
     func texts(_ key: String) -> [String] {
       (json.elements(key) ?? []).prefix(Self.maximumBlocked).compactMap {
         if case .string(let text) = $0 { text } else { nil }

@@ -16,7 +16,7 @@ extension Operation {
         stock: number, perHour: 0.5, use: Array(repeating: 3, count: 28))
       let reports = [
         "status": Array("online".utf8),
-        "menu": MenuReport(menu: .standard, capacities: each(100), lowThresholds: each(5)).payload,
+        "menu": MenuReport(menu: .standard, capacities: each(100), lowMarks: each(5)).payload,
         "stock": StockReport(seq: 1, at: now, fruits: each(number)).payload,
         "forecast": ForecastReport(
           at: now, fruits: Dictionary(uniqueKeysWithValues: fruits.map { ($0, outlook) })

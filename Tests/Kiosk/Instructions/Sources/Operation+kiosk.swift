@@ -16,7 +16,7 @@ extension Operation {
     }
     var settings = KioskSettings(
       topics: KioskTopics(root: "kiosk", kiosk: "k1"),
-      stock: .init(initial: each(1_000_000), capacities: each(1_000_000), lowThresholds: each(5)),
+      stock: .init(initial: each(1_000_000), capacities: each(1_000_000), lowMarks: each(5)),
       version: "1")
     settings.orders.maximumPerSecond = 0
     return settings

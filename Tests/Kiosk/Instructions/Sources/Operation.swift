@@ -42,7 +42,7 @@ struct Operation {
         Order(juice: "strawberry_banana"), used: ["strawberry": 10, "banana": 1],
         ticket: Ticket(day: 20_778, number: 42)))
     let report = StockReport(seq: 1234, at: at, fruits: stock)
-    let menu = MenuReport(menu: .standard, capacities: stock, lowThresholds: stock)
+    let menu = MenuReport(menu: .standard, capacities: stock, lowMarks: stock)
     return [
       repeated("read-order") { try Request(kind: .order, payload: order) },
       repeated("read-order-with-time") { try Request(kind: .order, payload: dated) },

@@ -115,7 +115,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       value = try JSON.parse(bytes)
     } catch {
       expect(!error.problem.isEmpty, "an error without words")
-      expect((0...bytes.count).contains(error.offset), "byte \(error.offset) of \(bytes.count)")
+      let offset = error.offset ?? -1
+      expect((0...bytes.count).contains(offset), "byte \(offset) of \(bytes.count)")
       return
     }
     let written = value.text
