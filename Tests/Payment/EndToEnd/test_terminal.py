@@ -494,6 +494,7 @@ def test_a_long_journal_is_shortened_at_the_start(
 
 def test_one_journal_has_one_program(start_device: MakeDevice, shop: Shop):
     device = start_device()
+    shop.status("online")
     assert device.command("run").returncode == 75
     found = device.command("doctor")
     assert "the device runs" in found.stdout and "last charge" in found.stdout
