@@ -58,9 +58,18 @@ def kiosk_is_open(machine: Machine) -> None:
     wait_until_open(machine)
 
 
+def reloads(machine: Machine) -> int:
+    said = machine.run("journalctl", "-q", "-o", "cat", "-u", "juice-kiosk").stdout
+    return said.count("the new configuration is taken")
+
+
 def reload_is_taken(machine: Machine) -> None:
-    said = lambda: machine.run("journalctl", "-q", "-o", "cat", "-u", "juice-kiosk").stdout
-    eventually(lambda: "the new configuration is taken" in said())
+    eventually(lambda: reloads(machine) == 1)
+
+
+def reload_is_taken_with_a_password(machine: Machine) -> None:
+    machine.shell("systemctl reload juice-kiosk")
+    eventually(lambda: reloads(machine) == 2)
 
 
 def dashboard_is_there(machine: Machine) -> None:
