@@ -90,6 +90,25 @@ def alerts_are_watched(machine: Machine) -> None:
     eventually(lambda: '"sensor":"k1"' in machine.run("bash", "-c", query).stdout, within=90)
 
 
+def publish(machine: Machine, topic: str, payload: str) -> None:
+    """Publishes with the dashboard's account."""
+    folder = "/etc/mosquitto/kiosk"
+    machine.shell(
+        f"mosquitto_pub -h localhost -p 8884 --cafile {folder}/ca.crt -u dashboard -q 1 "
+        f"-P $(cat {folder}/secrets/dashboard.password) -t kiosk/k1/{topic} -m '{payload}'")
+
+
+def next_backup_replaces_it(machine: Machine) -> None:
+    export = "juice-kiosk ledger export"
+    entries = lambda options="": len(machine.shell(f"{export} {options}").splitlines())
+    before = entries()
+    publish(machine, "restock/dashboard", '{"add":{"kiwi":1}}')
+    eventually(lambda: entries() == before + 1)
+    blocks = [step.block.script for step in handbook.steps(handbook.PAGE.read_text())]
+    machine.shell(next(block for block in blocks if "ledger backup new.sqlite" in block))
+    assert entries("--path /var/backups/juice-kiosk/today.sqlite") == before + 1
+
+
 def ledger_is_still_there(machine: Machine) -> None:
     assert "ledger.sqlite" in machine.shell("ls /var/lib/juice-kiosk")
 
