@@ -109,6 +109,22 @@ def next_backup_replaces_it(machine: Machine) -> None:
     assert entries("--path /var/backups/juice-kiosk/today.sqlite") == before + 1
 
 
+def operator_changes_the_settings(machine: Machine) -> None:
+    publish(machine, "settings/dashboard", '{"id":"s1","low":{"kiwi":9}}')
+    eventually(lambda: "by dashboard" in machine.shell("juice-kiosk check"))
+
+
+def hardware_is_new(machine: Machine) -> None:
+    machine.shell("apt-get purge -y juice-kiosk; rm -r /etc/systemd/system/juice-kiosk.service.d")
+    assert "juice-kiosk" not in machine.shell("ls /etc /var/lib")
+    machine.shell("apt-get install -y /root/juice-kiosk_*.deb")
+
+
+def settings_have_moved(machine: Machine) -> None:
+    wait_until_open(machine)
+    assert "by dashboard" in machine.shell("juice-kiosk check")
+
+
 def ledger_is_still_there(machine: Machine) -> None:
     assert "ledger.sqlite" in machine.shell("ls /var/lib/juice-kiosk")
 
