@@ -623,6 +623,20 @@ def test_again_changes_nothing_and_a_new_panel_changes_only_what_it_must(tmp_pat
         secured_broker.stop()
 
 
+def test_topics_of_the_owner_are_added_to_those_of_a_role(tmp_path: Path) -> None:
+    (tmp_path / "accounts").write_text(ACCOUNTS)
+    (tmp_path / "acl.local").write_text(
+        "topic read of/no/role\n[controller]\ntopic read zigbee2mqtt/#\n[panel]\ntopic read %b/alert/%u\n")
+    made = make_accounts(tmp_path)
+    assert made.returncode == 0, made.stderr
+    accesses = (tmp_path / "acl").read_text()
+    of = {block.partition("\n")[0]: block for block in accesses.split("\nuser ")[1:]}
+    assert "\ntopic read zigbee2mqtt/#\n" in of["controller"] and "\ntopic write kiosk/k1/stock\n" in of["controller"]
+    for panel in ("panel1", "panel2"):
+        assert f"\ntopic read kiosk/k1/alert/{panel}\n" in of[panel]
+    assert accesses.count("\ntopic read zigbee2mqtt/#\n") == 1 and "of/no/role" not in accesses
+
+
 def gets_in(secured_broker: SecuredBroker, name: str, password: str | None = None) -> bool:
     try:
         Account(secured_broker, name, password=password).drop()
