@@ -40,6 +40,15 @@ def office(centre: Mosquitto) -> Client:
     return Client(centre.port, "kiosk/#", login=("office", "secret"))
 
 
+def test_the_whole_state_passes() -> None:
+    acl = (ROOT / "deploy/mosquitto/acl").read_text()
+    roles = "".join(re.findall(r"^\[(?:display|dashboard|monitor)\]$[^\[]*", acl, re.M))
+    state = {topic for topic in re.findall("^topic read %b/(.*)$", roles, re.M)
+             if "%u" not in topic and not topic.endswith("/result")}
+    out = set(re.findall(r"^topic kiosk/k1/(\S+) out 1$", SHIPPED.read_text(), re.M))
+    assert {topic for topic in out if not topic.endswith("/result")} == state
+
+
 def test_head_office_sees_the_shop_and_restocks_it(centre: Mosquitto, kiosk: Kiosk) -> None:
     desk = office(centre)
     try:
