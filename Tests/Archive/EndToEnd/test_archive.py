@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -82,14 +83,19 @@ def test_the_configuration_is_checked_with_the_database(
 def test_the_state_of_the_archive_can_be_monitored(
     database: Postgres, make_archive: MakeArchive, make_client: Callable[..., Client]
 ) -> None:
-    shipped = yaml.safe_load((ROOT / "deploy/monitoring/archive/queries.yaml").read_text())["juice_archive"]
+    text = (ROOT / "deploy/monitoring/archive/queries.yaml").read_text()
+    shipped = yaml.safe_load(text)["juice_archive"]
+    # The exporter's role, with the rights that the file gives it.
+    role = re.search(r"^#   createuser (\w+)$", text, re.M)[1]
+    assert f"host=/run/postgresql user={role} dbname=juice" in text
     names = [name for metric in shipped["metrics"] for name in metric]
 
     def status() -> dict[str, float]:
-        done = database.query(f"SELECT row_to_json(status) FROM ({shipped['query']}) status")
+        done = database.query(f"SET ROLE {role}; SELECT row_to_json(status) FROM ({shipped['query']}) status")
         return json.loads(done)
 
     archive = make_archive(gap_delay_seconds=86_400).start()
+    database.query("; ".join([f"CREATE ROLE {role}", *re.findall("-c '(GRANT .*?)'", text)]))
     assert list(status()) == names
     sums_are_complete(database, 0)
     assert status() == dict.fromkeys(names, 0) | {"active": 1, "sums_behind_seconds": 0}
