@@ -1,11 +1,13 @@
 """The archive's package, as deploy/package builds it, from installation to removal."""
 
+import re
 import shutil
 from pathlib import Path
 
 from archive import event, tell
 from arrivals import eventually
 from client import Client
+from kiosk import ROOT
 from machine import InstalledBroker, Machine, check_installed, check_purged, later, needs_packages
 
 pytestmark = needs_packages
@@ -47,6 +49,18 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     sell(machine, 2)
     machine.shell("dpkg -i /root/new.deb")
     eventually(lambda: has(machine, 1, 2), within=90)
+
+    # The page's backup and restore, while a dashboard is connected.
+    page = (ROOT / "deploy/docs/chain.md").read_text()
+    backup, restore = re.findall(r"^```text\n([^`]*juice\.dump[^`]*)^```$", page, re.M)
+    machine.shell("su postgres -c 'psql -c \"SELECT pg_sleep(600)\" juice' </dev/null >/dev/null 2>&1 &")
+    connected = "psql -At -c \"SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)'\""
+    eventually(lambda: machine.run("su", "postgres", "-c", connected).stdout)
+    machine.shell(f"cd /root\n{backup}")
+    sell(machine, 3)
+    eventually(lambda: has(machine, 1, 2, 3))
+    machine.shell(f"cd /root\n{restore}")
+    assert has(machine, 1, 2)
 
     # Removing the package leaves the database unchanged.
     check_purged(machine, UNIT)
