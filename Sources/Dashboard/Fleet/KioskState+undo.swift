@@ -6,20 +6,22 @@ extension KioskState {
   /// Time for which an entry can be undone.
   package static let undoTime = Duration.seconds(600)
 
-  /// Returns the entry with this `seq` among the latest restocks, openings, closings and decisions,
-  /// or `nil`.
+  /// Returns the latest entry with this `seq` among the latest restocks, openings, closings and
+  /// decisions, or `nil`.
   package func service(_ seq: Int) -> LedgerEntry? { services.first { $0.seq == seq } }
 
   /// Returns the restock that undoes an entry of the history, or `nil` if the entry is older than
-  /// `undoTime`, is undone already, or cannot be undone. For example, a machine may have started a
-  /// juice that a person has decided to make again.
+  /// `undoTime`, is undone already, is missing in a restored ledger, or cannot be undone. For
+  /// example, a machine may have started a juice that a person has decided to make again.
   ///
   /// The id of the restock identifies the entry: `undo-<epoch>-<seq>`. The ledger records the id,
   /// and the kiosk executes the restock only once.
   package func undo(of entry: LedgerEntry, at now: Timestamp) -> (restock: Restock, id: Request.ID)?
   {
     guard let id = Request.ID("undo-\(entry.epoch)-\(entry.seq)"),
-      now.since(entry.at) < Self.undoTime, !services.contains(where: { $0.id == id })
+      now.since(entry.at) < Self.undoTime, !services.contains(where: { $0.id == id }),
+      // A later entry with the same or a lower number: the backup did not contain this one.
+      ![services, orders].joined().contains(where: { $0.seq <= entry.seq && entry.isBefore($0) })
     else { return nil }
     let changes: FruitAmounts
     switch entry.outcome {

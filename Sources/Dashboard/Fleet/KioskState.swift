@@ -181,7 +181,7 @@ package struct KioskState: Sendable, Identifiable {
       guard lastTotals[device] != nil || lastTotals.count < Self.maximumMachines else {
         return false
       }
-      if lastTotals[device].map({ $0.at <= entry.at }) ?? true { lastTotals[device] = entry }
+      if lastTotals[device].map({ $0.isBefore(entry) }) ?? true { lastTotals[device] = entry }
       return services.add(entry)
     // The reports of machines and payment devices contain the open orders.
     case .accepted, .opened, .rejected, .awaitingPayment: return false
@@ -193,6 +193,14 @@ package struct KioskState: Sendable, Identifiable {
   }
 
   private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
+}
+
+extension LedgerEntry {
+  /// Returns whether the entry was made before another one of the kiosk. The numbers decide within
+  /// an epoch, because the clock may have been set back; a new epoch may begin with a lower number.
+  package func isBefore(_ other: LedgerEntry) -> Bool {
+    epoch == other.epoch ? seq < other.seq : at < other.at
+  }
 }
 
 /// The latest entries of a ledger, the newest first. A redelivered event is stored once.
@@ -211,7 +219,7 @@ package struct Recent: Sendable, RandomAccessCollection {
   ///
   /// - Returns: `false` if it is present already or older than all entries of a full list.
   package mutating func add(_ entry: LedgerEntry) -> Bool {
-    let place = entries.firstIndex { $0.at <= entry.at && $0.seq <= entry.seq } ?? entries.count
+    let place = entries.firstIndex { $0.isBefore(entry) } ?? entries.count
     guard place < Self.limit, !entries.contains(entry) else { return false }
     entries.insert(entry, at: place)
     if entries.count > Self.limit { entries.removeLast() }

@@ -148,8 +148,9 @@ import Testing
       let total = PaymentTotal(
         total: number, at: epoch, captured: Money(units: 350, .euro),
         refunded: Money(units: 0, .euro), count: 1)
+      // The clock is set back by a minute after each end of day.
       let entry = LedgerEntry(
-        seq: number, epoch: 1, at: epoch, source: nil, id: nil,
+        seq: number, epoch: 1, at: time(-60 * number), source: nil, id: nil,
         outcome: .total(total, device: "till", difference: difference))
       let payload =
         topic == "events" ? entry.payload : HistoryReport(entries: [entry]).payload

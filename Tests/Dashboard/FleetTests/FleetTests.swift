@@ -359,20 +359,50 @@ import Testing
     #expect(kept?.reason?.unicodeScalars.count == 64)
   }
 
+  private func time(_ milliseconds: Int) -> Timestamp {
+    Timestamp(milliseconds: now.milliseconds + Int64(milliseconds))
+  }
+
+  private func order(_ seq: Int, epoch: Int = 1, at time: Timestamp? = nil) -> String {
+    let entry = LedgerEntry(
+      seq: seq, epoch: epoch, at: time ?? self.time(seq), source: Source(kind: .order, name: "p"),
+      id: nil,
+      outcome: .ready(
+        Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 0, number: seq)))
+    return String(decoding: entry.payload, as: UTF8.self)
+  }
+
   @Test mutating func eventsCountOnceAndTheOldestAreForgotten() throws {
-    func order(_ seq: Int) -> String {
-      let entry = LedgerEntry(
-        seq: seq, epoch: 0, at: Timestamp(milliseconds: now.milliseconds + Int64(seq)),
-        source: Source(kind: .order, name: "p"), id: nil,
-        outcome: .ready(
-          Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 0, number: seq)))
-      return String(decoding: entry.payload, as: UTF8.self)
-    }
     for seq in 1...40 { #expect(receive("k1/events", order(seq), isRetained: false) == "k1") }
     #expect(receive("k1/events", order(40), isRetained: false) == nil)
     let orders = try #require(fleet["k1"]?.orders)
     #expect(orders.count == Recent.limit)
     #expect(orders.map(\.seq) == Array((11...40).reversed()))
+  }
+
+  /// A restored ledger goes on with a lower number, and a clock may be set back.
+  @Test(arguments: [(2, 5, 41), (1, 41, -3_600_000)])
+  mutating func theLatestOrderComesFirst(epoch: Int, seq: Int, milliseconds: Int) throws {
+    for seq in 1...40 { receive("k1/events", order(seq), isRetained: false) }
+    let latest = order(seq, epoch: epoch, at: time(milliseconds))
+    #expect(receive("k1/events", latest, isRetained: false) == "k1")
+    let first = try #require(fleet["k1"]?.orders.first)
+    #expect((first.epoch, first.seq) == (epoch, seq))
+    #expect(receive("k1/events", order(10), isRetained: false) == nil)
+  }
+
+  @Test mutating func whatTheRestoredLedgerDoesNotHaveIsNotUndone() throws {
+    let entries = [(4, 1), (6, 1), (5, 2)].enumerated().map { number, entry in
+      LedgerEntry(
+        seq: entry.0, epoch: entry.1, at: time(number),
+        source: Source(kind: .restock, name: "minji"), id: nil,
+        outcome: .restocked(changes: ["kiwi": 5]))
+    }
+    for entry in entries {
+      receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+    }
+    let kiosk = try #require(fleet["k1"])
+    #expect(entries.map { kiosk.undo(of: $0, at: now) != nil } == [true, false, true])
   }
 
   @Test mutating func soldTodayIsWhatTheHoursAddUpTo() {

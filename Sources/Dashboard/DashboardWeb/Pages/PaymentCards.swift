@@ -168,7 +168,7 @@ struct PaymentCards {
   /// Returns whether the user may refund a charge: on the same day, and before the end of day of
   /// the device.
   private func isRefundable(_ entry: LedgerEntry, at device: PaymentDeviceID) -> Bool {
-    let isOpen = kiosk.lastTotals[device].map { $0.at < entry.at } ?? true
+    let isOpen = kiosk.lastTotals[device].map { $0.isBefore(entry) } ?? true
     return context.isOperator && isOpen && localTime.isToday(entry.at)
   }
 
