@@ -6,9 +6,10 @@ import KioskProtocol
 import Logging
 import ServiceLifecycle
 
-/// Records the history of the fleet and stores it for 90 days, each day in a file of its own.
+/// Records the history of the fleet and stores the latest 90 days, each day in a file of its own.
 actor ActivityStore: Service {
-  /// Number of days for which the history is stored.
+  /// Number of days before today whose files are stored. Days on which the dashboard did not run
+  /// do not count, so that a clock that is wrong once removes at most one file.
   static let retention = 90
   /// Maximum number of records that a page reads.
   static let maximumRecords = 5_000
@@ -50,9 +51,9 @@ actor ActivityStore: Service {
     if current().day != day {
       // The log switches to today's file below: write the last records of the previous day first.
       if log?.day != 0 { save(at: now) }
-      log?.begin(day: day)
+      log?.begin(day: day, continuing: stored(day))
       savedAt = nil
-      removeOld(before: day)
+      removeOld()
     }
     if log?.update(link.fleet, isConnected: link.connectionError == nil, at: now) == true {
       hasChanged = true
@@ -82,9 +83,8 @@ actor ActivityStore: Service {
     }
     var (found, isCut) = (wanted(today.open) + wanted(today.records), today.isCut)
     let first = start.milliseconds / 86_400_000
-    for name in names().reversed() where found.count <= Self.maximumRecords {
-      guard let day = Self.day(of: name), day >= first, day != today.day, let log = read(name)
-      else { continue }
+    for day in days().reversed() where found.count <= Self.maximumRecords {
+      guard day >= first, day != today.day, let log = read(day) else { continue }
       found += wanted(log.records)
       isCut = isCut || log.isCut
     }
@@ -94,9 +94,22 @@ actor ActivityStore: Service {
 
   private func current() -> ActivityLog {
     if let log { return log }
-    let log = names().last.flatMap(read) ?? ActivityLog()
+    var latest: ActivityLog?
+    for day in days().reversed() where latest == nil { latest = read(day) }
+    let log = latest ?? ActivityLog()
     self.log = log
     return log
+  }
+
+  /// Returns the log in the file of a day that begins; empty if there is no such file. A file that
+  /// cannot be read is renamed, because the log is written to its name.
+  private func stored(_ day: Int64) -> ActivityLog {
+    if let log = read(day) { return log }
+    let name = Self.name(of: day)
+    do throws(StateError) { try folder.move(name, to: "\(name).unreadable") } catch {
+      report("\(error)")
+    }
+    return ActivityLog()
   }
 
   private func save(at now: Timestamp) {
@@ -110,33 +123,31 @@ actor ActivityStore: Service {
     }
   }
 
-  private func removeOld(before today: Int64) {
-    for name in names() {
-      guard let day = Self.day(of: name), day < today - Int64(Self.retention) else { continue }
-      do throws(StateError) { try folder.remove("\(Self.directory)/\(name)") } catch {
+  private func removeOld() {
+    for day in days().dropLast(Self.retention) {
+      do throws(StateError) { try folder.remove(Self.name(of: day)) } catch {
         report("\(error)")
       }
     }
   }
 
-  /// Returns the names of the files, the oldest first.
-  private func names() -> [String] {
+  /// Returns the days that have a file, the earliest first.
+  private func days() -> [Int64] {
     do throws(StateError) {
-      return try folder.names(in: Self.directory).filter { Self.day(of: $0) != nil }
+      return try folder.names(in: Self.directory).compactMap { Self.day(of: $0) }
     } catch {
       report("\(error)")
       return []
     }
   }
 
-  private func read(_ name: String) -> ActivityLog? {
+  private func read(_ day: Int64) -> ActivityLog? {
+    let name = Self.name(of: day)
     do {
-      guard let data = try folder.read("\(Self.directory)/\(name)", upTo: Self.maximumSize) else {
-        return nil
-      }
+      guard let data = try folder.read(name, upTo: Self.maximumSize) else { return nil }
       return try ActivityLog(payload: Array(data))
     } catch {
-      report("history/\(name) cannot be read: \(error)")
+      report("\(name) cannot be read: \(error)")
       return nil
     }
   }

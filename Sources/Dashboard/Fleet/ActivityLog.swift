@@ -13,7 +13,7 @@ package import KioskProtocol
 /// ```
 ///
 /// It is a value without a clock: its records depend only on the fleets and times that are passed
-/// to it. `begin(day:)` starts the next day.
+/// to it. `begin(day:continuing:)` starts the next day.
 package struct ActivityLog: Sendable, Equatable {
   /// Maximum numbers of records of a day: of all kiosks, and of one.
   package static let (maximum, maximumOfKiosk) = (10_000, 500)
@@ -207,9 +207,12 @@ package struct ActivityLog: Sendable, Equatable {
     return before != (records.count, lasting.count, isCut)
   }
 
-  /// Starts a new day without records. The alerts that have not ended remain open.
-  package mutating func begin(day: Int64) {
-    (self.day, records, counts, isCut) = (day, [], [:], false)
+  /// Starts another day. The alerts that have not ended remain open.
+  ///
+  /// - Parameter stored: The log whose records the day has already. A day begins again after the
+  ///   clock was wrong.
+  package mutating func begin(day: Int64, continuing stored: ActivityLog) {
+    (self.day, records, counts, isCut) = (day, stored.records, stored.counts, stored.isCut)
   }
 
   private mutating func begin(_ alert: Alert, _ details: Details, at time: Timestamp) {

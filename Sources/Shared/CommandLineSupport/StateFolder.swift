@@ -79,6 +79,14 @@ package struct StateFolder: Sendable {
     guard unlink(place) == 0 || errno == ENOENT else { throw StateError(place) }
   }
 
+  /// Renames a file if it exists. Replaces a file that has the new name.
+  package func move(_ name: String, to newName: String) throws(StateError) {
+    let place = place(of: name)
+    guard rename(place, self.place(of: newName)) == 0 || errno == ENOENT else {
+      throw StateError(place)
+    }
+  }
+
   /// Returns the sorted names of the files in a subfolder; empty if there is no such folder.
   package func names(in folder: String) throws(StateError) -> [String] {
     let place = place(of: folder)

@@ -121,14 +121,58 @@ import Testing
     }
   }
 
+  private func name(daysAgo: Int64) -> String {
+    "\(CivilDate(daysSinceEpoch: Self.day - daysAgo)).json"
+  }
+
   @Test func filesAreStoredForNinetyDays() async throws {
     try await Scene.run { scene in
-      try store("", daysAgo: 91, in: scene)
-      try store("", daysAgo: 90, in: scene)
+      for daysAgo in Int64(1)...91 { try store("", daysAgo: daysAgo, in: scene) }
       await scene.dashboard.activity.update()
       let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
-      let names = try folder.names(in: "history")
-      #expect(names == [Self.day - 90, Self.day].map { "\(CivilDate(daysSinceEpoch: $0)).json" })
+      let kept = (Int64(0)...90).reversed().map { name(daysAgo: $0) }
+      #expect(try folder.names(in: "history") == kept)
+    }
+  }
+
+  @Test func aClockThatIsAheadRemovesNothing() async throws {
+    try await Scene.run { scene in
+      try store(outage("k1", 24 * 200), daysAgo: 200, in: scene)
+      await scene.dashboard.activity.update()
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      #expect(try folder.names(in: "history") == [name(daysAgo: 200), name(daysAgo: 0)])
+    }
+  }
+
+  /// The latest file is that of tomorrow: the clock was ahead, or is set back now.
+  @Test func aDayThatBeginsAgainKeepsItsRecords() async throws {
+    try await Scene.run { scene in
+      try store(restock, in: scene)
+      try store("", daysAgo: -1, in: scene)
+      await scene.dashboard.activity.update()
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      let file = try #require(try folder.read("history/\(name(daysAgo: 0))", upTo: 1 << 20))
+      #expect(try ActivityLog(payload: Array(file)).records.count == 1)
+      try await scene.authenticate("minji")
+      #expect(try await scene.get("/kiosks/k1/history").text.contains("Kiwi +98"))
+    }
+  }
+
+  @Test func aFileOfTodayThatCannotBeReadIsKept() async throws {
+    try await Scene.run { scene in
+      try store("oops", in: scene)
+      let fault = """
+        {"since":"\(time(hoursAgo: 49))","alert":"machine","kiosk":"k1","machine":"bar"}
+        """
+      try store("", open: fault, daysAgo: 1, in: scene)
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      let today = "history/\(name(daysAgo: 0))"
+      let file = try folder.read(today, upTo: 1 << 20)
+      await scene.dashboard.activity.update()
+      #expect(try folder.read("\(today).unreadable", upTo: 1 << 20) == file)
+      // The log goes on from the day before.
+      let new = try #require(try folder.read(today, upTo: 1 << 20))
+      #expect(try ActivityLog(payload: Array(new)).open.count == 1)
     }
   }
 }

@@ -157,7 +157,7 @@ import Testing
     #expect(log.records.count == ActivityLog.maximumOfKiosk)
     #expect(log.isCut)
     #expect(try ActivityLog(payload: log.payload).isCut)
-    log.begin(day: log.day + 1)
+    log.begin(day: log.day + 1, continuing: ActivityLog())
     #expect(log.records.isEmpty && !log.isCut)
   }
 
