@@ -35,8 +35,8 @@ actor RouteStore {
     others[route.id] = route
     routes = others
     while others.count > Self.maximumRoutes,
-      let first = Self.replaceable(others).min(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
-      )
+      let first = Self.replaceable(others, by: route)
+        .min(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) })
     {
       try folder.remove(Self.name(of: first.id))
       others[first.id] = nil
@@ -44,12 +44,14 @@ actor RouteStore {
     }
   }
 
-  /// Returns the routes that may be removed: all except the latest one of each name, which is kept
-  /// so that it can be planned again; all routes if there are no others.
-  private static func replaceable(_ routes: [Route.ID: Route]) -> [Route] {
+  /// Returns the routes that may be removed for a new one: all earlier ones except the latest of
+  /// each name, which is kept so that it can be planned again; all earlier ones if there are no
+  /// others.
+  private static func replaceable(_ routes: [Route.ID: Route], by new: Route) -> [Route] {
     let saved = Set(Route.saved(routes.values).map(\.id))
-    let others = routes.values.filter { !saved.contains($0.id) }
-    return others.isEmpty ? Array(routes.values) : others
+    let earlier = routes.values.filter { $0.id != new.id }
+    let others = earlier.filter { !saved.contains($0.id) }
+    return others.isEmpty ? earlier : others
   }
 
   /// Removes a route.

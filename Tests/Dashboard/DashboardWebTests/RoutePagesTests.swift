@@ -263,24 +263,31 @@ import Testing
     }
   }
 
-  @Test func theFirstRouteGoesForOneMoreThanAreKept() async throws {
+  @Test(arguments: [false, true])
+  func theFirstRouteGoesForOneMoreThanAreKept(areNamed: Bool) async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       let path = try await Self.createRoute(scene)
       let id = try #require(Route.ID(path.dropFirst("/routes/".count)))
       let book = scene.dashboard.routes
       let first = try #require(await book[id])
-      for number in 1...RouteStore.maximumRoutes {
-        let id = try #require(Route.ID("n\(number)"))
+      func add(_ number: Int, name: String?) async throws {
         try await book.add(
           Route(
-            id: id,
+            id: try #require(Route.ID("n\(number)")),
             createdAt: Timestamp(milliseconds: first.createdAt.milliseconds + Int64(number)),
-            createdBy: "minji", plan: first.plan, timeZone: nil, stops: first.stops))
+            createdBy: "minji", plan: first.plan, timeZone: nil, stops: first.stops, name: name))
+      }
+      for number in 1...RouteStore.maximumRoutes {
+        try await add(number, name: areNamed ? "\(number)" : nil)
       }
       #expect(await book.all.count == RouteStore.maximumRoutes)
       #expect(await book[id] == nil)
       #expect(await book["n1"] != nil)
+      try await add(RouteStore.maximumRoutes + 1, name: nil)
+      #expect(await book.all.count == RouteStore.maximumRoutes)
+      #expect(await book["n1"] == nil)
+      #expect(await book.all.first?.id.text == "n\(RouteStore.maximumRoutes + 1)")
     }
   }
 
