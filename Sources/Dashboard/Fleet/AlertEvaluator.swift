@@ -52,8 +52,7 @@ package struct AlertEvaluator: Sendable {
 
   /// Maximum number of notified alerts that are not resolved. Further alerts are not notified.
   package static let maximum = 10_000
-  /// Time after its beginning at which a notified alert is deleted if the fleet no longer contains
-  /// its kiosk.
+  /// Time after its beginning at which a notified alert is deleted if its kiosk has no status.
   private static let retention = Duration.seconds(30 * 24 * 3600)
 
   private let rules: Rules
@@ -162,7 +161,7 @@ package struct AlertEvaluator: Sendable {
       } else {
         resolving[alert] = resolving[alert] ?? instant
       }
-      if isConnected, let kiosk = alert.kiosk, fleet[kiosk] == nil,
+      if isConnected, let kiosk = alert.kiosk, fleet[kiosk]?.status == nil,
         now.since(since) >= Self.retention
       {
         notified[alert] = nil

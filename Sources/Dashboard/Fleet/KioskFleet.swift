@@ -41,8 +41,11 @@ package struct KioskFleet: Sendable {
     init(_ state: KioskState) { self.state = state }
   }
 
-  /// The kiosks, in no particular order.
-  package var kiosks: some Collection<KioskState> { states.values.lazy.map(\.state) }
+  /// The kiosks with a status, in no particular order. If the status of a kiosk was cleared, its
+  /// other retained messages may still arrive.
+  package var kiosks: some Collection<KioskState> {
+    states.values.lazy.filter { $0.state.status != nil }.map(\.state)
+  }
 
   package subscript(kiosk: KioskID) -> KioskState? { states[kiosk]?.state }
 

@@ -344,6 +344,7 @@ import Testing
     #expect(page().contains("id=\"row-new\""))
     for (id, count) in [("a", 10), ("b", 10)] {
       let (menu, stock) = try stock(count)
+      publish("\(id)/status", Array("offline".utf8))
       publish("\(id)/menu", menu)
       publish("\(id)/stock", stock)
     }

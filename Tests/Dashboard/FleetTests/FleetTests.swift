@@ -51,6 +51,11 @@ import Testing
     receive("k1/status", "online")
     #expect(receive("k1/status", "") == "k1")
     #expect(fleet.kiosks.isEmpty)
+    // The broker sends the kiosk's other retained messages again after a restart of the dashboard.
+    receive("k1/stock", stock([:]))
+    #expect(fleet.kiosks.isEmpty && fleet.byUrgency().isEmpty && fleet.count.kiosks == 0)
+    receive("k1/status", "offline")
+    #expect(fleet.byUrgency().map(\.id) == ["k1"])
   }
 
   @Test mutating func whenItWentIsKnownOnlyIfSomebodyListened() {
