@@ -17,10 +17,13 @@ extension KioskState {
   }
 
   /// The payment devices whose last end of day differs from the ledger, with the amount by which
-  /// the device's total exceeds that of the ledger, in smallest units.
+  /// the device's total exceeds that of the ledger, in smallest units. Without devices that were
+  /// removed.
   package var dayDifferences: [(device: PaymentDeviceID, units: Int, currency: Currency)] {
     lastTotals.sorted { $0.key < $1.key }.compactMap { device, entry in
-      guard case .total(let total, _, let units) = entry.outcome, units != 0 else { return nil }
+      guard payments[device] != nil, case .total(let total, _, let units) = entry.outcome,
+        units != 0
+      else { return nil }
       return (device, units, total.captured.currency)
     }
   }

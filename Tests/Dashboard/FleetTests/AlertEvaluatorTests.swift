@@ -144,6 +144,7 @@ import Testing
   @Test(arguments: ["history", "events"])
   mutating func anEndOfDayThatDiffersIsReported(topic: String) {
     runQuietPeriod()
+    receive("k1/payment/till", String(decoding: PaymentReport(state: .idle).payload, as: UTF8.self))
     func total(_ number: Int, difference: Int) -> String {
       let total = PaymentTotal(
         total: number, at: epoch, captured: Money(units: 350, .euro),

@@ -326,6 +326,23 @@ import Testing
     #expect(fleet["broken"]?.urgency == .fine)
   }
 
+  @Test mutating func aPaymentDeviceThatWasRemovedDiffersNoMore() {
+    receive("k1/payment/till", String(decoding: PaymentReport(state: .idle).payload, as: UTF8.self))
+    let total = PaymentTotal(
+      total: 1, at: now, captured: Money(units: 350, .euro), refunded: Money(units: 0, .euro),
+      count: 1)
+    let entry = LedgerEntry(
+      seq: 1, epoch: 1, at: now, source: nil, id: nil,
+      outcome: .total(total, device: "till", difference: -50))
+    let history = String(decoding: HistoryReport(entries: [entry]).payload, as: UTF8.self)
+    receive("k1/history", history)
+    #expect(fleet["k1"]?.dayDifferences.map(\.units) == [-50])
+    receive("k1/payment/till", "")
+    #expect(fleet["k1"]?.dayDifferences.isEmpty == true)
+    receive("k1/history", history)
+    #expect(fleet["k1"]?.paymentNeedsAttention == false)
+  }
+
   @Test mutating func aJuiceNeedsOneMachineThatWorks() {
     receive("k1/machine/bar", report(.offline))
     #expect(fleet["k1"]?.isMakeable("kiwi") == false)
