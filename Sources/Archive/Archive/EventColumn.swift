@@ -1,3 +1,5 @@
+import KioskProtocol
+
 /// A column of the table `event` that stores a member of events, and the values it accepts.
 ///
 /// The limits are above the values that any kiosk sends, and low enough that PostgreSQL can store,
@@ -62,4 +64,12 @@ struct EventColumn {
   /// The limits guarantee that no computation overflows an `Int`.
   private static let seqs = 1...(1 << 53)
   private static let counts = 0...Int(Int32.max)
+
+  /// Returns whether a member belongs in this column; otherwise it is a part of `more`. A kiosk
+  /// records a rejected order with any quantity that its command had.
+  func stores(_ member: JSON.Member) -> Bool {
+    guard member.key == name else { return false }
+    guard name == "quantity", case .integer(let number) = member.value else { return true }
+    return Self.counts.contains(number)
+  }
 }

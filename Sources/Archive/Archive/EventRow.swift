@@ -32,7 +32,7 @@ package final class EventRow: Sendable {
     var values = [JSON.Member?](repeating: nil, count: EventColumn.all.count)
     var more: [UInt8] = []
     for (member, text) in members {
-      if let column = EventColumn.all.firstIndex(where: { $0.name == member.key }) {
+      if let column = EventColumn.all.firstIndex(where: { $0.stores(member) }) {
         values[column] = member
       } else {
         more.append(UInt8(ascii: more.isEmpty ? "{" : ","))

@@ -81,6 +81,17 @@ import Testing
         + #""\\u0061":1E+2}"#)
   }
 
+  /// The entry of a rejected order has the quantity of the command.
+  @Test(arguments: [
+    (0, "0", nil), (2_147_483_647, "2147483647", nil), (-1, nil, #"{"quantity":-1}"#),
+    (5_000_000_000, nil, #"{"quantity":5000000000}"#),
+  ])
+  func aQuantityOutOfRangeIsKept(quantity: Int, column: String?, more: String?) throws {
+    let row = try row(#"{\#(Self.needed),"quantity":\#(quantity)}"#)
+    #expect(columns(row)["quantity"] == column)
+    #expect(columns(row)["more"] == more)
+  }
+
   private static let needed = #""seq":1,"at":"2026-11-21T09:00:00Z","status":"open""#
 
   @Test(arguments: [
@@ -96,7 +107,7 @@ import Testing
     (#"{"at":"0000-06-01T00:00:00Z"}"#, "'at' is not a valid time"),
     (#"{"at":"today"}"#, "'at' is not a valid time"),
     (#"{"status":1}"#, "'status' is a whole number, not a text"),
-    (#"{"quantity":2147483648}"#, "'quantity' is out of range"),
+    (#"{"ticket":2147483648}"#, "'ticket' is out of range"),
     (#"{"amount":3}"#, "'amount' is a whole number, not a text"),
     (#"{"amount":"NaN"}"#, "'amount' is not a valid amount"),
     (#"{"amount":""}"#, "'amount' is not a valid amount"),

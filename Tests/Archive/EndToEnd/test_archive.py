@@ -177,6 +177,15 @@ def test_what_cannot_be_read_stops_nothing(archive: Archive, database: Postgres,
     archive.wait_for_log("a message on kiosk/k1/events cannot be archived")
 
 
+def test_an_order_with_a_bad_quantity_leaves_no_gap(archive: Archive, database: Postgres, client: Client) -> None:
+    order = {"source": "order/p1", "juice": "kiwi"}
+    tell(client, "k1", event(1), event(2, "rejected", **order, quantity=-1, reason="quantity_out_of_range"), event(3))
+    has(database, "SELECT count(*) FROM juice.event", "3")
+    assert database.query("SELECT quantity IS NULL, more FROM juice.event WHERE seq = 2") == 't|{"quantity": -1}'
+    for table in ("gap", "quarantine"):
+        assert database.query(f"SELECT count(*) FROM juice.{table}") == "0", table
+
+
 def test_gaps_are_found_and_closed(archive: Archive, database: Postgres, client: Client) -> None:
     gaps = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.missing"
     tell(client, "k1", event(3), event(4), event(9), event(20, epoch=7), event(22, epoch=7))

@@ -56,6 +56,9 @@ def hostile(chance: random.Random) -> tuple[str, str, bool]:
         bad = ["-1", "1.5", "1e3", "1e400", "12345678901234567890", '"7"', "null", "01", "NaN", "9223372036854775808"]
         good = {"seq": [], "epoch": ["0", "9223372036854775807"], "job": ["9007199254740992"]}.get(
             member, ["0", "2147483647"])
+        if member == "quantity":
+            # As the entry of a rejected order.
+            bad, good = bad[1:], [*good, "-1", "2147483648"]
     elif member == "at":
         bad = ['"0000-06-01T00:00:00Z"', '"2026-02-30T00:00:00Z"', '"yesterday"', "5", '"2026-11-01"', "null",
                '"2026-11-01T25:00:00Z"', '"10000-01-01T00:00:00Z"', '"2026-11-01T00:00:00.' + "0" * 60 + 'Z"']
@@ -190,7 +193,8 @@ class Sums:
             if counted:
                 sums = self.sales[kiosk, day, row.get("juice", "")]
                 sums[counted] += 1
-                sums[0] += row.get("quantity", 0) if counted == 1 else 0
+                quantity = row.get("quantity", 0)
+                sums[0] += quantity if counted == 1 and 0 <= quantity < 1 << 31 else 0
             # The amount of a failed order is that of the glasses that were made.
             if status in ("ready", "made", "failed") and "amount" in row and "currency" in row:
                 self.takings[kiosk, day, row["currency"]] += Decimal(row["amount"])
