@@ -31,7 +31,8 @@ struct EventColumn {
     EventColumn("seq", .whole(seqs)),
     EventColumn("at", .time),
     EventColumn("status", .text(64)),
-    EventColumn("source", .text(160)),
+    // A kind, a slash, and a name of up to 64 Unicode scalars: see `Source.flaw`.
+    EventColumn("source", .text(320)),
     EventColumn("id", .text(128)),
     EventColumn("juice", .text(128)),
     EventColumn("reason", .text(1024)),

@@ -92,6 +92,13 @@ import Testing
     #expect(columns(row)["more"] == more)
   }
 
+  @Test(arguments: Command.Kind.allCases) func theLongestNameIsStored(kind: Command.Kind) throws {
+    let source = Source(kind: kind, name: String(repeating: "🥝", count: 64))
+    #expect(source.flaw == nil)
+    let row = try row(#"{\#(Self.needed),"source":"\#(source)"}"#)
+    #expect(columns(row)["source"] == source.description)
+  }
+
   private static let needed = #""seq":1,"at":"2026-11-21T09:00:00Z","status":"open""#
 
   @Test(arguments: [
@@ -122,7 +129,7 @@ import Testing
     (#"{"missing":[]}"#, "'missing' is an array, not an object"),
     (#"{"reason":"a\u0000"}"#, "'reason' contains U+0000, which PostgreSQL cannot store"),
     (#"{"status":"\#(String(repeating: "가", count: 22))"}"#, "'status' has more than 64 bytes"),
-    (#"{"source":"\#(String(repeating: "a", count: 161))"}"#, "'source' has more than 160 bytes"),
+    (#"{"source":"\#(String(repeating: "a", count: 321))"}"#, "'source' has more than 320 bytes"),
     (#"{"id":"\#(String(repeating: "a", count: 129))"}"#, "'id' has more than 128 bytes"),
     (#"{"juice":"\#(String(repeating: "a", count: 129))"}"#, "'juice' has more than 128 bytes"),
     (#"{"reason":"\#(String(repeating: "a", count: 1025))"}"#, "'reason' has more than 1024 bytes"),

@@ -25,7 +25,7 @@ KIOSKS = [f"k{number}" for number in range(10)]
 ZONE = "America/New_York"
 START = datetime(2026, 10, 20, tzinfo=timezone.utc)
 FRUITS = ["banana", "kiwi", "mango"]
-TEXTS = {"status": 64, "source": 160, "id": 128, "juice": 128, "reason": 1024, "machine": 128, "currency": 16}
+TEXTS = {"status": 64, "source": 320, "id": 128, "juice": 128, "reason": 1024, "machine": 128, "currency": 16}
 WHOLES = ["seq", "epoch", "job", "ticket", "quantity", "place"]
 #: Times, and what they mean.
 TIMES = {
