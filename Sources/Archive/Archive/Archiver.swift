@@ -44,11 +44,11 @@ package struct Archiver: Service {
           let ingester = EventIngester(
             broker: try makeBroker(), store: store, settings: settings,
             mustConfirmStorage: lastError?.state.isEmpty == false, logger: logger)
-          let end = await withTaskGroup { group in
-            group.addTask { await worker.run() }
-            defer { group.cancelAll() }
-            return await ingester.run()
-          }
+          // Not awaited: a statement of the worker may block for an hour, and this archiver must
+          // end, or release its lock, at once.
+          let sums = Task { await worker.run() }
+          let end = await ingester.run()
+          sums.cancel()
           // A database that accepts a connection but has stored nothing does not count as working.
           if await ingester.hasArchived { (lastError, pause) = (nil, pauses.lowerBound) }
           switch end {

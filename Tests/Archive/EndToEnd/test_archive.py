@@ -565,6 +565,27 @@ def test_old_entries_are_deleted_and_their_sums_stay(
         assert database.query(f"SELECT count(*) FROM juice.{table}") == "0", table
 
 
+def test_an_archiver_that_deletes_a_partition_ends_at_once(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    archive = make_archive(keep_days=10).start()
+    tell(client, "k1", event(1))
+    sums_are_complete(database, 1)
+    archive.stop()
+    database.query("""
+        CREATE FUNCTION juice.sleep() RETURNS trigger LANGUAGE plpgsql
+            AS 'BEGIN PERFORM pg_sleep(1000); RETURN NULL; END';
+        CREATE TRIGGER sleep BEFORE INSERT ON juice.closed_day EXECUTE FUNCTION juice.sleep();
+        UPDATE juice.part SET ended = now() - interval '11 days'""")
+    sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    archive.start()
+    try:
+        has(database, f"SELECT count(*) {sleeping}", "1")
+        assert archive.stop() == 0
+    finally:
+        database.query(f"SELECT pg_terminate_backend(pid) {sleeping}")
+
+
 def test_conflicts_of_a_key_are_limited(archive: Archive, database: Postgres, client: Client) -> None:
     tell(client, "k1", event(1), event(2))
     for start in (0, 8):
