@@ -81,7 +81,8 @@ package final class DailySums {
   private func compute(_ days: ArraySlice<Day>) throws(DatabaseError) {
     do {
       try database.transaction { () throws(DatabaseError) in
-        try database.run(script(for: days))
+        // One by one: `statement_timeout` is for a statement, the client's timeout for a response.
+        for statement in statements(for: days) { try database.run(statement) }
       }
     } catch {
       guard error.concernsData else { throw error }
@@ -121,7 +122,7 @@ extension DailySums {
     CREATE TEMP TABLE touched (kiosk text COLLATE "C") ON COMMIT DELETE ROWS
     """
 
-  private func script(for days: ArraySlice<Day>) -> String {
+  private func statements(for days: ArraySlice<Day>) -> [String] {
     let values = days.map { "('\($0.kiosk)', '\($0.day)'::date)" }.joined(separator: ", ")
     return [
       "INSERT INTO picked VALUES \(values)",
@@ -131,7 +132,7 @@ extension DailySums {
       "DELETE FROM picked USING closed_day WHERE closed_day.kiosk = picked.kiosk AND closed_day.day = picked.day",
       entries, Self.sales, Self.takings, Self.fruits, Self.jobs, Self.cups, Self.waitingCups,
       Self.lateOrders, Self.supplies, Self.stockouts, Self.charges, Self.totals,
-    ].joined(separator: ";\n")
+    ]
   }
 
   private var entries: String {

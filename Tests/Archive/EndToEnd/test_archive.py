@@ -468,6 +468,9 @@ def test_events_do_not_wait_for_sums(archive: Archive, database: Postgres, clien
             # The computation waits for the lock.
             has(database, "SELECT count(*) FROM pg_locks WHERE relation = 'juice.sales_day'::regclass AND NOT granted",
                 "1")
+            # It has sent this statement alone, so that the server's timeout comes before the client's.
+            waiting = "FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            assert database.query(f"SELECT query LIKE 'WITH %', query LIKE '%;%' {waiting}") == "t|f"
     finally:
         database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'blocker'")
         blocker.wait(TIMEOUT)
