@@ -29,7 +29,8 @@ package struct KioskTable {
   }
 
   /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new
-  /// list lacks. A new kiosk joins the latest rollout for its region that was not aborted.
+  /// list lacks. A new kiosk gets the menu of the latest completed rollout for its region, and joins
+  /// the open one: if that is aborted, the kiosk has a menu of the chain.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {
@@ -69,10 +70,10 @@ package struct KioskTable {
           INSERT INTO juice.rollout_kiosk (version, kiosk, position, sent, last_sent)
           SELECT version, kiosk, behind, CASE state WHEN 'done' THEN now() END, '-infinity'
           FROM added CROSS JOIN LATERAL (
-            SELECT version, state, (SELECT max(position) + 1 FROM juice.rollout_kiosk other
-              WHERE other.version = rollout.version) AS behind
+            SELECT DISTINCT ON (state = 'done') version, state,
+              (SELECT max(position) + 1 FROM juice.rollout_kiosk other WHERE other.version = rollout.version) AS behind
             FROM juice.rollout WHERE state <> 'aborted' AND coalesce(rollout.region, added.region) = added.region
-            ORDER BY version DESC LIMIT 1
+            ORDER BY state = 'done', version DESC
           ) latest
           ON CONFLICT DO NOTHING
         ) SELECT 1 FROM added

@@ -136,7 +136,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, proxy: Proxy, pane
     fleet.waits_for("SELECT string_agg(DISTINCT version::text, ' ') FROM juice.kiosk_menu", "3")
     assert "menu 3  done  4 of 4 kiosks have it" in fleet("list")
 
-    # A kiosk that joins the list later gets the latest menu for its region that was not aborted.
+    # A kiosk that joins the list later gets the menu of the latest completed rollout for its region.
     kiosks = ["k1", "k2", "k3", "k4", "k5"]
     fleet.list(kiosks)
     make_real("k5")
@@ -271,6 +271,25 @@ class Crowd:
     def close(self) -> None:
         self.client.disconnect()
         self.client.loop_stop()
+
+
+def test_a_kiosk_that_is_listed_during_a_rollout_gets_the_menu_before_it(fleet: Fleet, broker: Mosquitto) -> None:
+    kiosks = ["k1", "k2", "k3"]
+    crowd = Crowd(broker.port, {*kiosks, "k9"}, set())
+    try:
+        fleet.list(kiosks)
+        fleet.push(GREEN, "--first", "100")
+        fleet.ends("done")
+        # The first kiosk gets it at once, the others later.
+        fleet.push(RED, "--rate", "1")
+        fleet("pause")
+        fleet.list([*kiosks, "k9"])
+        joined = "SELECT string_agg(version::text, ' ' ORDER BY version) FROM juice.rollout_kiosk WHERE kiosk = 'k9'"
+        assert fleet.query(joined) == "1 2"
+        fleet("abort")
+        eventually(lambda: "k9" in fleet.has(1))
+    finally:
+        crowd.close()
 
 
 takes_long = pytest.mark.skipif(
