@@ -179,6 +179,10 @@ def test_a_kiosk_starts_without_a_broken_menu_of_the_chain(
     write(kiosk, orders={"max_quantity": 2})
     reload(kiosk)
     assert panel.order({"id": "a", "juice": "kiwi", "quantity": 3})["reason"] == "quantity_out_of_range"
+    since = len(panel.messages)
+    assert panel.ask("settings/minji", {"id": "s1", "replaces": None, "low": {"kiwi": 9}}).json["status"] == "applied"
+    info = panel.messages.first(lambda m: m.topic == "kiosk/k1/info", since)
+    assert info.json.get("menu_problem") == report["detail"]
     if content is None:
         file.rmdir()
     since = len(chain.client.messages)

@@ -168,8 +168,10 @@ struct ReloadService: Service {
       }
       let settings = StoredSettings(
         id: id, by: parsed.source.name, at: .now, change: command.change)
-      let new = try running.text.configuration(
+      var new = try running.text.configuration(
         under: running.configuration.desiredMenu, with: settings)
+      // The change of the settings does not repair the stored menu.
+      new.menuProblem = running.configuration.menuProblem
       if let flaw = new.unusedSettings.first { throw parsed.rejection(flaw.reason, flaw.detail) }
       // Stored before the kiosk uses the change, so that the next start uses it, too.
       try file.write(settings)
