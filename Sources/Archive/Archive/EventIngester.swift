@@ -119,6 +119,7 @@ actor EventIngester {
       log(outcome)
     case .online:
       offlineSince = nil
+      try store.rollouts.extendTimeouts()
       if !mustConfirmStorage { logger.notice("archiving") }
     case .offline(let error):
       if offlineSince == nil { offlineSince = .now }

@@ -58,6 +58,9 @@ package struct RolloutTable {
   private static let failed = "result IN ('refused', 'silent')"
   /// Time until the menu is sent again to a kiosk that has not reported, in seconds.
   private static let resendInterval = 30
+  /// Time after an outage in which a kiosk reports, in seconds: it connects within 30, subscribes
+  /// within another 60, and gets the menu again within `resendInterval`.
+  private static let reconnectTime = 90 + resendInterval
   /// Maximum number of menus sent per call of `proceed()`, which the archiver calls once a second.
   private static let maximumPerSecond = 200
 
@@ -232,6 +235,18 @@ package struct RolloutTable {
   }
 
   // MARK: The archiver
+
+  /// Lets each kiosk that has not reported do so within `reconnectTime` from now, or the timeout if
+  /// that is shorter: no kiosk could report during an outage of the broker.
+  func extendTimeouts() throws(DatabaseError) {
+    try database.run(
+      """
+      UPDATE juice.rollout_kiosk waiting
+      SET sent = greatest(sent, now() - greatest(timeout - \(Self.reconnectTime), 0) * interval '1 second')
+      FROM juice.rollout WHERE rollout.version = waiting.version AND state IN ('running', 'paused')
+        AND sent IS NOT NULL AND status IS NULL
+      """)
+  }
 
   /// Executes the next step of the running rollout.
   ///

@@ -292,6 +292,27 @@ def test_a_kiosk_that_is_listed_during_a_rollout_gets_the_menu_before_it(fleet: 
         crowd.close()
 
 
+def test_an_outage_does_not_stop_a_rollout(fleet: Fleet, broker: Mosquitto) -> None:
+    fleet.list(["k1", "k2"])
+    fleet.push(GREEN, "--first", "100")
+    fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE last_sent > sent - interval '1 minute'", "2")
+    since = len(fleet.archive.log)
+    broker.stop()
+    fleet.archive.wait_for_log("waiting for it", since)
+    # It lasts an hour, longer than the timeout.
+    hour = "interval '1 hour'"
+    fleet.query(f"UPDATE juice.rollout_kiosk SET sent = sent - {hour}, last_sent = last_sent - {hour}")
+    assert "2 silent" in fleet("status")
+    broker.start()
+    crowd = Crowd(broker.port, {"k1", "k2"}, set())
+    try:
+        fleet.archive.wait_for_log("archiving", since)
+        fleet.ends("done")
+        assert "2 of 2 kiosks have it" in fleet("status")
+    finally:
+        crowd.close()
+
+
 takes_long = pytest.mark.skipif(
     "KIOSK_CHAIN" not in os.environ, reason="takes minutes: deploy/test --chain")
 
