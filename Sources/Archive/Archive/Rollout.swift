@@ -43,8 +43,9 @@ package struct Rollout: Equatable, Sendable {
   }
 
   enum Step: Equatable {
-    /// Send the menu to this number of further kiosks.
-    case send(Int)
+    /// Send the menu to this number of further kiosks. `rest` is the part of `sinceLast` that was
+    /// too short for another one, in seconds; it counts for the next step.
+    case send(Int, rest: Double = 0)
     case wait
     case become(State)
   }
@@ -85,10 +86,13 @@ package struct Rollout: Equatable, Sendable {
     if counts.sent < first { return .send(min(first - counts.sent, counts.unsent)) }
     if counts.sent == first, counts.waiting > 0 { return .wait }
     guard let sinceLast else { return .send(1) }
+    let due = max(0, min(sinceLast, 60)) * Double(perMinute) / 60
+    guard due >= 1 else { return .wait }
     // After a pause, limits the number of menus, so that those not sent during it do not all follow
     // at once.
-    let due = min(Int(max(0, min(sinceLast, 60)) * Double(perMinute) / 60), max(1, perMinute / 6))
-    return due > 0 ? .send(min(due, counts.unsent)) : .wait
+    return .send(
+      min(Int(due), max(1, perMinute / 6), counts.unsent),
+      rest: due.truncatingRemainder(dividingBy: 1) * 60 / Double(perMinute))
   }
 
   /// Returns the state after a decision.

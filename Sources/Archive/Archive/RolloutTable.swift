@@ -262,7 +262,7 @@ package struct RolloutTable {
       if !isRunning.rows.isEmpty, var rollout = try rollouts().first {
         switch rollout.next() {
         case .wait: break
-        case .send(let count): try send(rollout.version, count)
+        case .send(let count, let rest): try send(rollout.version, count, rest: rest)
         case .become(let state):
           rollout.state = state
           end = rollout
@@ -273,10 +273,11 @@ package struct RolloutTable {
     }
   }
 
-  private func send(_ version: Int, _ count: Int) throws(DatabaseError) {
+  private func send(_ version: Int, _ count: Int, rest: Double) throws(DatabaseError) {
     try database.run(
       """
-      UPDATE juice.rollout_kiosk SET sent = now(), last_sent = '-infinity'
+      UPDATE juice.rollout_kiosk
+      SET sent = now() - \(rest) * interval '1 second', last_sent = '-infinity'
       WHERE version = $1 AND kiosk IN (
         SELECT kiosk FROM juice.rollout_kiosk WHERE version = $1 AND sent IS NULL
         ORDER BY position LIMIT \(count))

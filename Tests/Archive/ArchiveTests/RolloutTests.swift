@@ -25,7 +25,7 @@ import Testing
     // Then at the rate, whether the kiosks have reported or not.
     (Counts(unsent: 89, waiting: 1, taken: 10), 0.9, .wait),
     (Counts(unsent: 89, waiting: 1, taken: 10), 1, .send(1)),
-    (Counts(unsent: 89, waiting: 1, taken: 10), 3.5, .send(3)),
+    (Counts(unsent: 89, waiting: 1, taken: 10), 3.5, .send(3, rest: 0.5)),
     (Counts(unsent: 89, waiting: 1, taken: 10), 86_400, .send(10)),
     (Counts(unsent: 2, waiting: 1, taken: 97), 5, .send(2)),
     (Counts(unsent: 89, waiting: 1, taken: 10), -5, .wait),
@@ -41,6 +41,19 @@ import Testing
   ])
   func whatComesNext(counts: Counts, sinceLast: Double?, step: Rollout.Step) {
     #expect(Self.rollout(counts, sinceLast: sinceLast).next() == step)
+  }
+
+  @Test func theRateIsKept() {
+    var rollout = Self.rollout(Counts(unsent: 1000, taken: 10))
+    rollout.perMinute = 100
+    var (last, sent) = (0.0, 0)
+    for call in 1...60 {
+      let now = Double(call) * 1.01
+      rollout.sinceLast = now - last
+      guard case .send(let count, let rest) = rollout.next() else { continue }
+      (last, sent) = (now - rest, sent + count)
+    }
+    #expect((99...101).contains(sent))
   }
 
   @Test(arguments: Rollout.State.allCases) func onlyOneThatRunsDoesAnything(state: Rollout.State) {
