@@ -183,7 +183,7 @@ def test_a_change_of_settings_that_is_nonsense_is_refused(
     operator = make_web_client("minji")
     eventually(lambda: is_known(operator))
     csrf_token = operator.get("/kiosks/k1").csrf_token
-    whole = {"id": "x", "replaces": "", "do": "save", "hours": "file", "low.kiwi": "9"}
+    whole = {"id": "x", "replaces": "", "do": "save", "hours": "file", "was.hours": "file", "low.kiwi": "9"}
     for fields, status, text in (
         ({"id": "no id"}, 400, ""), ({"id": ""}, 400, ""), ({"kiosk.<b>": "1"}, 400, ""),
         # A kiosk that the page does not offer, such as one of another region.
@@ -193,7 +193,8 @@ def test_a_change_of_settings_that_is_nonsense_is_refused(
         ({"price.kiwi": "x", "currency": "EUR"}, 200, "is not an amount"), ({"price.kiwi": "3"}, 200, "currency"),
         ({"hours": "own"}, 200, "at least one day"), ({"hours": "own", "from.mon": "7", "to.mon": "8"}, 200, "both times"),
         ({"hours": "own", "from.mon": "07:00", "to.mon": ""}, 200, "both times"),
-        ({"replaces": "s9"}, 200, "Nothing was changed"), ({"low.kiwi": "5"}, 200, "nothing to change"),
+        ({"replaces": "s9"}, 200, "Nothing was changed"),
+        ({"low.kiwi": "5", "was.low.kiwi": "5"}, 200, "nothing to change"),
     ):
         answer = operator.post("/kiosks/k1/settings", csrf_token=csrf_token, **(whole | fields))
         assert answer.status == status and text in answer.text, fields

@@ -14,7 +14,8 @@ struct SettingsPage {
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
-  /// The form that was not processed, or `nil` for the values in force.
+  /// The form that was not processed, or `nil`. The page shows its changed fields, and otherwise
+  /// the values in force.
   var filled: Form?
   /// The id of the command, which is equal for each attempt to send it.
   var id = CommandID.random
@@ -87,37 +88,49 @@ struct SettingsPage {
       """
   }
 
+  /// Returns the value of a field, and the hidden field for `Form.isChanged`.
+  ///
+  /// - Parameter now: The value in force, or `nil` for a checkbox that is not ticked.
+  private func field(_ name: String, _ now: String?) -> (value: String?, was: HTML?) {
+    var (value, was) = (now, now)
+    if let filled, filled.isChanged(name) { (value, was) = (filled[name], filled["was.\(name)"]) }
+    return (value, was.map { HTML.hidden("was.\(name)", $0) })
+  }
+
   private func juice(_ juice: Juice) -> HTML {
     let name = juice.name[language]
     let price = kiosk.price(of: juice.id)
-    let isDisabled =
-      filled.map { $0["disabled.\(juice.id)"] != nil } ?? kiosk.change.disabled.contains(juice.id)
+    let priceField = field("price.\(juice.id)", price?.text ?? "")
+    let disabled = field(
+      "disabled.\(juice.id)", kiosk.change.disabled.contains(juice.id) ? "1" : nil)
     let label = language("Price", "가격")
     return """
       <fieldset class="line"><legend>\(name)</legend>
       <label>\(label)\(kiosk.currency.map { " (\($0.code))" as HTML })\(fileNote(price, juice.price) { $0.text(language) })
       <input name="price.\(juice.id)" inputmode="decimal" maxlength="20" autocomplete="off" \
-      value="\(filled?["price.\(juice.id)"] ?? price?.text ?? "")"></label>
+      value="\(priceField.value ?? "")">\(priceField.was)</label>
       <label class="choice"><input type="checkbox" name="disabled.\(juice.id)" value="1"\
-      \(isDisabled ? " checked" : .empty)> \(language("not sold", "판매하지 않음"))</label></fieldset>
+      \(disabled.value == nil ? .empty : " checked")>\(disabled.was) \
+      \(language("not sold", "판매하지 않음"))</label></fieldset>
 
       """
   }
 
   private func fruit(_ fruit: Fruit) -> HTML {
-    func field(_ name: String, _ label: String, _ now: Int?, _ file: Int?) -> HTML {
-      """
-      <label>\(label)\(fileNote(now, file) { "\($0)" })
-      <input type="number" inputmode="numeric" min="0" max="1000000000" name="\(name).\(fruit.id)" \
-      value="\(filled?["\(name).\(fruit.id)"] ?? now.map { "\($0)" } ?? "")" required></label>
+    func amount(_ kind: String, _ label: String, _ now: Int?, _ file: Int?) -> HTML {
+      let field = field("\(kind).\(fruit.id)", now.map { "\($0)" } ?? "")
+      return """
+        <label>\(label)\(fileNote(now, file) { "\($0)" })
+        <input type="number" inputmode="numeric" min="0" max="1000000000" name="\(kind).\(fruit.id)" \
+        value="\(field.value ?? "")" required>\(field.was)</label>
 
-      """
+        """
     }
     return """
       <fieldset class="line"><legend>\(fruit.name[language])</legend>
-      \(field("capacity", language("Capacity", "최대 수량"), kiosk.menu?.capacities[fruit.id],
+      \(amount("capacity", language("Capacity", "최대 수량"), kiosk.menu?.capacities[fruit.id],
         kiosk.fileMenu?.capacities[fruit.id]))\
-      \(field("low", language("Low at", "부족 기준"), kiosk.menu?.lowMarks[fruit.id],
+      \(amount("low", language("Low at", "부족 기준"), kiosk.menu?.lowMarks[fruit.id],
         kiosk.fileMenu?.lowMarks[fruit.id]))</fieldset>
 
       """
@@ -135,29 +148,31 @@ struct SettingsPage {
 
   private var hours: HTML {
     let inForce = kiosk.settings?.hours
-    let isOwn = (filled?["hours"]).map { $0 == "own" } ?? (kiosk.change.hours != nil)
+    let choice = field("hours", kiosk.change.hours == nil ? "file" : "own")
+    let isOwn = choice.value == "own"
     let fileText =
       kiosk.settings?.fileHours.map(language.text) ?? language("always open", "항상 영업")
     let days: [HTML] = OpeningHours.Day.allCases.map { day in
       let interval = inForce?.intervals[day]
-      func field(_ name: String, _ label: String, _ value: String?) -> HTML {
-        """
-        <input type="time" name="\(name).\(day.rawValue)" value="\(filled?["\(name).\(day)"] ?? value ?? "")" \
-        aria-label="\(language.name(of: day)): \(label)">
+      func time(_ name: String, _ label: String, _ now: String?) -> HTML {
+        let field = field("\(name).\(day)", now ?? "")
+        return """
+          <input type="time" name="\(name).\(day.rawValue)" value="\(field.value ?? "")" \
+          aria-label="\(language.name(of: day)): \(label)">\(field.was)
 
-        """
+          """
       }
       // A time field of HTML cannot contain 24:00.
       let times = interval?.text.replacing("24:00", with: "00:00").split(separator: "-")
       return """
         <div class="day"><span>\(language.name(of: day))</span>
-        \(field("from", language("from", "시작"), times.map { String($0[0]) }))–
-        \(field("to", language("until", "종료"), times.map { String($0[1]) }))</div>
+        \(time("from", language("from", "시작"), times.map { String($0[0]) }))–
+        \(time("to", language("until", "종료"), times.map { String($0[1]) }))</div>
 
         """
     }
     return """
-      <section class="card"><h2>\(language("Opening hours", "영업시간"))</h2>
+      <section class="card"><h2>\(language("Opening hours", "영업시간"))</h2>\(choice.was)
       <label class="choice"><input type="radio" name="hours" value="file"\(isOwn ? .empty : " checked")> \
       \(language("As in the file:", "파일대로:")) \(fileText)</label>
       <label class="choice"><input type="radio" name="hours" value="own"\(isOwn ? " checked" : .empty)> \

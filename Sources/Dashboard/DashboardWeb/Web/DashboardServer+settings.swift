@@ -11,7 +11,7 @@ extension DashboardServer {
     router.get("settings") { request, context in
       guard context.isOperator else { throw RequestError.notAllowed }
       var page = try settingsPage(context)
-      guard context.filled["hours"] != nil else { return page.page().response(context) }
+      guard !context.filled.names("").isEmpty else { return page.page().response(context) }
       page.filled = context.filled
       return page.page(notice: CommonNotices.notSentYet(context.language)).response(context)
     }
@@ -181,13 +181,14 @@ extension SettingsEdit {
     }
   }
 
-  /// Reads the values of a form that differ from those in force.
+  /// Reads the values that the user has changed. The others are not part of the edit, even if the
+  /// kiosk has other values by now.
   fileprivate init(_ form: Form, at kiosk: KioskState) throws(Problem) {
     self.init()
     guard let file = kiosk.fileMenu else { return }
     for juice in file.menu.juices {
-      let old = kiosk.price(of: juice.id)
-      if let text = form["price.\(juice.id)"]?.filter({ !$0.isWhitespace }), text != old?.text ?? ""
+      if form.isChanged("price.\(juice.id)"),
+        let text = form["price.\(juice.id)"]?.filter({ !$0.isWhitespace })
       {
         guard let currency = kiosk.currency ?? form["currency"].flatMap({ Currency($0) }) else {
           throw .currency
@@ -195,22 +196,27 @@ extension SettingsEdit {
         guard let price = Money(text.decimal(currency), currency),
           price.units <= JSON.maximumUnits
         else { throw .price(juice) }
-        if price != old { prices[juice.id] = price }
+        prices[juice.id] = price
       }
-      let isSold = form["disabled.\(juice.id)"] == nil
-      if isSold == kiosk.change.disabled.contains(juice.id) { sold[juice.id] = isSold }
+      if form.isChanged("disabled.\(juice.id)") {
+        sold[juice.id] = form["disabled.\(juice.id)"] == nil
+      }
     }
     for fruit in file.menu.fruits {
-      let capacity = try Self.amount(form, "capacity", fruit) ?? kiosk.menu?.capacities[fruit.id]
-      let low = try Self.amount(form, "low", fruit) ?? kiosk.menu?.lowMarks[fruit.id]
-      if let capacity, let low, low > capacity { throw .low(fruit) }
-      if capacity != kiosk.menu?.capacities[fruit.id] { capacities[fruit.id] = capacity }
-      if low != kiosk.menu?.lowMarks[fruit.id] { lowMarks[fruit.id] = low }
+      capacities[fruit.id] = try Self.amount(form, "capacity", fruit)
+      lowMarks[fruit.id] = try Self.amount(form, "low", fruit)
+      if let capacity = capacities[fruit.id] ?? kiosk.menu?.capacities[fruit.id],
+        let low = lowMarks[fruit.id] ?? kiosk.menu?.lowMarks[fruit.id], low > capacity
+      {
+        throw .low(fruit)
+      }
     }
-    if form["hours"] == "own" {
-      let own = try Self.hours(form)
-      if own != kiosk.settings?.hours { hours = .own(own) }
-    } else if kiosk.change.hours != nil {
+    let areTimesChanged = OpeningHours.Day.allCases.contains { day in
+      form.isChanged("from.\(day)") || form.isChanged("to.\(day)")
+    }
+    if form["hours"] == "own", areTimesChanged || form.isChanged("hours") {
+      hours = .own(try Self.hours(form))
+    } else if form["hours"] == "file", form.isChanged("hours") {
       hours = .file
     }
   }
@@ -218,8 +224,9 @@ extension SettingsEdit {
   private static func amount(
     _ form: Form, _ kind: String, _ fruit: Fruit
   ) throws(Problem) -> Int? {
-    guard let text = form["\(kind).\(fruit.id)"], !text.isEmpty else { return nil }
-    guard let amount = form.value("\(kind).\(fruit.id)"), amount >= 0 else {
+    let name = "\(kind).\(fruit.id)"
+    guard form.isChanged(name), let text = form[name], !text.isEmpty else { return nil }
+    guard let amount = form.value(name), amount >= 0 else {
       throw .amount(fruit)
     }
     return amount

@@ -17,6 +17,10 @@ struct Form: Sendable {
 
   subscript(name: String) -> String? { fields[name] }
 
+  /// Returns whether the user has changed a field. The hidden field `was.` with the same name has
+  /// the value that the page showed; without it, every value counts as changed.
+  func isChanged(_ name: String) -> Bool { self[name] != self["was.\(name)"] }
+
   /// The id of the command that the form sends.
   var commandID: CommandID? { self["id"].flatMap { CommandID($0) } }
 

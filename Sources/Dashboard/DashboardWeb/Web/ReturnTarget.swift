@@ -36,8 +36,9 @@ enum ReturnTarget {
     let values = form.names("").compactMap { name -> String? in
       // The other fields belong to the page that contained the form, or were not entered by a
       // person.
-      guard let kind = name.split(separator: ".").first.map({ String($0) }),
-        kept.contains(kind), let value = form[name], !value.isEmpty,
+      let field = name.hasPrefix("was.") ? String(name.dropFirst("was.".count)) : name
+      guard let kind = field.split(separator: ".").first.map({ String($0) }),
+        kept.contains(kind), form.isChanged(field), let value = form[name], !value.isEmpty,
         value != "0" || !zeroUnlessEntered.contains(kind)
       else { return nil }
       return "\(name.percentEncoded)=\(value.percentEncoded)"
