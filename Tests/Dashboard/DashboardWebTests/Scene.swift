@@ -78,7 +78,7 @@ final class Scene: Sendable {
         clientID: "kiosk",
         subscriptions: try ["restock", "service", "settings", "order", "job", "program", "report"]
           .map {
-            try TopicFilter("kiosk/k1/\($0)/+")
+            try TopicFilter("kiosk/+/\($0)/+")
           }))
     while let event = await broker.nextEvent(timeout: nil), event != .online {}
     let fruits = Menu.standard.fruits.map(\.id)
@@ -90,8 +90,10 @@ final class Scene: Sendable {
     try await kiosk("status", Array("online".utf8))
   }
 
-  /// Publishes a message of the kiosk, and waits until the dashboard has received it.
-  func kiosk(_ topic: String, _ payload: [UInt8], retain: Bool = true) async throws {
+  /// Publishes a message of a kiosk, and waits until the dashboard has received it.
+  func kiosk(
+    _ topic: String, _ payload: [UInt8], retain: Bool = true, of kiosk: KioskID = "k1"
+  ) async throws {
     guard
       let signals = dashboard.link.updates.subscribe(to: .fleet, session: "test", user: nil)
     else { throw RequestError.tooManyPages }
@@ -104,7 +106,7 @@ final class Scene: Sendable {
       at: mark, uptime: 0, counters: KioskHealth.Counters(), memory: nil, queue: 0,
       service: .open, low: 0, out: 0, ledger: nil)
     try await broker.publish([
-      Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: retain),
+      Message(topic: "kiosk/\(kiosk)/\(topic)", payload: payload, retain: retain),
       Message(topic: "kiosk/k1/health", payload: health.payload, retain: true),
     ])
     await broker.acknowledge()
@@ -131,7 +133,7 @@ final class Scene: Sendable {
     for await _ in signals where dashboard.link.connectionError != nil { break }
   }
 
-  /// Returns the next command that the kiosk receives.
+  /// Returns the next command that a kiosk receives.
   func nextCommand() async throws -> Message {
     while let event = await broker.nextEvent(timeout: nil) {
       guard case .deliveries(let deliveries) = event else { continue }

@@ -14,9 +14,11 @@ import Testing
     Menu.standard.fruits.map { (fruit: $0.id, amount: 100) })
 
   /// Posts the form and answers in the kiosk's name.
+  ///
+  /// - Parameter earlier: The change that the kiosk has applied at an earlier attempt.
   private static func save(
     _ scene: Scene, _ body: String, _ status: CommandResult.Status,
-    _ reason: RejectionReason? = nil, publishing: Bool = false
+    _ reason: RejectionReason? = nil, publishing: Bool = false, earlier: SettingsChange? = nil
   ) async throws -> (page: String, command: SettingsCommand) {
     async let page = scene.post("/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
     let message = try await scene.nextCommand()
@@ -25,9 +27,9 @@ import Testing
     guard case .settings(let command) = request.command, let id = request.id else {
       throw RequestError.badForm
     }
-    if publishing { try await publish(scene, id, command.change) }
+    if publishing { try await publish(scene, id, earlier ?? command.change) }
     var result = CommandResult(status: status)
-    (result.id, result.reason) = (request.id, reason)
+    (result.id, result.reason, result.isDuplicate) = (request.id, reason, earlier != nil)
     try await scene.kiosk("settings/minji/result", result.payload, retain: false)
     return (try await page.text, command)
   }
@@ -66,7 +68,7 @@ import Testing
       // The page of a command that was applied already sends nothing.
       let again = try await scene.post(
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
-      #expect(again.text.contains("Saved."))
+      #expect(again.text.contains("<strong>Saved</strong> (k1): "))
       // Dropped.
       let (_, drop) = try await Self.save(scene, "id=s2&replaces=s1&do=drop", .applied)
       #expect(drop.replaced == "s1" && drop.change.isEmpty)
@@ -89,6 +91,46 @@ import Testing
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
       #expect(outdated.text.contains("Nothing was changed: minji has changed"))
       #expect(outdated.text.contains("name=\"replaces\" value=\"s0\""))
+    }
+  }
+
+  @Test func aFormIsSentUntilEachKioskHasIt() async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      let menu = MenuReport(menu: .standard, capacities: Self.fruits, lowMarks: ["kiwi": 5])
+      try await scene.kiosk("menu", menu.payload, of: "k2")
+      // k1 has applied the form already.
+      var change = SettingsChange()
+      change.lowMarks = ["kiwi": 9]
+      try await Self.publish(scene, "s1", change)
+      let page = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&low.kiwi=9&was.low.kiwi=5&kiosk.k2=1"
+      ).text
+      try #require(page.contains("<li>k2: no answer yet"))
+      #expect(page.contains("<strong>Saved</strong> (k1): "))
+      // Saving again sends the same command.
+      #expect(page.contains("name=\"id\" value=\"s1\""))
+      #expect(page.contains("name=\"low.kiwi\" value=\"9\""))
+      #expect(page.contains("name=\"was.low.kiwi\" value=\"5\""))
+      #expect(page.contains("name=\"kiosk.k2\" value=\"1\" checked"))
+      #expect(try await scene.nextCommand().topic == "kiosk/k2/settings/minji")
+    }
+  }
+
+  /// The kiosk's answer to the first attempt was lost.
+  @Test func aRepeatedFormWithAnotherValueIsNotSaved() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      var earlier = SettingsChange()
+      earlier.lowMarks = ["kiwi": 9]
+      let (page, _) = try await Self.save(
+        scene, "id=s1&replaces=&do=save&low.kiwi=8&was.low.kiwi=5", .applied, publishing: true,
+        earlier: earlier)
+      #expect(page.contains("nothing was changed: the settings have changed meanwhile"))
+      #expect(page.contains("name=\"low.kiwi\" value=\"8\""))
+      #expect(!page.contains("name=\"id\" value=\"s1\""))
+      #expect(page.contains("name=\"replaces\" value=\"s1\""))
     }
   }
 

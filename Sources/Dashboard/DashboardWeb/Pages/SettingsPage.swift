@@ -210,14 +210,19 @@ struct SettingsPage {
 
   // MARK: Words
 
+  /// Returns a new value, after the old one if there is another one.
+  private func step(_ old: String?, _ new: String) -> String {
+    guard let old, old != new else { return new }
+    return "\(old) → \(new)"
+  }
+
   /// Returns the values of a change, separated by commas.
   func words(_ change: SettingsChange) -> String {
     var words: [String] = []
     for juice in kiosk.fileMenu?.menu.juices ?? [] {
       let name = juice.name[language]
       if let price = change.prices[juice.id] {
-        let old = juice.price.map { "\($0.text(language)) → " } ?? ""
-        words.append("\(name) \(old)\(price.text(language))")
+        words.append("\(name) \(step(juice.price?.text(language), price.text(language)))")
       }
       if change.disabled.contains(juice.id) {
         words.append(language("\(name) not sold", "\(name) 판매하지 않음"))
@@ -243,8 +248,8 @@ struct SettingsPage {
     for juice in kiosk.fileMenu?.menu.juices ?? [] {
       let name = juice.name[language]
       if let price = edit.prices[juice.id] {
-        let old = kiosk.price(of: juice.id).map { "\($0.text(language)) → " } ?? ""
-        words.append("\(name) \(old)\(price.text(language))")
+        let old = kiosk.price(of: juice.id)?.text(language)
+        words.append("\(name) \(step(old, price.text(language)))")
       }
       if let isSold = edit.sold[juice.id] {
         words.append(
@@ -256,14 +261,12 @@ struct SettingsPage {
     for fruit in kiosk.fileMenu?.menu.fruits ?? [] {
       let name = fruit.name[language]
       if let amount = edit.capacities[fruit.id] {
-        let old = kiosk.menu?.capacities[fruit.id] ?? 0
-        words.append(
-          language("\(name): capacity \(old) → \(amount)", "\(name): 최대 \(old) → \(amount)"))
+        let amounts = step(kiosk.menu?.capacities[fruit.id].map { "\($0)" }, "\(amount)")
+        words.append(language("\(name): capacity \(amounts)", "\(name): 최대 \(amounts)"))
       }
       if let amount = edit.lowMarks[fruit.id] {
-        let old = kiosk.menu?.lowMarks[fruit.id] ?? 0
-        words.append(
-          language("\(name): low at \(old) → \(amount)", "\(name): 부족 기준 \(old) → \(amount)"))
+        let amounts = step(kiosk.menu?.lowMarks[fruit.id].map { "\($0)" }, "\(amount)")
+        words.append(language("\(name): low at \(amounts)", "\(name): 부족 기준 \(amounts)"))
       }
     }
     switch edit.hours {

@@ -40,16 +40,15 @@ extension DashboardServer {
     var page = try settingsPage(context)
     let kiosk = page.kiosk
     let isDrop = form["do"] == "drop"
-    // Shows the form again, with the id of a new command unless the kiosk may still apply this one.
+    // Shows the form again, with the id of a new command unless a kiosk may still apply this one.
     func again(_ notice: HTML, id: CommandID = .random) -> Page {
-      (page.filled, page.id) = (isDrop ? nil : form, id)
+      if !isDrop { (page.filled, page.id) = (form, id) }
       return page.page(notice: notice)
     }
     let language = context.language
-    if let stored = kiosk.settings?.stored, stored.id == id {
-      return page.page(notice: language.notice(.good, "Saved.", "저장했어요."))
-    }
-    guard replaced == kiosk.settings?.stored?.id.text ?? "" else {
+    // If this kiosk has applied the form already, others may not have.
+    let stored = kiosk.settings?.stored?.id
+    guard stored == id || replaced == stored?.text ?? "" else {
       return again(
         language.notice(
           .warn,
@@ -76,12 +75,16 @@ extension DashboardServer {
       return again(language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요."))
     }
     let words = isDrop ? page.words(SettingsChange()) : page.words(edit)
-    let results = try await send(edit, isDrop: isDrop, to: [kiosk] + targets, form, context, id: id)
-    let notice = notice(results, words, [kiosk] + targets, language)
-    guard let own = results[kiosk.id] else { return again(notice, id: id) }
-    if own.status == .rejected { return again(notice) }
+    let kiosks = [kiosk] + targets
+    let results = try await send(edit, isDrop: isDrop, to: kiosks, form, context, id: id)
+    let notice = notice(results, words, kiosks, language)
     // The kiosk publishes its settings before it answers.
-    return try settingsPage(context).page(notice: notice)
+    page = try settingsPage(context)
+    if kiosks.allSatisfy({ results[$0.id]?.status == .applied }) {
+      return page.page(notice: notice)
+    }
+    let isRejected = results.values.contains { $0.status == .rejected }
+    return again(notice, id: isRejected ? .random : id)
   }
 
   /// Sends the edit, or the removal of all changes, to the kiosks concurrently.
@@ -100,9 +103,13 @@ extension DashboardServer {
           let change = isDrop ? SettingsChange() : kiosk.change(by: edit)
           guard change != kiosk.change else { return (kiosk.id, CommandResult(status: .applied)) }
           let command = SettingsCommand(replacing: kiosk.settings?.stored?.id, with: change)
-          return (
-            kiosk.id, try await send(.settings(command), to: kiosk.id, as: source, form, id: id)
-          )
+          let result = try await send(.settings(command), to: kiosk.id, as: source, form, id: id)
+          // The kiosk does not compare the values of a repeated id; the user may have changed them
+          // since the first attempt.
+          guard result?.isDuplicate == true, link.fleet[kiosk.id]?.change != change else {
+            return (kiosk.id, result)
+          }
+          return (kiosk.id, CommandResult(Rejection(.conflict, "")))
         }
       }
       var results: [KioskID: CommandResult] = [:]
