@@ -341,6 +341,21 @@ def test_a_receiver_that_is_away_holds_up_nobody_and_gets_it_later(
     assert dashboard.stop() == 0
 
 
+def test_a_reload_while_the_state_cannot_be_stored_ends_no_notifications(
+    make_dashboard: MakeDashboard, hook: Hook, fleet: Fleet
+) -> None:
+    dashboard = make_dashboard(post=[by_post(hook)]).start()
+    # The name of the file that replaces alerts.json.
+    (dashboard.folder / "state/alerts.json.new").mkdir()
+    fleet.tell("k1/alert/kiwi", "out")
+    hook.posts.first(lambda post: "kiwi is out" in post.text)
+    dashboard.process.send_signal(signal.SIGHUP)
+    dashboard.wait_for_log("the new configuration is taken")
+    # Only the memory of the program has the alert that ends now.
+    fleet.tell("k1/alert/kiwi", "ok")
+    hook.posts.first(lambda post: "back in stock" in post.text)
+
+
 def test_a_mail_that_is_refused_keeps_no_other_back(
     make_dashboard: MakeDashboard, mailbox: Mailbox, fleet: Fleet
 ) -> None:

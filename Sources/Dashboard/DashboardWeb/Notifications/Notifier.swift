@@ -61,21 +61,28 @@ package actor Notifier: Service {
   /// The current problem of the disk or of a receiver, by name. Each one is logged once.
   private var problems: [String: String] = [:]
 
-  /// Creates a notifier with the state that an earlier process has stored in `folder`.
+  /// Creates a notifier.
   ///
-  /// - Throws: `StateError` if the state cannot be read or written.
+  /// - Parameter state: The state of the notifier that this one replaces, or `nil` to use the state
+  ///   that an earlier process has stored in `folder`.
+  /// - Throws: `StateError` if the stored state cannot be read or written; never if there is a
+  ///   `state`.
   package init(
     link: KioskLink, formatter: NotificationFormatter, receivers: [Receiver],
     rules: AlertEvaluator.Rules,
-    folder: StateFolder, logger: Logger
+    folder: StateFolder, state: [UInt8]?, logger: Logger
   ) throws(StateError) {
     (self.link, self.formatter, self.receivers, self.rules) = (link, formatter, receivers, rules)
     (self.folder, self.logger) = (folder, logger)
     signals = receivers.map { _ in AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
       .map { (new: $0.stream, signal: $0.continuation) }
     (evaluator, queue) = (AlertEvaluator(rules), NotificationQueue())
-    if let data = try folder.read(Self.file, upTo: Self.maximumSize) {
-      if let json = try? JSON.parse(Array(data)) {
+    var stored = state
+    if state == nil {
+      stored = try folder.read(Self.file, upTo: Self.maximumSize).map { Array($0) }
+    }
+    if let stored {
+      if let json = try? JSON.parse(stored) {
         evaluator = AlertEvaluator(rules, notified: AlertEvaluator.notified(in: json))
         queue = NotificationQueue(
           json, receivers: receivers.map(\.name), at: .now, time: link.time)
@@ -83,8 +90,15 @@ package actor Notifier: Service {
         logger.error("\(folder.path)/\(Self.file) is not JSON: current alerts are sent again")
       }
     }
-    try folder.write(Self.file, Self.payload(evaluator, queue))
+    guard state == nil else {
+      isSaved = false
+      return
+    }
+    try folder.write(Self.file, Data(Self.payload(evaluator, queue)))
   }
+
+  /// The alerts and messages, for the notifier that replaces this one.
+  package var state: [UInt8] { Self.payload(evaluator, queue) }
 
   package func run() async {
     await cancelWhenGracefulShutdown { await self.runTasks() }
@@ -199,7 +213,7 @@ package actor Notifier: Service {
   /// has failed.
   private func save() async {
     guard !isSaved || writes > 0 else { return }
-    let data = isSaved ? nil : Self.payload(evaluator, queue)
+    let data = isSaved ? nil : Data(Self.payload(evaluator, queue))
     isSaved = true
     writes += 1
     let error = await withCheckedContinuation { continuation in
@@ -231,11 +245,10 @@ package actor Notifier: Service {
     }
   }
 
-  private static func payload(_ evaluator: AlertEvaluator, _ queue: NotificationQueue) -> Data {
-    Data(
-      JSONWriter.object { json in
-        evaluator.write(to: &json)
-        queue.write(to: &json)
-      })
+  private static func payload(_ evaluator: AlertEvaluator, _ queue: NotificationQueue) -> [UInt8] {
+    JSONWriter.object { json in
+      evaluator.write(to: &json)
+      queue.write(to: &json)
+    }
   }
 }

@@ -69,24 +69,29 @@ struct Run: AsyncParsableCommand {
     }
     let (makers, next) = AsyncStream.makeStream(of: NotificationService.Make.self)
     let folder = StateFolder(path: configuration.stateFolder)
-    @Sendable func makeNotifier(_ notify: DashboardConfiguration.Notify?) throws -> Notifier? {
-      guard let notify else { return nil }
-      return try Notifier(
-        link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
-        receivers: try Notifier.Receiver.all(notify),
-        rules: AlertEvaluator.Rules(
-          offlineDelay: .seconds(60 * notify.offlineMinutes),
-          quietPeriod: .seconds(notify.quietSeconds)),
-        folder: folder, logger: logger)
+    @Sendable func maker(
+      _ notify: DashboardConfiguration.Notify?
+    ) throws -> NotificationService.Make {
+      guard let notify else { return { _ in nil } }
+      let receivers = try Notifier.Receiver.all(notify)
+      return { state in
+        try Notifier(
+          link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
+          receivers: receivers,
+          rules: AlertEvaluator.Rules(
+            offlineDelay: .seconds(60 * notify.offlineMinutes),
+            quietPeriod: .seconds(notify.quietSeconds)),
+          folder: folder, state: state, logger: logger)
+      }
     }
     // The first notifier is made here, so that an error ends the program.
-    let notifier = try makeNotifier(configuration.notify)
-    next.yield { notifier }
+    let notifier = try maker(configuration.notify)(nil)
+    next.yield { _ in notifier }
     services += [
       NotificationService(makers: makers, logger: logger),
       ReloadService(
         options: options, configuration: configuration, certificate: certificate, hangups: hangups,
-        notify: { notify in next.yield { try makeNotifier(notify) } }, logger: logger),
+        notify: { notify in next.yield(try maker(notify)) }, logger: logger),
     ]
     do {
       try await ServiceGroup.run(services, logger: logger)

@@ -49,23 +49,27 @@ struct ReloadService: Service {
 }
 
 /// Runs a notifier, and replaces it after a reload. The running notifier ends before the next one
-/// begins, because both store their state in the same file.
+/// begins, because both store their state in the same file. The next one gets its state from
+/// memory, so a failing disk does not end the notifications.
 struct NotificationService: Service {
-  typealias Make = @Sendable () throws -> Notifier?
+  /// Makes a notifier with the state of the one that it replaces, or `nil` if none ran.
+  typealias Make = @Sendable (_ state: [UInt8]?) throws -> Notifier?
 
   let makers: AsyncStream<Make>
   let logger: Logger
 
   func run() async {
+    var notifier: Notifier?
     var running: Task<Void, Never>?
     for await make in makers.cancelOnGracefulShutdown() {
       running?.cancel()
       await running?.value
       do {
-        running = try make().map { notifier in Task { await notifier.run() } }
+        notifier = try await make(notifier?.state)
+        running = notifier.map { notifier in Task { await notifier.run() } }
       } catch {
+        // No notifier ran before.
         logger.error("no notifications are sent: \(error)")
-        running = nil
       }
     }
     running?.cancel()
