@@ -19,15 +19,15 @@ extension KioskLedger {
     state.taken = try database.rows(taken).map { try LedgerRow($0).entry }
   }
 
-  /// Selects the entries of open orders and programs that have taken fruit with a date, and of the
-  /// decisions to make them again, in the order of their numbers.
+  /// Selects the entries of open orders and programs, and of the decisions to make them again, in
+  /// the order of their numbers. Selects none if none of them has taken fruit with a date.
   private static let taken = """
-    WITH open AS (
-      SELECT seq FROM entry
-      WHERE seq IN (SELECT seq FROM job UNION SELECT seq FROM charge)
-        AND json_extract(extra, '$.batches') IS NOT NULL)
-    SELECT * FROM entry
-    WHERE seq IN (SELECT seq FROM open) OR job IN (SELECT seq FROM open) AND status = 'again'
+    WITH open AS (SELECT seq FROM job UNION SELECT seq FROM charge),
+      taking AS (
+        SELECT * FROM entry
+        WHERE seq IN (SELECT seq FROM open) OR job IN (SELECT seq FROM open) AND status = 'again')
+    SELECT * FROM taking
+    WHERE EXISTS (SELECT 1 FROM taking WHERE json_extract(extra, '$.batches') IS NOT NULL)
     ORDER BY seq
     """
 

@@ -412,6 +412,22 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The order itself has taken fruit without a date.
+  @Test(arguments: [false, true])
+  func anotherAttemptKeepsTheDateOfItsFruit(restarts: Bool) throws {
+    let kiosk = try kiosk(keeps: nil, machine: true, stock: ["kiwi": 3])
+    try kiosk.receive(
+      .restock(#"{"add":{"kiwi":3},"best_before":{"kiwi":"2026-11-22T09:00:00Z"}}"#))
+    #expect(batches(try kiosk.receive(.order("kiwi"))) == [[]])
+    try kiosk.made(3, "unknown")
+    let again = try kiosk.receive(
+      .message(#"{"job":3,"decision":"again","used":{"kiwi":3}}"#, on: "job/desk"))
+    #expect(batches(again) == [["kiwi 2: -3"]])
+    if restarts { try kiosk.restart() } else { try kiosk.reload() }
+    #expect(batches(try kiosk.made(4, "failed")) == [["kiwi 2: 3"]])
+    try kiosk.ledger.verify()
+  }
+
   // MARK: Removal
 
   @Test func expiredFruitIsTakenOutOnce() throws {
