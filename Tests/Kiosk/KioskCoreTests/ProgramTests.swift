@@ -308,6 +308,16 @@ import Testing
     #expect(try kiosk.receive(.order("kiwi")).statuses == [.accepted])
   }
 
+  @Test func aMachineWithoutItsProgramTakesOrdersAgain() throws {
+    let kiosk = try kiosk { ($0.everyGlasses, $0.grace) = (1, .zero) }
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.made(2, "done")
+    try kiosk.reload()
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.cleaningDue])
+    try kiosk.reload(settings)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.accepted])
+  }
+
   // MARK: Failure
 
   @Test(arguments: [

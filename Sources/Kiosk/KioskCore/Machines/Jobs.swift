@@ -59,9 +59,9 @@ package struct Jobs: Sendable {
     records = state.machines
   }
 
-  /// Copies the state that the ledger does not store.
+  /// Copies the state that the ledger does not store. `Kiosk.updatePrograms` determines `closed`.
   mutating func adopt(_ other: Jobs) {
-    (timers, silent, ready, closed) = (other.timers, other.silent, other.ready, other.closed)
+    (timers, silent, ready) = (other.timers, other.silent, other.ready)
     adoptAges(of: other)
   }
 
