@@ -125,9 +125,10 @@ package struct Kiosk: Sendable {
   }
 
   /// Returns a transaction that adds the configured fruits, machines and programs that the ledger
-  /// does not have yet.
+  /// does not have yet, and ends the time outside the limits of sensors that are no longer
+  /// configured.
   ///
-  /// - Returns: The transaction, or `nil` if the ledger has all of them.
+  /// - Returns: The transaction, or `nil` if the ledger needs none of this.
   package static func opening(
     settings: KioskSettings, state: LedgerState, at now: Moment
   ) -> LedgerTransaction? {
@@ -141,6 +142,14 @@ package struct Kiosk: Sendable {
         guard state.programs[id] == nil else { continue }
         transaction.programs[id] = ProgramRecord(seq: state.seq, at: now.timestamp)
       }
+    }
+    for (name, var record) in state.sensors
+    where record.outside != nil && record.state != .blocked
+      && !settings.sensors.contains(where: { $0.name == name })
+    {
+      // The values of a sensor are unknown while it is not configured.
+      record.outside = nil
+      transaction.sensors[name] = record
     }
     guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }
     let amounts = FruitAmounts(

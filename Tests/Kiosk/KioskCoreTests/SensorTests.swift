@@ -234,6 +234,29 @@ import Testing
     #expect(try kiosk.receive().steps.contains(.alarm))
   }
 
+  /// The sensor sends nothing after the reload.
+  @Test(arguments: [false, true])
+  func newLimitsApplyToTheLastReading(restarts: Bool) throws {
+    var settings = Self.settings()
+    settings.sensors[0].maximum = 4000
+    try kiosk.reload(settings)
+    #expect(try read(5, minutes: 11) == [.alarm])
+    try kiosk.reload(Self.settings())
+    if restarts { try kiosk.restart() }
+    kiosk.pass(.seconds(3600))
+    #expect(try kiosk.receive().steps == [.silent])
+  }
+
+  @Test func aSensorThatIsConfiguredAgainBeginsAnew() throws {
+    #expect(try read(8, minutes: 11) == [.alarm])
+    try kiosk.reload(.test())
+    kiosk.pass(.seconds(14 * 86_400))
+    try kiosk.reload(Self.settings())
+    #expect(try kiosk.receive().steps.isEmpty)
+    #expect(try read(8, minutes: 60).isEmpty)
+    #expect(try read(8, minutes: 1) == [.blocked])
+  }
+
   @Test func aRemovedSensorStillBlocks() throws {
     try block()
     try kiosk.reload(.test())

@@ -92,6 +92,9 @@ final class TestKiosk {
   /// - Parameter new: The new settings, or `nil` to keep the current ones.
   func reload(_ new: KioskSettings? = nil) throws {
     settings = new ?? settings
+    if let transaction = Kiosk.opening(settings: settings, state: try ledger.state(), at: now) {
+      try ledger.commit(transaction)
+    }
     core.adopt(settings, state: try ledger.state())
     commandFilter.adopt(settings)
   }

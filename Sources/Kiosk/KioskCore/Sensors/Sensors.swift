@@ -16,7 +16,8 @@ package import KioskProtocol
 /// The monotonic clock measures durations. After a start a duration continues from the recorded
 /// one, plus the time that has passed since by the wall clock. A sensor that becomes silent keeps
 /// its state, and its time outside the limits continues, because the fruit may still be warm. After
-/// a `release` the durations begin at zero.
+/// a `release` the durations begin at zero. New limits apply to the last reading: if it is within
+/// them, the time outside ends.
 ///
 /// A jump of the value within a minute (see `SensorUnit.jump`) counts when the next reading
 /// confirms it.
@@ -56,6 +57,9 @@ package struct Sensors: Sendable {
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Sensors) {
     live = other.live.filter { id, _ in settings.contains { $0.name == id } }
+    for (id, known) in live where !isOutside(known.value ?? records[id]?.value, of: id) {
+      live[id]?.outsideSince = nil
+    }
     recordedAt = other.recordedAt
     // The ledger does not record each change between `ok` and `outside`.
     for (id, known) in other.records where known.state == .ok || known.state == .outside {
@@ -116,6 +120,13 @@ package struct Sensors: Sendable {
     settings.first { $0.name == sensor }
   }
 
+  /// Returns whether a value is outside the present limits of a sensor. A sensor that is no longer
+  /// configured has none.
+  private func isOutside(_ value: Int?, of sensor: SensorID) -> Bool {
+    guard let value, let sensor = settings(of: sensor) else { return false }
+    return !sensor.isWithinLimits(value)
+  }
+
   // MARK: Readings
 
   /// Evaluates a message of a sensor. A value that no sensor can measure, and a single jump, do not
@@ -174,7 +185,7 @@ package struct Sensors: Sendable {
   private func look(at name: SensorID, at now: Moment) -> Live {
     let since = records[name].map { max(.zero, now.timestamp.since($0.at)) } ?? .zero
     var live = Live(readAt: now.uptime, countedAt: now.uptime - since)
-    if let outside = records[name]?.outside {
+    if let outside = records[name]?.outside, isOutside(records[name]?.value, of: name) {
       // guard: the time outside the limits outlives a restart
       live.outsideSince = now.uptime - outside - since
     }
