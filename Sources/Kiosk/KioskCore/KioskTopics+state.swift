@@ -51,10 +51,13 @@ extension KioskTopics {
       }
     }
     if !after.sensors.isEmpty {
-      let old = Dictionary(before.sensors.reports, uniquingKeysWith: { first, _ in first })
-      for (sensor, report) in after.sensors.reports where old[sensor] != report {
+      var old = Dictionary(before.sensors.reports, uniquingKeysWith: { first, _ in first })
+      for (sensor, report) in after.sensors.reports {
+        if old.removeValue(forKey: sensor) == report { continue }
         messages.append(retained(self.sensor(sensor), report.payload))
       }
+      // Removed sensors that block nothing any more.
+      for sensor in old.keys.sorted() { messages.append(retained(self.sensor(sensor), [])) }
     }
     let stockBefore = before.juiceMaker.stock
     let changed = after.juiceMaker.stock.filter { stockBefore[$0.fruit] != $0.amount }

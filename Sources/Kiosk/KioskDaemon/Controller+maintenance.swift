@@ -134,7 +134,7 @@ extension Controller {
             $0 &+ ($1.captured?.units ?? 0) &- ($1.refunded?.units ?? 0)
           })
       },
-      sensors: core.settings.sensors.isEmpty ? nil : KioskHealth.Sensors(core.sensors.reports),
+      sensors: core.sensors.reports.isEmpty ? nil : KioskHealth.Sensors(core.sensors.reports),
       ledger: size, diskFree: ledger.freeSpace,
       uplinkDropped: uplinkProgress?.droppedRequests, position: position,
       refused: refusals.reasons)

@@ -257,7 +257,8 @@ import Testing
     #expect(try read(8, minutes: 1) == [.blocked])
   }
 
-  @Test func aRemovedSensorStillBlocks() throws {
+  @Test(arguments: ["release", "discard"])
+  func aRemovedSensorStillBlocks(choice: String) throws {
     try block()
     try kiosk.reload(.test())
     #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
@@ -266,9 +267,11 @@ import Testing
     #expect(kiosk.settings.commandKinds.contains(.job) == false)
     let settings = kiosk.settings.keepingSensors(of: try kiosk.ledger.state().sensors)
     #expect(settings.commandKinds.contains(.job))
-    try kiosk.receive(.decision("release"))
-    #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
+    try kiosk.receive(.decision(choice))
     #expect(kiosk.core.sensors.reports.isEmpty)
+    #expect(kiosk.reports.contains("sensor/fridge "))
+    try kiosk.receive(.restock(#"{"add":{"kiwi":9}}"#))
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
   }
 
   // MARK: Machines

@@ -396,6 +396,26 @@ import Testing
     #expect(fixture.retained("stock/banana") == "8")
   }
 
+  @Test func aRemovedSensorThatBlocksIsShownUntilAPersonDecides() throws {
+    fixture.settings.sensors = [
+      KioskSettings.Sensor(
+        name: "fridge", binding: SensorBinding(topic: "t/fridge"), unit: .celsius, maximum: 7000,
+        blockAfter: .seconds(60), fruits: ["kiwi"])
+    ]
+    try fixture.startKiosk()
+    let testClient = try fixture.testClient("person")
+    fixture.publish("8", to: "t/fridge", by: testClient)
+    fixture.advance(by: .seconds(61))
+    #expect(reload { $0.sensors = [] }.now == .taken)
+    #expect(fixture.retained("sensor/fridge")?.contains("blocked") == true)
+    #expect(fixture.retained("health")?.contains(#""sensors_blocked":1"#) == true)
+    fixture.publish(
+      #"{"sensor":"fridge","decision":"release","word":"4 °C by hand"}"#,
+      to: "kiosk/k1/job/anna", by: testClient)
+    #expect(fixture.retained("sensor/fridge") == nil)
+    #expect(fixture.retained("juice/kiwi") == "3")
+  }
+
   @Test func beforeTheKioskRunsOrAfterItIsNoHarm() throws {
     try fixture.startKiosk()
     fixture.broker.stop()

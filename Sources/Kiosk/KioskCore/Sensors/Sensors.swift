@@ -13,6 +13,8 @@ package import KioskProtocol
 /// | `blocked` | after the decision `release`: `outside` or `ok` |
 /// | `blocked` | after the decision `discard`: `ok`, as soon as a reading is within the limits |
 ///
+/// A sensor that is no longer configured blocks until a decision of either kind.
+///
 /// The monotonic clock measures durations. After a start a duration continues from the recorded
 /// one, plus the time that has passed since by the wall clock. A sensor that becomes silent keeps
 /// its state, and its time outside the limits continues, because the fruit may still be warm. After
