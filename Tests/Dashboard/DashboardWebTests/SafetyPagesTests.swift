@@ -71,6 +71,18 @@ import Testing
     }
   }
 
+  @Test func aDiscardThatMustWaitSaysWhatFor() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = "csrf_token=\(scene.csrfToken)&id=d1&decision=discard.fridge&word.fridge=warm"
+      async let answer = scene.post("/kiosks/k1/sensor", form)
+      _ = try await scene.nextCommand()
+      let result = CommandResult(Rejection(.conflict, "job 2 still has this fruit", id: "d1"))
+      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains("an open order still has some of the fruit"))
+    }
+  }
+
   private static func day(_ request: SafetyRequest) throws -> SafetyDay {
     let at = try #require(Timestamp("\(request.day)T09:00:00Z"))
     let hour = SafetyDay.Hour(

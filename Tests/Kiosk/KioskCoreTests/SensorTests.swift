@@ -315,6 +315,40 @@ import Testing
     #expect(kiosk.stock["banana"] == 8)
   }
 
+  /// Its fruit would return to the stock after the decision.
+  @Test func nothingIsDiscardedWhileAnOrderHasItsFruit() throws {
+    var settings = Self.settings()
+    settings.machines = [KioskSettings.Machine(name: "bar", juices: ["kiwi"])]
+    try kiosk.reload(settings)
+    try kiosk.receive(.machineStatus("online"))
+    try kiosk.receive(.order("kiwi"))
+    try block()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
+    let early = try kiosk.receive(.decision("discard"))
+    #expect(try early.reasons == [.conflict])
+    #expect(try early.results[0].detail?.hasPrefix("job 2 still has this fruit") == true)
+    try kiosk.receive(.decision(payload: #"{"job":2,"decision":"give_back"}"#))
+    #expect(kiosk.stock["kiwi"] == 10)
+    #expect(try kiosk.receive(.decision("discard")).statuses == [.applied])
+    #expect(kiosk.stock["kiwi"] == 0)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func nothingIsDiscardedWhileACustomerPaysForIt() throws {
+    var settings = try PaymentTests.settings(isPoured: false)
+    settings.sensors = Self.settings(blockAfter: .seconds(20)).sensors
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(
+      Delivery(message: Message(topic: "kiosk/k1/payment/terminal/status", text: "online")),
+      .sensor(#"{"temperature":8}"#), .order("kiwi"))
+    kiosk.pass(.seconds(20))
+    #expect(try kiosk.receive(.decision("discard")).reasons == [.conflict])
+    kiosk.pass(.seconds(60))
+    #expect(try kiosk.receive().results.map(\.status) == [.failed])
+    #expect(try kiosk.receive(.decision("discard")).statuses == [.applied])
+    #expect(kiosk.stock["kiwi"] == 0)
+  }
+
   // MARK: Readings
 
   @Test(

@@ -48,11 +48,21 @@ extension Auditor {
       work.mayNotNeedDecision = sensor.isBlocked != .yes || isOver
       let held = model.shown[SensorModel.fruit, default: 0]
       work.steps = [
-        .sensor(
-          "sensor_\(choice)", changes: discards && held > 0 ? [SensorModel.fruit: -held] : [:])
+        discards && mayReturn(SensorModel.fruit)
+          ? .rejected("conflict")
+          : .sensor(
+            "sensor_\(choice)", changes: discards && held > 0 ? [SensorModel.fruit: -held] : [:])
       ]
     default: break
     }
+  }
+
+  /// Whether an open order or program has taken some of the fruit.
+  private func mayReturn(_ fruit: String) -> Bool {
+    openJobs.contains { $0.used[fruit] != nil }
+      || payments.charges.values.contains { charge in
+        charge.order.map { $0.end == nil && $0.used[fruit] != nil } ?? false
+      }
   }
 
   /// Whether an order that waits, or is paid now, may not be made because of the sensor.

@@ -140,6 +140,13 @@ extension DashboardServer {
       let notice: HTML =
         switch (result?.status, result?.reason) {
         case (.applied, _): language.notice(.good, "Your decision is recorded.", "결정을 기록했어요.")
+        case (_, .conflict):
+          language.notice(
+            .bad,
+            "Nothing was discarded: an open order still has some of the fruit. "
+              + "Decide about its job first, or wait until it ends.",
+            "끝나지 않은 주문에 이 과일이 쓰여서 폐기하지 않았어요. "
+              + "먼저 그 작업을 정하거나 끝날 때까지 기다려 주세요.")
         case (_, let reason?): .notice(.bad, reason.text(language))
         default:
           language.notice(

@@ -18,7 +18,8 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case rateLimited = "rate_limited"
   /// The kiosk is closed.
   case closed
-  /// The stock differs from the one that the restock expects.
+  /// The kiosk is not in the state that the command requires: for example, the stock differs from
+  /// the one that the restock expects.
   case conflict
   /// The stock would exceed the capacity.
   case exceedsCapacity = "exceeds_capacity"
