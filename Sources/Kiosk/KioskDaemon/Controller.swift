@@ -274,9 +274,7 @@ package actor Controller {
     for (source, rejection) in decision.rejections {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
-    for sensor in decision.sensorsIgnored {
-      log.warn("sensor \(sensor): its message has no value that it can measure; ignored")
-    }
+    for sensor in decision.sensorsIgnored { log.ignored(sensor, at: now.timestamp) }
     if decision.machinesChanged { log.machines(core.machineReports, at: now.timestamp) }
     // The first fruit with a date adds topics.
     if core.batches.isActive, !hadDates, isOnline { try await publishState() }

@@ -20,6 +20,7 @@ struct KioskLog: Sendable {
     case rejected(RejectionReason)
     case unpublished
     case machine(MachineID)
+    case sensor(SensorID)
   }
 
   private struct Record {
@@ -124,6 +125,13 @@ struct KioskLog: Sendable {
     let who = source?.description.prefix(100) ?? "kiosk"
     let why = reason.rawValue + (detail.map { ": \($0)" } ?? "")
     warn("\(who): rejected, \(why)", about: .rejected(reason), at: now)
+  }
+
+  /// Logs that a message of a sensor is no reading.
+  mutating func ignored(_ sensor: SensorID, at now: Timestamp) {
+    warn(
+      "sensor \(sensor): its message has no value that it can measure; ignored",
+      about: .sensor(sensor), at: now)
   }
 
   mutating func unpublished(_ error: BrokerError, at now: Timestamp) {

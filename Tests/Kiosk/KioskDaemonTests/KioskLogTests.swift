@@ -29,6 +29,14 @@ import Testing
     #expect(lines.told.last?.contains("and 59 more") == true)
   }
 
+  @Test mutating func whatIsNoReadingIsToldOnceAMinute() {
+    for second in 0..<120 {
+      log.ignored("fridge", at: Timestamp(milliseconds: Int64(second) * 1000))
+    }
+    #expect(lines.told.count == 2)
+    #expect(lines.told.last?.contains("and 59 more") == true)
+  }
+
   @Test mutating func aMachineIsToldOfWhenItStopsWorking() {
     func told(_ state: MachineReport.State, reason: String? = nil, second: Int64) {
       let report = MachineReport(
