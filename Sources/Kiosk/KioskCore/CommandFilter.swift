@@ -128,11 +128,11 @@ package struct CommandFilter: Sendable {
   private func readings(
     in delivery: Delivery, matching match: DeliveryTracker.Match
   ) -> [ParsedDelivery] {
+    guard !sensors.isEmpty, let bound = sensors[delivery.message.topic] else { return [] }
     // guard: a value that the broker has kept is no reading
-    guard !sensors.isEmpty, let bound = sensors[delivery.message.topic], !delivery.message.retain
-    else { return [] }
+    let isReadable = delivery.excess == nil && !delivery.message.retain
     return bound.map { sensor in
-      let value = delivery.excess == nil ? sensor.binding.read(delivery.message.payload) : nil
+      let value = isReadable ? sensor.binding.read(delivery.message.payload) : nil
       return ParsedDelivery(value, of: sensor.name, on: delivery, matching: match)
     }
   }
@@ -191,7 +191,7 @@ package struct CommandFilter: Sendable {
 
   private mutating func isExpected(_ topic: String) -> Bool {
     birthTopics.contains(topic) || settings.topics.sender(requestingReportOn: topic) != nil
-      || sensors[topic] != nil || !panels.panels(subscribedTo: topic).isEmpty
+      || !panels.panels(subscribedTo: topic).isEmpty
   }
 }
 

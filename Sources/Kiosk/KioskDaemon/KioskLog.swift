@@ -130,7 +130,7 @@ struct KioskLog: Sendable {
   /// Logs that a message of a sensor is no reading.
   mutating func ignored(_ sensor: SensorID, at now: Timestamp) {
     warn(
-      "sensor \(sensor): its message has no value that it can measure; ignored",
+      "sensor \(sensor): ignored a message that is retained or has no value that it can measure",
       about: .sensor(sensor), at: now)
   }
 

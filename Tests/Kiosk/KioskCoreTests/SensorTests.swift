@@ -368,8 +368,9 @@ import Testing
   }
 
   @Test func aRetainedValueIsNoReading() throws {
-    try kiosk.receive(.sensor(#"{"temperature":90}"#, retain: true))
-    #expect(report.state == .unknown)
+    let decision = try kiosk.receive(.sensor(#"{"temperature":90}"#, retain: true))
+    #expect(decision.sensorsIgnored == ["fridge"])
+    #expect(report.state == .unknown && report.ignored == 1)
     #expect(kiosk.commandFilter.dropped == 0)
   }
 
