@@ -82,10 +82,11 @@ import Testing
   }
 
   /// The entry of a rejected order has the quantity of the command.
-  @Test(arguments: [
-    (0, "0", nil), (2_147_483_647, "2147483647", nil), (-1, nil, #"{"quantity":-1}"#),
-    (5_000_000_000, nil, #"{"quantity":5000000000}"#),
-  ])
+  @Test(
+    arguments: [
+      (0, "0", nil), (2_147_483_647, "2147483647", nil), (-1, nil, #"{"quantity":-1}"#),
+      (5_000_000_000, nil, #"{"quantity":5000000000}"#),
+    ] as [(Int, String?, String?)])
   func aQuantityOutOfRangeIsKept(quantity: Int, column: String?, more: String?) throws {
     let row = try row(#"{\#(Self.needed),"quantity":\#(quantity)}"#)
     #expect(columns(row)["quantity"] == column)

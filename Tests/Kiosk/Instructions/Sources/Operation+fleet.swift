@@ -31,7 +31,7 @@ extension Operation {
     let plan = RoutePlan(
       arrival: Timestamp(milliseconds: now.milliseconds + day),
       end: Timestamp(milliseconds: now.milliseconds + 4 * day), margin: 20, fill: .need)
-    let kiosks = Array(fleet.kiosks.values)
+    let kiosks = Array(fleet.kiosks)
     return Operation(name: "plan-\(count)", units: count) {
       for kiosk in kiosks {
         _ = plan?.shortFruits(of: kiosk, at: now)
