@@ -290,7 +290,9 @@ extension Session {
       case .idle, .disconnecting: nil
       case .waiting(let until), .connecting(let until): until
       case .opening(let until): isWaitingForClient ? nil : until
-      case .subscribing, .online: isWaitingForClient || pending.isEmpty ? nil : responseDeadline
+      case .subscribing, .online:
+        isWaitingForClient
+          ? nil : [pending.isEmpty ? nil : responseDeadline, plainUntil].compactMap(\.self).min()
       }
     return [own, link == .idle ? nil : disconnectDeadline].compactMap(\.self).min()
   }
@@ -333,8 +335,13 @@ extension Session {
       return lost(
         .unreachable("\(broker) does not finish the MQTT handshake\(handshakeHint)"), at: now)
     case .subscribing, .online:
-      guard !pending.isEmpty, !isWaitingForClient, now >= responseDeadline else { break }
-      return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
+      guard !isWaitingForClient else { break }
+      if !pending.isEmpty, now >= responseDeadline {
+        return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
+      }
+      if let plainUntil, now >= plainUntil {
+        return lost(.connectionLost("the time on MQTT 3.1.1 is over"), at: now)
+      }
     case .idle, .waiting, .connecting, .opening, .disconnecting: break
     }
     return disconnectIfReady(isWritten: isWritten, at: now)

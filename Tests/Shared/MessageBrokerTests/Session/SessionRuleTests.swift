@@ -612,6 +612,27 @@ import Testing
     #expect(!plain)
   }
 
+  /// Without an outage too, but not while the client decides a batch.
+  @Test func afterTwoMalformedPacketsAConnectionThatLastsIsPlainForAnHour() {
+    var session = online()
+    for number in 2...3 {
+      _ = session.lost(Self.malformed, at: .seconds(10))
+      reconnect(&session, at: .seconds(10))
+      _ = session.granted(number, [1], at: .seconds(10))
+    }
+    #expect(session.takeEvent() == .online)
+    #expect(session.deadline == .seconds(3610))
+    session.received([Self.order])
+    #expect(session.takeEvent() == .deliveries([Self.order]))
+    #expect(session.deadline == nil)
+    #expect(session.tick(isWritten: true, at: .seconds(3615)) == [])
+    #expect(session.acknowledge() == true)
+    #expect(session.tick(isWritten: true, at: .seconds(3620)) == [.drop])
+    #expect(session.takeEvent() == .offline(.connectionLost("the time on MQTT 3.1.1 is over")))
+    #expect(session.tick(isWritten: true, at: .seconds(3621)) == [.connect(.clean)])
+    #expect(session.isPlain == false)
+  }
+
   @Test func oneMalformedPacketBetweenOtherLossesChangesNothing() {
     var session = online()
     for reason in [Self.malformed, Self.gone, Self.malformed] {
