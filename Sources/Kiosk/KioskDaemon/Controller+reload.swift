@@ -9,7 +9,8 @@ extension Controller {
   /// The outcome of a `reload`.
   package enum ReloadOutcome: Sendable, Equatable {
     case taken
-    /// The broker has refused a subscription. The settings are unchanged.
+    /// The broker has refused a subscription, or ended the connection before granting it. The
+    /// settings are unchanged.
     case refused(BrokerError)
     /// The kiosk has stopped.
     case stopped

@@ -98,9 +98,9 @@ package enum BrokerEvent: Sendable, Equatable {
   case deliveries([Delivery])
   /// `confirmed` has increased, and there is no other event.
   case confirmed
-  /// An `update` has been applied; or the broker refused a subscription, and the previous options
-  /// apply. Without a connection `refusal` is `nil`, and the next connect shows whether the broker
-  /// grants the subscriptions.
+  /// An `update` has been applied; or the broker refused a subscription or ended the connection
+  /// before granting it, and the previous options apply. Without a connection `refusal` is `nil`,
+  /// and the next connect shows whether the broker grants the subscriptions.
   case updated(refusal: BrokerError?)
   /// The broker refused the messages published to these topics, and no subscriber receives them;
   /// they count as confirmed.

@@ -453,7 +453,14 @@ extension Session {
   /// Reports that the connection is lost or could not be made. Deliveries read on it can no longer
   /// be acknowledged.
   package mutating func lost(_ reason: BrokerError, at now: Instant) -> [Action] {
-    if case .online(let since) = link { backoff.connectionEnded(after: now - since) }
+    if case .online(let since) = link {
+      backoff.connectionEnded(after: now - since)
+      // Some brokers end the connection instead of refusing a filter, and would end the next one.
+      if let update {
+        adopt(update.before)
+        updated(refusal: reason)
+      }
+    }
     confirmations.connectionLost()
     refusals = [:]
     pending = [:]

@@ -518,12 +518,18 @@ import Testing
     #expect(session.takeEvent() == .updated(refusal: nil))
   }
 
-  @Test func anUpdateEndsWithItsConnection() {
+  /// Some brokers end the connection instead of refusing a filter.
+  @Test func anUpdateWhoseConnectionEndsIsRefused() {
     var session = online()
     _ = session.update(options { $0.subscriptions = [Self.b] }, at: .zero)
     _ = session.lost(Self.gone, at: .zero)
-    #expect(session.takeEvent() == .updated(refusal: nil))
+    #expect(session.takeEvent() == .updated(refusal: Self.gone))
     #expect(session.takeEvent() == .offline(Self.gone))
+    _ = session.tick(isWritten: true, at: .seconds(1))
+    _ = session.connected(at: .seconds(1))
+    #expect(
+      session.connectAckReceived(resumed: true, refusal: nil, at: .seconds(1))
+        == [.unsubscribe([Self.b]), .subscribe(3, [Self.a], retainAsPublished: false)])
   }
 
   // MARK: Disconnecting
