@@ -881,16 +881,36 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     panel.publish(f"{BASE}/made/bar", json.dumps({"job": accepted["seq"], "status": "unknown"}))
     state('"needs_decision"')
     fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
+    # Another machine makes its juice, and a person still decides about its job.
+    kiosk.stop()
+    kiosk.configure(broker, {"machines": [{"name": "arm", "juices": ["kiwi"]}]})
+    kiosk.start()
+    panel.publish(f"{BASE}/machine/arm/status", "online", retain=True)
+    eventually(lambda: '"idle"' in retained(broker.port).get(f"{BASE}/machine/arm", ""))
+    fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
+    found = Findings(kiosk)
+    assert len(found.of("machines", "warning")) == 1
+    found.one("retained", "ok")
 
 
 def test_payment_devices(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
-    kiosk = make_kiosk(payment={"devices": [{"name": "terminal"}]}, menu={
-        "base": "standard", "currency": "EUR", "juices": {"kiwi": {"price": 3.50}}}).start()
+    menu = {"base": "standard", "currency": "EUR", "juices": {"kiwi": {"price": 3.50}}}
+    kiosk = make_kiosk(payment={"devices": [{"name": "terminal"}]}, menu=menu).start()
     panel.publish(f"{BASE}/payment/terminal/status", "online", retain=True)
     total = {"total": 1, "at": "2026-11-20T22:00:00Z", "currency": "EUR", "captured": 0, "refunded": 0, "count": 0}
     panel.publish(f"{BASE}/payment/terminal/total", json.dumps(total), retain=True)
     eventually(lambda: '"idle"' in retained(broker.port).get(f"{BASE}/payment/terminal", ""))
     assert not Findings(kiosk).of("retained", "warning")
+    held = {"charge": 1, "status": "held", "amount": 350, "currency": "EUR"}
+    panel.publish(f"{BASE}/paid/terminal", json.dumps(held))
+    report = lambda: json.loads(retained(broker.port)[f"{BASE}/payment/terminal"])
+    eventually(lambda: [charge["charge"] for charge in report()["charges"]] == [1])
+    kiosk.stop()
+    kiosk.configure(broker, {"menu": menu})
+    kiosk.start()
+    found = Findings(kiosk)
+    assert "charge 1 " in found.one("payment", "warning")["what"]
+    found.one("retained", "ok")
 
 
 def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
@@ -923,6 +943,7 @@ def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     kiosk.configure(broker, {"sensors": []})
     kiosk.start()
     fault(kiosk, 1, "sensors", "warning", "has blocked kiwi")
+    Findings(kiosk).one("retained", "ok")
     kiosk.stop()
     silent = {"state": "ok", "value": 4, "unit": "°C", "silent": True, "ignored": 3}
     kiosk.configure(broker, {"sensors": [fridge]})

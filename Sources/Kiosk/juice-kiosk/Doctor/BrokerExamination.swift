@@ -21,7 +21,7 @@ import YAMLConfiguration
 /// | `rights` | Does the broker refuse subscriptions, or messages of the running kiosk? |
 /// | `session` | Do the broker's limits suffice, and is the client identifier unique? |
 /// | `retained` | Does the broker retain messages that it should not? |
-/// | `machines` | Are the configured machines online? |
+/// | `machines` | Are the configured machines online, and must a person decide? |
 /// | `sensors` | Do the configured sensors send readings, and block nothing? |
 /// | `payment` | Are the configured payment devices online, and must a person decide? |
 ///
@@ -43,8 +43,10 @@ struct BrokerExamination {
     logsInAnyway: Bool
   ) {
     self.configuration = configuration
-    settings = KioskSettings(configuration, retainedTopics: ledger.state.topics)
-      .keepingMachines(of: [], ledger.state.makers)
+    let state = ledger.state
+    settings = KioskSettings(configuration, retainedTopics: state.topics)
+      .keepingMachines(of: state.jobs, state.makers)
+      .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
     self.ledger = ledger
     self.now = now
     self.timeout = timeout

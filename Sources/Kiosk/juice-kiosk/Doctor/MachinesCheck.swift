@@ -3,7 +3,8 @@ import KioskCore
 import KioskDaemon
 import KioskProtocol
 
-/// Checks whether the configured machines are online, working, and without an undecided job.
+/// Checks whether the configured machines are online and working, and whether a person must decide
+/// about a job of one of them or of a removed machine.
 struct MachinesCheck {
   let settings: KioskSettings
   let retained: RetainedMessages
@@ -30,14 +31,14 @@ struct MachinesCheck {
         .machines, topic, "\(program.program.rawValue) \(program.problem)",
         fix: program.fix(on: machine))
     }
-    guard settings.isEnabled || settings.juices == [] else {
-      let disabled = Finding.warning(
-        .machines, topic, "is disabled or no longer configured: its juices are not sold",
-        fix: "configure \(machine) with 'enabled: true'; or, if its juices need no machine, with "
-          + "'juices: []'")
-      return [disabled] + undecided + programs
-    }
-    return [status(of: machine, report)] + undecided + programs
+    if settings.isEnabled { return [status(of: machine, report)] + undecided + programs }
+    // It makes nothing, or has been removed and still has open jobs.
+    if settings.juices == [] { return undecided + programs }
+    let disabled = Finding.warning(
+      .machines, topic, "is disabled or no longer configured: its juices are not sold",
+      fix: "configure \(machine) with 'enabled: true'; or, if its juices need no machine, with "
+        + "'juices: []'")
+    return [disabled] + undecided + programs
   }
 
   private func status(of machine: MachineID, _ report: MachineReport?) -> Finding {

@@ -80,6 +80,7 @@ extension KioskSettings {
     var opened = LedgerState()
     opened.stock = stock.initial
     (opened.batches, opened.expired) = (ledger.batches, ledger.expired)
+    opened.sensors = ledger.sensors
     let core = Kiosk(settings: self, state: opened)
     let state = topics.state(of: core, at: now)
     let reports = [
