@@ -35,9 +35,7 @@ extension KioskLedger {
   static func beginBackup(at path: String) throws(LedgerError) -> (LedgerFile, partial: LedgerFile)
   {
     let backup = LedgerFile(path: path)
-    guard !backup.exists else {
-      throw .cannotOpen(path: path, detail: "there is a file already; choose another name")
-    }
+    try backup.requireAbsence()
     let partial = LedgerFile(path: path + ".partial")
     partial.remove()
     return (backup, partial)

@@ -30,18 +30,20 @@ struct LedgerFile: Sendable {
     }
   }
 
+  /// Throws an error if the file exists.
+  func requireAbsence() throws(LedgerError) {
+    guard !exists else {
+      throw .cannotOpen(path: path, detail: "there is a file already; choose another name")
+    }
+  }
+
   /// Syncs a finished file and renames it. A file under the new name, which must not exist, is
   /// complete and survives a power cut.
   func publish(as other: LedgerFile) throws(LedgerError) {
     try sync()
-    guard link(path, other.path) == 0 else {
-      if errno == EEXIST {
-        throw .cannotOpen(
-          path: other.path, detail: "there is a file already; choose another name")
-      }
-      throw failure(at: other.path)
-    }
-    unlink(path)
+    // link(2) would check and rename in one step, but FAT has no hard links.
+    try other.requireAbsence()
+    guard rename(path, other.path) == 0 else { throw failure(at: other.path) }
     try other.syncFolder()
   }
 
@@ -65,17 +67,26 @@ struct LedgerFile: Sendable {
     return kept
   }
 
-  /// Adds another name to the file, and to its log if there is one. Returns the new path.
+  /// Keeps the file, and its log if there is one, under another name as well. Returns the new path.
   private func moveAside() throws(LedgerError) -> String {
-    for number in 1... {
-      let kept = LedgerFile(path: "\(path).replaced-\(number)")
-      if link(path, kept.path) == 0 {
-        guard link(log, kept.log) == 0 || errno == ENOENT else { throw failure(at: kept.log) }
-        return kept.path
-      }
-      guard errno == EEXIST else { throw failure(at: kept.path) }
-    }
-    return path
+    var number = 1
+    while access("\(path).replaced-\(number)", F_OK) == 0 { number += 1 }
+    let kept = LedgerFile(path: "\(path).replaced-\(number)")
+    try Self.keep(path, as: kept.path)
+    if access(log, F_OK) == 0 { try Self.keep(log, as: kept.log) }
+    return kept.path
+  }
+
+  /// Adds another name to a file. Copies the file if the file system has no hard links, as FAT.
+  private static func keep(_ path: String, as other: String) throws(LedgerError) {
+    if link(path, other) == 0 { return }
+    guard errno == EPERM || errno == EOPNOTSUPP else { throw failure(at: other) }
+    let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard file >= 0 else { throw failure(at: path) }
+    defer { close(file) }
+    let copy = try FileWriter(path: other)
+    try FileWriter.copy(file, named: path, to: copy.write)
+    try Self.sync(other)
   }
 
   private func copyPermissions(from other: LedgerFile) {

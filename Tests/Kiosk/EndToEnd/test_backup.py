@@ -1,5 +1,6 @@
 """Backup, restore and the move to another machine, with the shipped program."""
 
+import errno
 import json
 import signal
 import sqlite3
@@ -10,6 +11,7 @@ from auditor import judge_ledger, judge_panel
 from client import retained
 from conftest import MakeBroker, MakeKiosk, MakeScene, Say
 from displays import wait_for_truth
+from faults import Faults
 from interrupted import interruptions
 from kiosk import Kiosk, one_line, program
 from load import BusyPanel
@@ -125,6 +127,20 @@ def test_a_restore_refuses_what_would_forget_entries(kiosk: Kiosk, panel) -> Non
     assert panel.order({"id": "a1", "juice": "banana"})["duplicate"]
     assert "duplicate" not in panel.order({"id": "a2", "juice": "kiwi"})
     kiosk.verify()
+
+
+def test_a_disk_without_hard_links(kiosk: Kiosk, faults: Faults, panel) -> None:
+    """On FAT, the usual file system of a USB stick, link(2) gives EPERM."""
+    faults.fail("link", errno.EPERM)
+    copy = kiosk.folder / "ledger-copy.sqlite"
+    backed_up = kiosk.command("ledger", "backup", str(copy), **faults.variables)
+    assert (backed_up.returncode, backed_up.stderr) == (0, "")
+    panel.order("banana")
+    kiosk.stop()
+    restored = kiosk.command("ledger", "restore", str(copy), "--replace", **faults.variables)
+    assert restored.returncode == 0, restored.stderr
+    kept = kiosk.folder / "ledger.sqlite.replaced-1"
+    assert (len(kiosk.ledger()), len(entries(kiosk, kept))) == (1, 2)
 
 
 def test_what_waits_at_the_broker_is_not_poured_into_a_restored_ledger(

@@ -1,8 +1,9 @@
 // Injects faults into one program, which is started with this in LD_PRELOAD. Two files select the
 // faults for as long as they exist:
 //
-// - FAULTS with "<call> <errno>": this call, write or sync, fails on each file whose name contains
-//   "ledger"; with errno 0 it hangs. SQLite writes with pwrite and syncs with fdatasync or fsync.
+// - FAULTS with "<call> <errno>": this call (write, sync or link) fails on each file whose name
+//   contains "ledger"; with errno 0 it hangs. SQLite writes with pwrite and syncs with fdatasync or
+//   fsync.
 // - CLOCK with "<seconds>": the offset of the wall clock. Timers are not affected.
 //
 // Two variables are numbers:
@@ -33,12 +34,9 @@ static int read_order(const char *variable, const char *format, void *first, voi
   return count;
 }
 
-static int fails(const char *call, int descriptor) {
-  char link[64], name[4096], wanted[32];
+static int fails_on(const char *call, const char *name) {
+  char wanted[32];
   int code = 0;
-  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-  ssize_t length = readlink(link, name, sizeof name - 1);
-  name[length < 0 ? 0 : length] = 0;
   if (!strstr(name, "ledger")) return 0;
   while (read_order("FAULTS", "%31s %d", wanted, &code) == 2 && !strcmp(wanted, call)) {
     if (code) {
@@ -48,6 +46,14 @@ static int fails(const char *call, int descriptor) {
     usleep(1000);
   }
   return 0;
+}
+
+static int fails(const char *call, int descriptor) {
+  char path[64], name[4096];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  ssize_t length = readlink(path, name, sizeof name - 1);
+  name[length < 0 ? 0 : length] = 0;
+  return fails_on(call, name);
 }
 
 static void wait_for_disk(void) {
@@ -74,6 +80,10 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset
 
 ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
   return fails("write", descriptor) ? -1 : NEXT(pwrite)(descriptor, bytes, count, offset);
+}
+
+int link(const char *path, const char *other) {
+  return fails_on("link", other) ? -1 : NEXT(link)(path, other);
 }
 
 static time_t clock_offset(void) {

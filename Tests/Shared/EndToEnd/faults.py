@@ -20,7 +20,7 @@ class Faults:
         }
 
     def fail(self, call: str, code: int) -> None:
-        """Makes `call`, write or sync, fail on the ledger's files."""
+        """Makes `call` (write, sync or link) fail on the ledger's files."""
         self._say(self._disk, f"{call} {code}")
 
     def hang(self, call: str) -> None:
