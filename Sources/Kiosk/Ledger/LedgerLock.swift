@@ -19,7 +19,7 @@ final class LedgerLock {
   let lastHeartbeat: Timestamp?
   let acknowledged: Int?
   private let descriptor: Int32
-  private let clock: SystemClock
+  private let boot: Int?
   private var record: LockRecord
 
   /// Takes the lock, and reads the records of the previous process.
@@ -27,7 +27,7 @@ final class LedgerLock {
   /// - Parameter path: The path of the ledger. The lock file is beside it.
   /// - Throws: `LedgerError.inUse` if another process holds the lock.
   init(path: String, clock: SystemClock) throws(LedgerError) {
-    self.clock = clock
+    boot = clock.boot
     try LedgerFile(path: path).refuseLinks()
     descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o640)
     guard descriptor >= 0 else {
@@ -39,10 +39,9 @@ final class LedgerLock {
       close(descriptor)
       throw .inUse(path: path, process: record.process)
     }
-    // An uptime below the recorded one shows that the system was restarted.
-    let wasOff = record.uptime.map { clock.uptime() < $0 } ?? false
+    let wasOff = clock.boot == nil || clock.boot != record.boot
     // guard: a clock that stood still tells nothing of an absence
-    lastHeartbeat = wasOff && !clock.isWallClockReliable ? nil : record.heartbeat
+    lastHeartbeat = record.heartbeat.flatMap { wasOff && !clock.isReliable(since: $0) ? nil : $0 }
     acknowledged = record.acknowledged
     // If this process ends before its first heartbeat, the file still contains the previous one.
     record.process = Int(getpid())
@@ -68,7 +67,7 @@ final class LedgerLock {
 
   func recordHeartbeat(at now: Timestamp) {
     record.heartbeat = now
-    record.uptime = clock.uptime()
+    record.boot = boot
     record.write(to: descriptor)
   }
 
@@ -95,10 +94,10 @@ private struct LockRecord {
   var process: Int?
   var acknowledged: Int?
   var heartbeat: Timestamp?
-  /// The uptime of the system at the heartbeat.
-  var uptime: Duration?
+  /// The start of the system before the heartbeat.
+  var boot: Int?
 
-  private static let length = 64
+  private static let length = 96
 
   init(readFrom descriptor: Int32) {
     var buffer = [UInt8](repeating: 0, count: Self.length)
@@ -108,14 +107,11 @@ private struct LockRecord {
     process = numbers.first ?? nil
     acknowledged = numbers.count > 1 ? numbers[1] : nil
     heartbeat = numbers.count > 2 ? numbers[2].map { Timestamp(milliseconds: Int64($0)) } : nil
-    uptime = numbers.count > 3 ? numbers[3].map { .seconds($0) } : nil
+    boot = numbers.count > 3 ? numbers[3] : nil
   }
 
   func write(to descriptor: Int32) {
-    let numbers = [
-      process, acknowledged, heartbeat.map { Int($0.milliseconds) },
-      uptime.map { Int($0.components.seconds) },
-    ]
+    let numbers = [process, acknowledged, heartbeat.map { Int($0.milliseconds) }, boot]
     let words = numbers.map { $0.map(String.init) ?? "-" }
     let text = Array(words.joined(separator: " ").utf8)
     let rest = [UInt8](repeating: UInt8(ascii: " "), count: Self.length - text.count)

@@ -1,41 +1,45 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundation
+import KioskProtocol
 
-/// The system's uptime, and whether its wall clock is reliable after a restart.
+/// The current start of the system, and the sources from which its wall clock has the time.
 package struct SystemClock: Sendable {
-  /// Returns the time since the start of the system.
-  package var uptime: @Sendable () -> Duration
-  /// Whether the wall clock ran while the system was off, or has been set since. The clock of a
-  /// Raspberry Pi continues from the time of its shutdown until it receives the time from the
-  /// network.
-  package var isWallClockReliable: Bool
+  /// A random number of this start of the system, or `nil` if it is unknown.
+  package var boot: Int?
+  /// Whether the wall clock was set since the start of the system.
+  package var isSynchronised: Bool
+  /// The seconds since 1970 that the hardware clock shows, or `nil` if there is none. One that was
+  /// without power shows a time long ago.
+  package var hardwareSeconds: Int64?
 
-  package init(isWallClockReliable: Bool, uptime: @escaping @Sendable () -> Duration) {
-    self.isWallClockReliable = isWallClockReliable
-    self.uptime = uptime
+  package init(boot: Int?, isSynchronised: Bool, hardwareSeconds: Int64?) {
+    self.boot = boot
+    self.isSynchronised = isSynchronised
+    self.hardwareSeconds = hardwareSeconds
   }
 
   /// The clock of this system.
   package static var current: SystemClock {
     #if os(Linux)
-    // A hardware clock, or the file that systemd-timesyncd.service(8) creates after setting the
-    // time.
-    let isWallClockReliable = ["/sys/class/rtc/rtc0", "/run/systemd/timesync/synchronized"]
-      .contains { (path: String) in access(path, F_OK) == 0 }
-    let clock = CLOCK_BOOTTIME
+    // Without such a file, the value is unknown.
+    func read(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+    let boot = read("/proc/sys/kernel/random/boot_id")
+    let seconds = read("/sys/class/rtc/rtc0/since_epoch")
+    return SystemClock(
+      boot: boot.flatMap { Int($0.filter(\.isHexDigit).prefix(15), radix: 16) },
+      // systemd-timesyncd.service(8) creates this file after setting the time.
+      isSynchronised: access("/run/systemd/timesync/synchronized", F_OK) == 0,
+      hardwareSeconds: seconds.flatMap { Int64($0.filter(\.isNumber)) })
     #else
-    let isWallClockReliable = true
-    let clock = CLOCK_MONOTONIC
+    return SystemClock(boot: nil, isSynchronised: true, hardwareSeconds: nil)
     #endif
-    return SystemClock(isWallClockReliable: isWallClockReliable) {
-      var time = timespec()
-      clock_gettime(clock, &time)
-      return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
-    }
+  }
+
+  /// Returns whether the wall clock ran while the system was off, or has been set since. The clock
+  /// of a Raspberry Pi continues from the time of its shutdown until it receives the time from the
+  /// network.
+  ///
+  /// - Parameter last: The last known time before the system was off.
+  func isReliable(since last: Timestamp) -> Bool {
+    isSynchronised || hardwareSeconds.map { $0 >= last.milliseconds / 1000 } ?? false
   }
 }

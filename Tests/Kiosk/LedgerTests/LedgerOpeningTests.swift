@@ -63,20 +63,25 @@ import Testing
     #expect(try place.open().lastHeartbeat == alive)
   }
 
-  /// A Raspberry Pi continues from the time of its shutdown.
-  @Test(arguments: [
-    // (seconds since the start of the system, is the wall clock reliable, is the heartbeat used)
-    (20, false, false), (20, true, true), (7_000, false, true),
-  ])
+  /// A Raspberry Pi continues from the time of its shutdown, and a hardware clock that was without
+  /// power from a time long ago.
+  @Test(
+    arguments: [
+      // (start of the system, is the wall clock set, hardware clock, is the heartbeat used)
+      (2, false, nil, false), (2, true, nil, true), (2, false, 1_795_251_620, true),
+      (2, false, 946_684_800, false), (1, false, nil, true), (nil, false, nil, false),
+    ] as [(Int?, Bool, Int64?, Bool)])
   func aSignOfLifeFromBeforeTheSystemWasOffCountsOnlyIfItKnowsTheTime(
-    uptime: Int, isWallClockReliable: Bool, counts: Bool
+    boot: Int?, isSynchronised: Bool, hardwareSeconds: Int64?, counts: Bool
   ) throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do {
-      let clock = SystemClock(isWallClockReliable: isWallClockReliable) { .seconds(6_000) }
+      let clock = SystemClock(
+        boot: boot == nil ? nil : 1, isSynchronised: true, hardwareSeconds: nil)
       try KioskLedger(path: place.path, clock: clock).recordHeartbeat(at: alive)
     }
-    let clock = SystemClock(isWallClockReliable: isWallClockReliable) { .seconds(uptime) }
+    let clock = SystemClock(
+      boot: boot, isSynchronised: isSynchronised, hardwareSeconds: hardwareSeconds)
     #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == (counts ? alive : nil))
   }
 
