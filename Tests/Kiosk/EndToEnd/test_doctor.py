@@ -296,6 +296,14 @@ def test_a_ledger_that_cannot_be_written(make_kiosk: MakeKiosk) -> None:
     assert "nobody cannot write there; it belongs to root" in other.stdout
 
 
+def test_a_ledger_in_the_current_folder(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk()
+    done = kiosk.command("doctor", "--json", "--config", kiosk.config.name, config=False)
+    found = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+    assert found["permissions"]["severity"] == "ok"
+    assert found["disk"]["where"] == found["permissions"]["where"] == str(kiosk.folder)
+
+
 def test_disk(make_kiosk: MakeKiosk, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -88,7 +88,7 @@ extension [Finding] {
 
   /// Checks whether the kiosk can write the ledger's folder and files.
   static func folder(of ledger: String) -> [Finding] {
-    let folder = NSString(string: ledger).deletingLastPathComponent
+    let folder = URL(filePath: ledger).deletingLastPathComponent().path
     guard let rights = FileRights(folder) else {
       return [
         .error(
@@ -132,7 +132,7 @@ extension [Finding] {
   ///
   /// - Parameter ledger: The path of the ledger.
   static func disk(of ledger: String) -> [Finding] {
-    let folder = NSString(string: ledger).deletingLastPathComponent
+    let folder = URL(filePath: ledger).deletingLastPathComponent().path
     guard let space = DiskSpace(of: folder) else { return [] }
     // A ledger that does not exist has no size; one that cannot be read is a finding of its own.
     let size = (try? FileManager.default.attributesOfItem(atPath: ledger)[.size] as? Int) ?? 0
