@@ -292,8 +292,8 @@ package actor Controller {
       log.rejected(
         reason, from: parsed.source, detail: result.detail, at: clock.now().timestamp)
     }
+    // Another task calls this, perhaps while a batch is undecided, so it acknowledges nothing.
     await publish([parsed.answer(result)])
-    await broker.acknowledge()
   }
 
   /// Decides a batch and commits it. If the ledger can never store the batch, decides its

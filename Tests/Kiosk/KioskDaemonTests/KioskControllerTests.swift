@@ -4,6 +4,7 @@ import KioskCore
 import KioskDaemon
 import KioskProtocol
 import Ledger
+import Logging
 import MessageBroker
 import Testing
 
@@ -225,5 +226,33 @@ import Testing
     fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     #expect(try panel.takeResults().map(\.reason) == [.closed])
     #expect(fixture.retained("stock/banana") == "10")
+  }
+
+  /// The task of the settings may run between the arrival of a batch and its commit.
+  @Test func theAnswerToAChangeOfTheSettingsAcknowledgesNoBatch() async throws {
+    let (client, panel) = (fixture.broker.client(), try fixture.panel())
+    let clock = KioskClock { [broker = fixture.broker] in
+      Moment(timestamp: KioskFixture.now(broker), day: 0, uptime: broker.now)
+    }
+    let controller = try Controller(
+      settings: fixture.settings, broker: client, ledger: KioskLedger(path: fixture.ledgerPath),
+      clock: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let orders = try TopicFilter("kiosk/k1/order/+")
+    await client.connect(SessionOptions(clientID: "kiosk", subscriptions: [orders]))
+    while await client.nextEvent(timeout: nil) != .online {}
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    guard case .deliveries(let batch) = await client.nextEvent(timeout: nil) else {
+      Issue.record("the order has not arrived")
+      return
+    }
+    var (filter, tracker) = (CommandFilter(settings: fixture.settings), DeliveryTracker())
+    for parsed in filter.admit(batch, tracker: &tracker, at: clock.now()) {
+      await controller.answer(parsed, CommandResult(status: .applied))
+    }
+    #expect(fixture.broker.queueDepth(of: "kiosk") == 1)
+    await client.acknowledge()
+    fixture.executor.run()
+    #expect(fixture.broker.queueDepth(of: "kiosk") == 0)
+    #expect(try panel.takeResults().map(\.status) == [.applied])
   }
 }
