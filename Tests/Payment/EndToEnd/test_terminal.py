@@ -287,6 +287,21 @@ def test_a_refund_whose_answer_was_lost(device: Device, terminal: TerminalProces
     check_equal(device, terminal)
 
 
+def test_two_refunds_of_which_the_first_answer_was_lost(
+    device: Device, terminal: TerminalProcess, shop: Shop
+):
+    for charge in [17, 18]:
+        shop.held(charge)
+        shop.ask("capture", charge, "captured", amount=350)
+    terminal.behave(refund="silent_refunded")
+    for charge in [17, 18]:
+        shop.send("refund", charge)
+    for charge in [17, 18]:
+        shop.answer(charge, "refunded")
+    assert sum(line["kind"] == "cancel" for line in terminal.journal.lines) == 2
+    check_equal(device, terminal)
+
+
 @pytest.mark.parametrize("lists", [True, False])
 def test_several_holds_with_and_without_a_list(
     device: Device, terminal: TerminalProcess, shop: Shop, lists: bool
@@ -401,6 +416,7 @@ def test_holds_of_no_charge_are_a_fault(
 def test_another_terminal(start_device: MakeDevice, terminal: TerminalProcess, shop: Shop):
     device = start_device()
     shop.held(17)
+    shop.held(18)
     terminal.behave(capture="silent")
     shop.send("capture", 17, amount=350)
     eventually(lambda: device.records[17]["state"] == "capturing")
@@ -410,8 +426,9 @@ def test_another_terminal(start_device: MakeDevice, terminal: TerminalProcess, s
     terminal.behave(terminal="11112222", capture="ok")
     terminal.start()
     device.start()
-    assert shop.answer(17, "unknown")["reason"] == "another terminal is connected"
-    shop.held(18)
+    for charge in [17, 18]:
+        assert shop.answer(charge, "unknown")["reason"] == "another terminal is connected"
+    shop.held(19)
 
 
 @pytest.mark.parametrize("room", [0, 10], ids=lambda room: f"{room} bytes left")

@@ -37,6 +37,22 @@ private struct World {
     try perform(device.receive(command, at: now))
   }
 
+  /// Sends commands to the device. The terminal executes them, and its answers are lost.
+  mutating func sendWithoutAnswer(_ commands: [ChargeCommand]) {
+    for command in commands {
+      for action in device.receive(command, at: now) {
+        switch action {
+        case .store(let entry): disk.append(entry)
+        case .send(let bytes): _ = terminal.receive(bytes)
+        default: break
+        }
+      }
+    }
+  }
+
+  /// Loses the connection to the terminal, and connects again.
+  mutating func reconnect() throws { try perform([.disconnect("")]) }
+
   mutating func endDay() throws { try perform(device.endDay(at: now)) }
 
   /// Lets time pass until the next deadline, and the terminal ask again.
@@ -61,9 +77,9 @@ private struct World {
     case (0x84, 0x66): states = [.releasing]
     default: return
     }
-    var last: ChargeRecord.State?
-    for case .charge(let record) in disk { last = record.state }
-    #expect(last.map(states.contains) ?? false, "\(bytes) with \(String(describing: last))")
+    var last: [Int: ChargeRecord.State] = [:]
+    for case .charge(let record) in disk { last[record.charge] = record.state }
+    #expect(last.values.contains { states.contains($0) }, "\(bytes) with \(last)")
   }
 
   private mutating func perform(_ actions: [PaymentDevice.Action]) throws {
@@ -295,6 +311,45 @@ private struct World {
     // The connection is lost in the prompt: the old result is not that of the new charge.
     try other.start()
     #expect(other.published.last?.status.name == "declined")
+  }
+
+  /// Of two refunds the first is made, and its answer is lost. The second one is not taken for it.
+  @Test(arguments: [true, false])
+  func theResultOfOneRefundIsNotThatOfAnother(restarts: Bool) throws {
+    var world = world(.reservation, SimulatedTerminal.Habits())
+    try world.start()
+    for charge in [17, 18] {
+      try world.send(.charge(ChargeRequest(charge: charge, amount: Money(units: 350, .euro))))
+      try world.send(.capture(charge: charge, amount: 350))
+    }
+    #expect(world.terminal.booked.count == 2)
+    world.sendWithoutAnswer([.refund(charge: 17), .refund(charge: 18)])
+    #expect(world.terminal.booked.count == 1)
+    if restarts { try world.start() } else { try world.reconnect() }
+    let states = [17, 18].map { world.device.journal.records[$0]?.state }
+    // After a start the device does not know which of the two it had sent.
+    #expect(states == (restarts ? [.unknown, .unknown] : [.refunded, .refunded]))
+    #expect(world.terminal.booked.count == (restarts ? 1 : 0))
+  }
+
+  /// The answer to a reservation is lost while a refund waits.
+  @Test(arguments: [true, false])
+  func theResultOfAReservationIsNotThatOfARefund(lists: Bool) throws {
+    var settings = DeviceSettings()
+    (settings.mode, settings.showsText) = (.reservation, false)
+    var world = World(settings, SimulatedTerminal.Habits(lists: lists))
+    try world.start()
+    try run(&world, to: .capture)
+    let next = ChargeRequest(charge: 18, amount: Money(units: 350, .euro))
+    world.sendWithoutAnswer([.charge(next)])
+    // The customer presents the card.
+    _ = world.terminal.receive(APDU(0x8000).bytes)
+    world.sendWithoutAnswer([.refund(charge: 17)])
+    #expect(world.terminal.holds.count == 1 && world.terminal.booked.count == 1)
+    try world.reconnect()
+    let states = [17, 18].map { world.device.journal.records[$0]?.state }
+    #expect(states == [.refunded, .held])
+    #expect(world.terminal.holds.count == 1 && world.terminal.booked.isEmpty)
   }
 
   @Test func numbersThatWereNeverBegun() throws {

@@ -5,7 +5,8 @@ import KioskProtocol
 //
 // The device asks the terminal two questions: which reservations are open (06 23 FF FF), and what
 // the last result was (06 20). The last result is that of the lost command if the journal does not
-// contain it. A state that the answers do not prove is `unknown`.
+// contain it, and if it can be that of one command only. A state that the answers do not prove is
+// `unknown`.
 
 extension PaymentDevice {
   /// The terminal's answers to the two questions.
@@ -69,22 +70,23 @@ extension PaymentDevice {
     review(&actions)
   }
 
-  /// Decides about all unclear charges as soon as both questions are answered.
+  /// Decides about all unclear charges, and about those of another terminal, as soon as both
+  /// questions are answered.
   private mutating func review(_ actions: inout [Action]) {
     if evidence.last == nil, !knowsRepeat { evidence.last = .unknown }
     // The second question is also asked once on each connection, so that a result of another
     // program is not taken for the result of a later charge.
     guard evidence.open != nil, evidence.last != nil else { return }
-    let unclear = unclear.sorted()
-    for charge in unclear {
-      guard let record = journal.records[charge] else { continue }
-      decide(record, &actions)
+    let records = journal.open.filter {
+      unclear.contains($0.charge) || $0.state != .unknown && !isHere($0)
     }
-    self.unclear = []
+    let last = evidence.last
+    // After a start it is not known which of the requested commands was sent.
+    if records.count(where: { newResult(of: $0) != nil }) > 1 { evidence.last = .unknown }
+    for record in records { decide(record, &actions) }
+    unclear = []
     needsReview = false
-    if case .result(let fields) = evidence.last, let id = ChargeJournal.ResultID(fields) {
-      see(id, &actions)
-    }
+    if case .result(let fields) = last { see(fields, &actions) }
     findForeign(&actions)
   }
 
@@ -125,6 +127,30 @@ extension PaymentDevice {
     return fields
   }
 
+  /// Returns the new result if it can be that of the record's command, otherwise `nil`.
+  private func newResult(of record: ChargeRecord) -> Fields? {
+    guard isHere(record), let fields = newResult else { return nil }
+    let amount = fields.amount
+    let isHeld = record.receipt.flatMap { evidence.isOpen($0) } ?? false
+    // `nil` if the answers do not prove whether the result is that of an open reservation.
+    let isHold = fields.receipt.flatMap { evidence.isOpen($0) }
+    let fits: Bool
+    switch (record.method, record.state) {
+    case (_, .refunding): fits = isHold != true && (amount == nil || amount == record.booked)
+    case (.reservation, .capturing):
+      let rest = (record.held ?? 0) - (record.asked ?? 0)
+      fits = !isHeld && (amount == record.asked || amount == rest)
+    case (.reservation, .releasing) where record.held != nil:
+      fits = !isHeld && isHold != true && [nil, 0, record.held].contains(amount)
+    case (.reservation, .begun), (.reservation, .releasing):
+      fits = fields.receipt != nil && isHold != false && amount == record.price.units
+    case (.reservation, _): fits = false
+    case (.goodsFirst, _) where record.isBookedEarly: fits = amount == nil || amount == record.held
+    case (.goodsFirst, _): fits = amount == record.price.units || amount == record.asked
+    }
+    return fits ? fields : nil
+  }
+
   private var knowsLast: Bool { if case .result = evidence.last { true } else { false } }
 
   private mutating func decide(_ record: ChargeRecord, _ actions: inout [Action]) {
@@ -161,9 +187,7 @@ extension PaymentDevice {
     {
       return finish(record, none, reason: record.reason ?? "interrupted", &actions)
     }
-    if let fields = newResult, let receipt = fields.receipt, fields.amount == record.price.units,
-      evidence.isOpen(receipt) ?? true
-    {
+    if let fields = newResult(of: record) {
       record.take(fields)
       record.held = fields.amount
       record.reason = nil
@@ -182,15 +206,11 @@ extension PaymentDevice {
 
   private mutating func decideCapture(_ record: ChargeRecord, _ actions: inout [Action]) {
     var record = record
-    guard let receipt = record.receipt, let asked = record.asked else {
-      return finish(record, .unknown, &actions)
-    }
+    guard let receipt = record.receipt else { return finish(record, .unknown, &actions) }
     if evidence.isOpen(receipt) == true {
       return finish(record, .held, reason: record.reason ?? "interrupted", &actions)
     }
-    if let fields = newResult, let amount = fields.amount,
-      amount == asked || amount == (record.held ?? 0) - asked
-    {
+    if let fields = newResult(of: record) {
       record.take(fields)
       record.reason = nil
       return finish(record, .captured, &actions)
@@ -201,23 +221,24 @@ extension PaymentDevice {
   /// Decides about a release whose result was lost. A repetition is safe: the reversal of a hold
   /// that does not exist moves no money.
   private mutating func decideRelease(_ record: ChargeRecord, _ actions: inout [Action]) {
-    guard record.method == .reservation, let receipt = record.receipt else {
-      return newResult == nil
-        ? finish(record, knowsLast ? .held : .unknown, &actions)
-        : finish(record, .released, &actions)
+    let receipt = record.method == .reservation ? record.receipt : nil
+    let isOpen = receipt.flatMap { evidence.isOpen($0) }
+    let fields = newResult(of: record)
+    if isOpen == false || fields != nil {
+      if let fields { see(fields, &actions) }
+      return finish(record, .released, &actions)
     }
-    switch evidence.isOpen(receipt) {
-    case true?: finish(record, .held, reason: record.reason ?? "interrupted", &actions)
-    case false?: finish(record, .released, &actions)
-    case nil:
-      finish(
-        record, newResult != nil ? .released : knowsLast ? .held : .unknown,
-        reason: record.reason ?? "interrupted", &actions)
-    }
+    finish(
+      record, isOpen == true || knowsLast ? .held : .unknown,
+      reason: record.reason ?? "interrupted", &actions)
   }
 
   private mutating func decideRefund(_ record: ChargeRecord, _ actions: inout [Action]) {
-    if newResult != nil { return finish(record, .refunded, &actions) }
+    if let fields = newResult(of: record) {
+      // Stored first, so that after a power cut it is not taken for the result of another refund.
+      see(fields, &actions)
+      return finish(record, .refunded, &actions)
+    }
     guard knowsLast else {
       return finish(record, .unknown, reason: "the terminal does not say", &actions)
     }

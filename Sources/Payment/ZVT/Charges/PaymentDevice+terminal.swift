@@ -22,7 +22,11 @@ extension PaymentDevice {
     var actions: [Action] = []
     perform(session.close(), at: now, &actions)
     isConnected = false
-    for record in journal.open where Self.mayBeUnclear(record) { unclear.insert(record.charge) }
+    // A capture, release or refund that was not sent waits for the next connection. The one whose
+    // result was lost is unclear since `perform`.
+    for record in journal.open where Self.mayBeUnclear(record) && !Self.needsCommand(record) {
+      unclear.insert(record.charge)
+    }
     prompt = nil
     step = nil
     proceed(at: now, &actions)
@@ -316,7 +320,7 @@ extension PaymentDevice {
     switch outcome {
     case .completed(let status, _) where status?.resultCode ?? 0 == 0:
       // The record keeps the receipt of the payment, by which a person finds it.
-      if let status, let id = ChargeJournal.ResultID(status) { see(id, &actions) }
+      if let status { see(status, &actions) }
       finish(record, state, &actions)
     case .aborted(.alreadyReversed, _, _): finish(record, state, &actions)
     case .refused(let code):
@@ -359,8 +363,8 @@ extension PaymentDevice {
   }
 
   /// Stores a result as seen, so that it is not taken for the result of a later command.
-  mutating func see(_ id: ChargeJournal.ResultID, _ actions: inout [Action]) {
-    guard !journal.hasSeen(id) else { return }
+  mutating func see(_ fields: Fields, _ actions: inout [Action]) {
+    guard let id = ChargeJournal.ResultID(fields), !journal.hasSeen(id) else { return }
     journal.apply(.seen(id))
     actions.append(.store(.seen(id)))
   }

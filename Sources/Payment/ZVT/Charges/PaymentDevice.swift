@@ -350,15 +350,17 @@ package struct PaymentDevice: Sendable {
 
   /// The charge whose capture, release or refund is next, or `nil`.
   private var nextOperation: ChargeRecord? {
-    journal.open.first { record in
-      guard !unclear.contains(record.charge) else { return false }
-      switch record.state {
-      case .capturing: return record.method == .reservation
-      case .releasing:
-        return record.held != nil && (record.method == .reservation || record.isBookedEarly)
-      case .refunding: return true
-      case .begun, .held, .declined, .captured, .released, .refunded, .unknown: return false
-      }
+    journal.open.first { !unclear.contains($0.charge) && Self.needsCommand($0) }
+  }
+
+  /// Returns whether a capture, a release or a refund was requested that is a command of its own.
+  static func needsCommand(_ record: ChargeRecord) -> Bool {
+    switch record.state {
+    case .capturing: record.method == .reservation
+    case .releasing:
+      record.held != nil && (record.method == .reservation || record.isBookedEarly)
+    case .refunding: true
+    case .begun, .held, .declined, .captured, .released, .refunded, .unknown: false
     }
   }
 
