@@ -136,10 +136,11 @@ extension KioskLedger {
     LIMIT 1
     """
 
-  /// Selects a charge that was captured, refunded or held twice, that was refunded for more than
-  /// was captured, that is not open although its order has not ended, or whose captured amount is
-  /// not the price of the glasses that were made. The last two conditions do not apply to a charge
-  /// about which a person has decided, and the last one not to an open charge.
+  /// Selects a charge that was captured, refunded or held twice, except for the rest that a person
+  /// has refunded after the device; that was refunded for more than was captured, that is not open
+  /// although its order has not ended, or whose captured amount is not the price of the glasses
+  /// that were made. The last two conditions do not apply to a charge about which a person has
+  /// decided, and the last one not to an open charge.
   private static let wrongCharge = """
     SELECT charge, flaw FROM (
       SELECT step.charge, CASE
@@ -157,7 +158,7 @@ extension KioskLedger {
             THEN 'is captured for ' || step.captured_amount || ', and ' || ending.amount || ' was made'
         END AS flaw
       FROM (SELECT extra ->> 'charge' AS charge, SUM(status = 'captured') AS captured,
-            SUM(status = 'refunded') AS refunded, SUM(status = 'held') AS held,
+            SUM(status = 'refunded' AND source IS NULL) AS refunded, SUM(status = 'held') AS held,
             SUM(IIF(status = 'captured', amount, 0)) AS captured_amount,
             SUM(IIF(status = 'refunded', amount, 0)) AS returned,
             MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS ordered,

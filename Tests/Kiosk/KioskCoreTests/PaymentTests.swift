@@ -604,6 +604,28 @@ import Testing
     #expect(try kiosk.receive(.order("kiwi")).statuses == [.awaitingPayment])
   }
 
+  /// A person records that the hold is released, and the device still has it.
+  @Test func aHoldThatIsRecordedAsReleasedIsNotHeldTwice() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("failed", job: 3))
+    kiosk.pass(.seconds(60))
+    try kiosk.receive()
+    #expect(try kiosk.receive(.decide("released")).statuses == [.applied])
+    for reason in ["", #","reason":"no host""#] {
+      try kiosk.receive(.paid("held", 350, reason))
+      #expect(kiosk.state == .releasing)
+    }
+    kiosk.pass(.seconds(61))
+    try kiosk.receive()
+    #expect(kiosk.state == .undecided)
+    try kiosk.receive(.paid("held", 350))
+    try kiosk.ledger.verify()
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    #expect(kiosk.steps.filter { $0.hasPrefix("held") } == ["held 350"])
+    try kiosk.ledger.verify()
+  }
+
   @Test func whatADeviceWasNeverGivenCountsForNothing() throws {
     let kiosk = try Self.kiosk()
     for status in ["captured", "refunded", "released", "declined", "unknown", "waiting"] {
@@ -787,6 +809,25 @@ import Testing
     try kiosk.receive(.paid("refunded", 350), .paid("captured", 350))
     #expect(kiosk.steps.suffix(3) == ["captured 350", "rejected", "refunded 350"])
     #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  /// The device answers each question for the state with the part that it has refunded.
+  @Test func aRefundInPartIsRecordedOnceAndThePersonRefundsTheRest() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    #expect(kiosk.actions == ["refund"])
+    for _ in 1...2 {
+      try kiosk.receive(.paid("refunded", 300))
+      #expect(kiosk.state == .undecided)
+      try kiosk.restart()
+      #expect(kiosk.actions == ["state"])
+    }
+    try kiosk.receive(.paid("refunded", 300))
+    #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
+    #expect(try kiosk.receive(.decide("refunded")).statuses == [.applied])
+    #expect(kiosk.steps.suffix(4) == ["refund", "refunded 300", "rejected", "refunded 50"])
     try kiosk.ledger.verify()
   }
 

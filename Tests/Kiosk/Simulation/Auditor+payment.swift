@@ -87,8 +87,8 @@ extension Auditor {
   private static func step(_ choice: String, of charge: Charge) -> String? {
     let isCaptured = charge.captured != nil
     switch (charge.state, choice) {
-    case (.captured, "refund"): return "refund"
-    case (.undecided, "refund"): return isCaptured ? "refund" : nil
+    case (.captured, "refund"), (.undecided, "refund"):
+      return isCaptured && charge.goal != .undecided ? "refund" : nil
     case (.undecided, "refunded"): return isCaptured ? "refunded" : nil
     case (.undecided, "captured"): return isCaptured ? "kept" : "captured"
     case (.undecided, "capture"): return isCaptured || charge.held == nil ? nil : "capture"

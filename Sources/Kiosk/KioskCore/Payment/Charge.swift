@@ -15,11 +15,13 @@ package struct Charge: Hashable, Sendable {
   package let day: Int
   package var state: ChargeState
   /// The state to reach from `undecided`, or from `captured` if a requested refund may still have
-  /// happened; otherwise equal to `state`.
+  /// happened; otherwise equal to `state`. It is `undecided` after a refund in part: the device
+  /// refunds no more.
   package var goal: ChargeState
   /// The amount that the device holds, as far as the ledger has recorded it.
   package var held: Money?
-  /// The amount that the device has captured, as far as the ledger has recorded it.
+  /// The amount that the device has captured and not refunded, as far as the ledger has recorded
+  /// it.
   package var captured: Money?
   /// The amount to capture, or `nil` before that is determined.
   package var wanted: Money?

@@ -35,8 +35,8 @@ extension Kiosk {
     case .captured, .kept:
       charge.captured = charge.captured ?? entry.amount
       var kept = charge.with(.captured)
-      // A refund that was requested before may still have happened.
-      if charge.goal == .refunding { kept.goal = .refunding }
+      // A refund that was requested before may still have happened, or has happened in part.
+      if charge.goal == .refunding || charge.goal == .undecided { kept.goal = charge.goal }
       save(kept, at: now, in: &decision)
     case .released, .refunded, .held: close(charge, in: &decision)
     }
@@ -48,7 +48,8 @@ extension Charge {
   func allows(_ choice: ChargeDecision.Choice) -> PaymentStep.Kind? {
     let isCaptured = captured != nil
     switch (choice, state) {
-    case (.refund, .captured), (.refund, .undecided): return isCaptured ? .refund : nil
+    case (.refund, .captured), (.refund, .undecided):
+      return isCaptured && goal != .undecided ? .refund : nil
     case (.capture, .undecided): return held != nil && !isCaptured ? .capture : nil
     case (.release, .undecided): return isCaptured ? nil : .release
     case (.captured, .undecided): return isCaptured ? .kept : .captured

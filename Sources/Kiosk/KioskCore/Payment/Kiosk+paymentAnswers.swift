@@ -99,7 +99,8 @@ extension Kiosk {
       }
       begin(charge, answer, at: now, in: &decision)
     case .releasing:
-      guard charge.held == nil else { break }
+      // The hold of an order that has ended is not recorded again.
+      guard charge.held == nil, charge.sale != nil else { break }
       record(.held, of: charge, money, answer, reason: "too late", at: now, in: &decision)
       charge.held = money
       save(charge, at: now, in: &decision)
@@ -109,12 +110,12 @@ extension Kiosk {
       if isWrong { return wrong }
       charges.notDone(charge)
     case .undecided where charge.captured == nil:
+      // A person decides about a charge without an order; about any other the device decides.
+      guard charge.sale != nil else { break }
       if charge.held == nil {
         record(.held, of: charge, money, answer, at: now, in: &decision)
         charge.held = money
       }
-      // A person decides about a charge without an order; about any other the device decides.
-      guard charge.sale != nil else { break }
       save(charge.with(charge.goal), at: now, in: &decision)
       if charge.goal == .capturing { charges.mayHaveBegun(charge) }
     case .held where isWrong: return wrong
@@ -204,6 +205,8 @@ extension Kiosk {
     _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, at now: Moment,
     in decision: inout Decision
   ) {
+    // The refund in part is recorded already.
+    guard charge.goal != .undecided else { return }
     var charge = charge
     if charge.captured == nil {
       record(.captured, of: charge, money, answer, at: now, in: &decision)
@@ -215,8 +218,11 @@ extension Kiosk {
     } else if charge.state == .held || charge.state == .gone {
       (charge.held, charge.captured) = (nil, nil)
       save(charge.with(.gone), at: now, in: &decision)
-    } else if money != charge.captured {
-      save(charge.undecided(.refunding, "refunded \(money)"), at: now, in: &decision)
+    } else if let captured = charge.captured, money != captured {
+      if money.units < captured.units {
+        charge.captured = Money(units: captured.units - money.units, captured.currency)
+      }
+      save(charge.undecided(.undecided, "refunded \(money)"), at: now, in: &decision)
     } else {
       close(charge, in: &decision)
     }
