@@ -604,6 +604,47 @@ import Testing
     #expect(try kiosk.receive(.order("kiwi")).statuses == [.awaitingPayment])
   }
 
+  /// The terminal has no connection to its host, and the device answers each request.
+  @Test(arguments: ["done", "failed"])
+  func whatTheDeviceCannotDoIsForAPersonAndOrdersContinue(made: String) throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made(made, job: 3))
+    let goal = kiosk.state
+    var requests: [String] = []
+    for seconds in stride(from: 5, through: 300, by: 5) {
+      let due = kiosk.actions
+      if kiosk.state == .undecided { requests += due }
+      kiosk.pass(.seconds(5))
+      try kiosk.receive(.paid("held", 350, #","reason":"no host""#))
+      #expect(kiosk.state == (seconds < 60 ? goal : ChargeState.undecided), "after \(seconds) s")
+    }
+    #expect(kiosk.report.contains(#""reason":"no host""#))
+    #expect(try kiosk.receive(.order("kiwi", panel: "p2")).statuses == [.awaitingPayment])
+    // The kiosk still requests it.
+    let isMade = made == "done"
+    let request = isMade ? "capture" : "release"
+    #expect(requests.filter { $0 == request }.count >= 3, "\(requests)")
+    try kiosk.receive(isMade ? Delivery.paid("captured", 350) : Delivery.paid("released"))
+    #expect(kiosk.core.charges.open.count == (isMade ? 2 : 1))
+    try kiosk.ledger.verify()
+  }
+
+  /// The device asks another customer before it captures or releases.
+  @Test(arguments: ["done", "failed"])
+  func aDeviceThatAnswersHasTime(made: String) throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made(made, job: 3))
+    let goal = kiosk.state
+    for _ in 1...60 {
+      kiosk.pass(.seconds(5))
+      try kiosk.receive(.paid("held", 350))
+      #expect(kiosk.state == goal && kiosk.core.charges.reports[0].report.state == .busy)
+    }
+    try kiosk.receive(
+      made == "done" ? Delivery.paid("captured", 350) : Delivery.paid("released"))
+    try kiosk.ledger.verify()
+  }
+
   /// A person records that the hold is released, and the device still has it.
   @Test func aHoldThatIsRecordedAsReleasedIsNotHeldTwice() throws {
     let kiosk = try begun()

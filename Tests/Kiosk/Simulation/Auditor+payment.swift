@@ -405,7 +405,7 @@ extension Auditor {
     case "capture":
       let wanted = order?.sold.map { JSON.integer($0) }
       isRight =
-        charge.state == .capturing && entered?.captured == nil
+        charge.goal == .capturing && entered?.captured == nil
         && (json["amount"] == wanted || entered?.decisions.contains("capture") == true)
         && payments.requested.insert(.init(action: "capture", charge: number)).inserted
     case "refund":

@@ -138,6 +138,16 @@ def test_a_release_ends_the_prompt(device: Device, terminal: TerminalProcess, sh
     check_equal(device, terminal)
 
 
+def test_a_repeated_release_is_answered_while_the_prompt_cannot_be_ended(
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    terminal.behave(customer="silent", aborts=False)
+    start_device(abort=False)
+    shop.send_until_answered(17)
+    shop.send("release", 17)
+    shop.ask("release", 17, "waiting")
+
+
 def test_a_prompt_ends_after_pay_seconds(device: Device, terminal: TerminalProcess, shop: Shop):
     terminal.behave(customer="silent")
     shop.send_until_answered(17, pay_seconds=5)

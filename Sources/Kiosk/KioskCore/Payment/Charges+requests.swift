@@ -56,8 +56,8 @@ extension Charges {
   struct Overdue {
     /// Charges of customers who have not paid in time.
     var unpaid: [Charge] = []
-    /// Charges whose device has not answered a request.
-    var unanswered: [Charge] = []
+    /// Charges whose device has not answered a request, or could not execute it.
+    var unfinished: [Charge] = []
     /// Captured charges of earlier days.
     var settled: [Charge] = []
   }
@@ -73,8 +73,8 @@ extension Charges {
         if charge.state == .sent { silent.insert(charge.device) }
         overdue.unpaid.append(charge)
       } else {
-        silent.insert(charge.device)
-        overdue.unanswered.append(charge)
+        if failure(of: charge) == nil { silent.insert(charge.device) }
+        overdue.unfinished.append(charge)
       }
     }
     return overdue
@@ -119,13 +119,19 @@ extension Charges {
     switch charge.state {
     case .sent, .releasing: return requestedAt + Self.repetition
     case .capturing, .refunding: return requestedAt + Self.question
-    case .undecided: return charge.reason == Self.noAnswer ? requestedAt + Self.patience : nil
+    case .undecided: return isRepeated(charge) ? requestedAt + Self.patience : nil
     case .queued, .waiting, .held, .gone, .captured: return nil
     }
   }
 
   /// The reason of a charge whose device does not answer.
   static let noAnswer = "no answer"
+
+  /// Returns whether the kiosk continues to send the request of an undecided charge: the device has
+  /// not answered, or could not execute it.
+  func isRepeated(_ charge: Charge) -> Bool {
+    charge.reason == failure(of: charge) ?? Self.noAnswer
+  }
 
   /// Returns the requests that are due, and records them as sent.
   mutating func requests(at now: Moment) -> [Request] {
@@ -145,8 +151,8 @@ extension Charges {
       case .capturing: action = timer.lastAction == nil ? .capture : .state
       case .refunding: action = timer.lastAction == nil ? .refund : .state
       case .releasing: action = .release
-      case .undecided where charge.goal == .releasing && charge.reason == Self.noAnswer:
-        action = .release
+      case .undecided where charge.goal == .releasing && isRepeated(charge): action = .release
+      case .undecided where timer.lastAction == nil: action = .capture
       case .waiting, .held, .undecided: action = .state
       }
       (timer.requestedAt, timer.lastAction) = (now.uptime, action ?? .state)

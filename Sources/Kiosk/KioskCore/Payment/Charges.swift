@@ -38,7 +38,7 @@ package struct Charges: Sendable {
   /// Times of a charge, as uptimes.
   struct ChargeTimer: Sendable {
     /// The time at which the charge got its present state, or at which the device last reported
-    /// that it is asking the customer.
+    /// that it is asking the customer or works on the request.
     var since: Duration
     /// The time at which the customer was first asked to pay.
     var promptedAt: Duration?
@@ -49,6 +49,9 @@ package struct Charges: Sendable {
     var lastAction: ChargeRequest.Action?
     /// The reason with which the device has apparently refused a refund, or `nil` if it has not.
     var refusal: String?
+    /// The reason for which the device could not capture or release, or `nil` if it has reported
+    /// none.
+    var failure: String?
     /// Whether the customer has presented a card.
     var isPresented = false
   }
@@ -201,11 +204,15 @@ package struct Charges: Sendable {
     let before = open[index]
     open[index] = charge
     guard before.state != charge.state || before.goal != charge.goal else { return }
-    timers[charge.number] = ChargeTimer(since: uptime)
+    var timer = ChargeTimer(since: uptime)
     // The device has just answered, so no request is due.
     if charge.state == .waiting || charge.state == .held || charge.state == .undecided {
-      timers[charge.number]?.requestedAt = uptime
+      timer.requestedAt = uptime
     }
+    if charge.state == .undecided {
+      (timer.lastAction, timer.failure) = (.state, timers[charge.number]?.failure)
+    }
+    timers[charge.number] = timer
   }
 
   mutating func remove(_ charge: Charge) {
@@ -232,6 +239,19 @@ package struct Charges: Sendable {
     timers[charge.number]?.lastAction = nil
     timers[charge.number]?.requestedAt = nil
   }
+
+  /// Records the answer that a request has not been executed: the device works on it, or could not
+  /// execute it for a reason. The time limit begins again only before the first such reason.
+  mutating func unfinished(_ charge: Charge, failure: String?, at uptime: Duration) {
+    guard var timer = timers[charge.number] else { return }
+    timer.failure = failure ?? timer.failure
+    if timer.failure == nil { timer.since = uptime }
+    timers[charge.number] = timer
+  }
+
+  /// Returns the reason for which the device could not capture or release, or `nil` if it has
+  /// reported none.
+  func failure(of charge: Charge) -> String? { timers[charge.number]?.failure }
 
   /// Records that the device has apparently refused a refund. The answer may be older than the
   /// request, so the next request is *state*.

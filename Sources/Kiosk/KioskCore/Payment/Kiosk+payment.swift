@@ -199,8 +199,9 @@ extension Kiosk {
   mutating func firePaymentTimers(at now: Moment, in decision: inout Decision) {
     let overdue = charges.overdue(at: now)
     for charge in overdue.unpaid { endUnpaid(charge, .notPaid, at: now, in: &decision) }
-    for charge in overdue.unanswered {
-      save(charge.undecided(charge.state, Charges.noAnswer), at: now, in: &decision)
+    for charge in overdue.unfinished {
+      let reason = charges.failure(of: charge) ?? Charges.noAnswer
+      save(charge.undecided(charge.state, reason), at: now, in: &decision)
     }
     for charge in overdue.settled { close(charge, in: &decision) }
     for charge in charges.dispatch(at: now) {

@@ -62,6 +62,8 @@ extension Kiosk {
     }
     switch answer.status {
     case .waiting(let isPresented):
+      // The prompt of a charge to release has not ended yet.
+      if charge.state == .releasing { charges.unfinished(charge, failure: nil, at: now.uptime) }
       guard charge.state == .sent || charge.state == .waiting else { return nil }
       if charge.state == .sent { save(charge.with(.waiting), at: now, in: &decision) }
       charges.prompted(charge, isPresented: isPresented, at: now.uptime)
@@ -100,7 +102,10 @@ extension Kiosk {
       begin(charge, answer, at: now, in: &decision)
     case .releasing:
       // The hold of an order that has ended is not recorded again.
-      guard charge.held == nil, charge.sale != nil else { break }
+      guard charge.held == nil, charge.sale != nil else {
+        charges.unfinished(charge, failure: answer.reason, at: now.uptime)
+        break
+      }
       record(.held, of: charge, money, answer, reason: "too late", at: now, in: &decision)
       charge.held = money
       save(charge, at: now, in: &decision)
@@ -109,9 +114,15 @@ extension Kiosk {
     case .capturing:
       if isWrong { return wrong }
       charges.notDone(charge)
+      charges.unfinished(charge, failure: answer.reason, at: now.uptime)
     case .undecided where charge.captured == nil:
       // A person decides about a charge without an order; about any other the device decides.
       guard charge.sale != nil else { break }
+      // The device has answered before that it could not execute the request.
+      guard charge.reason != charges.failure(of: charge) else {
+        charges.notDone(charge)
+        break
+      }
       if charge.held == nil {
         record(.held, of: charge, money, answer, at: now, in: &decision)
         charge.held = money
@@ -173,6 +184,7 @@ extension Kiosk {
         save(kept, at: now, in: &decision)
       } else {
         charges.notDone(charge)
+        charges.unfinished(charge, failure: nil, at: now.uptime)
       }
       return nil
     }
@@ -239,7 +251,7 @@ extension Kiosk {
       save(open.undecided(.releasing, reason), at: now, in: &decision)
     case .capturing, .releasing, .refunding:
       save(charge.undecided(charge.state, reason), at: now, in: &decision)
-    case .undecided where charge.reason == Charges.noAnswer:
+    case .undecided where charges.isRepeated(charge):
       save(charge.undecided(charge.goal, reason), at: now, in: &decision)
     case .queued, .held, .gone, .captured, .undecided: break
     }

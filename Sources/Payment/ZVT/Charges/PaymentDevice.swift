@@ -263,12 +263,10 @@ package struct PaymentDevice: Sendable {
       unclear.insert(record.charge)
       needsReview = true
       evidence = Evidence()
-    case (.state, _), (.charge, _):
-      // For an unclear charge, the end of the review publishes the answer.
-      if !unclear.contains(record.charge) { actions.append(.publish(record.answer)) }
-    case (.capture, .capturing), (.release, .releasing), (.refund, .refunding):
-      break
+    // The answer `captured` would mean that the device cannot refund.
+    case (.refund, .refunding): break
     default:
+      // For an unclear charge, the end of the review publishes the answer.
       if !unclear.contains(record.charge) { actions.append(.publish(record.answer)) }
     }
   }
