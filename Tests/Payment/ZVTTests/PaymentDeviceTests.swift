@@ -313,6 +313,19 @@ private struct World {
     #expect(other.published.last?.status.name == "declined")
   }
 
+  /// The terminal repeats the result of the end of day, whose sum is the price of the next juice.
+  @Test func theResultOfAnEndOfDayIsNotThatOfTheNextCharge() throws {
+    var world = world(.goodsFirst, SimulatedTerminal.Habits())
+    try world.start()
+    try run(&world, to: .capture)
+    try world.endDay()
+    #expect(world.terminal.days == 1)
+    world.terminal.habits.hasCustomer = false
+    try world.send(.charge(ChargeRequest(charge: 18, amount: Money(units: 350, .euro))))
+    try world.reconnect()
+    #expect(world.published.last?.status.name == "declined")
+  }
+
   /// Of two refunds the first is made, and its answer is lost. The second one is not taken for it.
   @Test(arguments: [true, false])
   func theResultOfOneRefundIsNotThatOfAnother(restarts: Bool) throws {

@@ -87,7 +87,7 @@ struct SimulatedTerminal {
     case 0x0630: steps = cancel(number(data[4...5]))
     case 0x0650:
       days += 1
-      steps = [.send(APDU(0x060F))]
+      steps = done(booked.values.reduce(0, +))
     case 0x0620:
       steps = [.send(APDU(0x060F))]
       if let last, habits.repeats { steps.insert(.send(status(last)), at: 0) }

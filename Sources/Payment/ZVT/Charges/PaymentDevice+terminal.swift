@@ -337,6 +337,7 @@ extension PaymentDevice {
   ) {
     switch outcome {
     case .completed(let status, _):
+      if let status { see(status, &actions) }
       endOfDayIsDue = false
       var net = status?.totals?.amount ?? status?.amount
       let own = journal.day.captured - journal.day.refunded
