@@ -417,6 +417,17 @@ def test_holds_of_no_charge_are_a_fault(
     device.stop()
     device.wait_for_log("receipt")
 
+    # A terminal that cannot release now is not asked at once again.
+    terminal.behave(release="error")
+    since = len(shop.messages)
+    device = make_device(unknown_holds="release")
+    device.wait_for_log("cannot release the unknown hold")
+    shop.status(f"fault: unknown hold, receipt {held['receipt']}", since=since)
+    shop.ask("state", 17, "unknown")
+    log = "\n".join(device.log)
+    assert log.count("cannot release") == 1 and "released the unknown hold" not in log, log
+    device.stop()
+    terminal.behave(release="ok")
     make_device(unknown_holds="release")
     eventually(lambda: terminal.journal.open == {})
     eventually(lambda: shop.last_status == "online")

@@ -163,8 +163,7 @@ extension PaymentDevice {
     case .release(let charge): endReturn(charge, outcome, to: .released, &actions)
     case .refund(let charge): endReturn(charge, outcome, to: .refunded, &actions)
     case .releaseForeign(let receipt):
-      actions.append(.log("released the unknown hold of receipt \(receipt)"))
-      (needsReview, evidence) = (true, Evidence())
+      endReleaseOfForeign(receipt, outcome, at: now, &actions)
     }
   }
 
@@ -330,6 +329,28 @@ extension PaymentDevice {
       ask(about: record, &actions)
     case .completed, .lost: ask(about: record, &actions)
     }
+  }
+
+  private mutating func endReleaseOfForeign(
+    _ receipt: Int, _ outcome: TerminalSession.Outcome, at now: Duration,
+    _ actions: inout [Action]
+  ) {
+    (needsReview, evidence) = (true, Evidence())
+    let problem: String
+    switch outcome {
+    case .completed(let status, _):
+      let code = status?.resultCode ?? 0
+      guard code != 0 else {
+        return actions.append(.log("released the unknown hold of receipt \(receipt)"))
+      }
+      problem = ResultCode(code).text
+    case .aborted(let code, _, _), .refused(let code): problem = code.text
+    case .lost: problem = "the connection was lost"
+    }
+    if nextForeignRelease[receipt] == nil {
+      actions.append(.log("cannot release the unknown hold of receipt \(receipt): \(problem)"))
+    }
+    nextForeignRelease[receipt] = now + .seconds(60)
   }
 
   private mutating func endEndOfDay(

@@ -103,6 +103,8 @@ package struct PaymentDevice: Sendable {
   var evidence = Evidence()
   /// Receipts of open reservations that belong to no charge, or `nil` before the first review.
   var foreign: Set<Int>?
+  /// The earliest time of the next release of such a reservation after a failed one, by receipts.
+  var nextForeignRelease: [Int: Duration] = [:]
 
   var endOfDayIsDue = false
   /// The earliest time of the next end of day after a failed one.
@@ -388,7 +390,9 @@ package struct PaymentDevice: Sendable {
     if let prompt, !prompt.hasBegun {
       return showsText && !prompt.isShown ? .display(prompt.charge) : .begin(prompt.charge)
     }
-    if settings.foreignHolds == .release, let receipt = foreign?.min() {
+    if settings.foreignHolds == .release,
+      let receipt = foreign?.filter({ nextForeignRelease[$0] ?? .zero <= now }).min()
+    {
       return .releaseForeign(receipt)
     }
     if endOfDayIsDue, nextEndOfDay <= now, isDayOver { return .endOfDay }
