@@ -281,6 +281,16 @@ private struct World {
     }
   }
 
+  @Test func thePromptOfATerminalWithoutReservationsHasTheTimeToPay() throws {
+    var world = world(.auto, SimulatedTerminal.Habits(hasCustomer: false, reserves: false))
+    try world.start()
+    try world.send(
+      .charge(ChargeRequest(charge: 17, amount: Money(units: 350, .euro), paySeconds: 10)))
+    #expect(world.published.map(\.status) == [.waiting(isPresented: false)])
+    #expect(world.device.journal.records[17]?.method == .goodsFirst)
+    #expect(world.device.deadline == .seconds(10))
+  }
+
   /// The end of day follows the juice: a terminal refuses it while an amount is held.
   @Test(arguments: methods)
   func noEndOfDayWhileAJuiceIsMade(mode: DeviceSettings.Mode) throws {

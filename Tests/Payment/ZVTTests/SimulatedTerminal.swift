@@ -17,6 +17,7 @@ struct SimulatedTerminal {
     var booksOnSilence = false
     /// Whether the customer presents a card.
     var hasCustomer = true
+    var reserves = true
   }
 
   var habits = Habits()
@@ -77,6 +78,7 @@ struct SimulatedTerminal {
     case 0x0600, 0x06E0: steps = [.send(APDU(0x060F))]
     case 0x0501: steps = [.send(APDU(0x060F, [0]))]
     case 0x0601: steps = habits.hasCustomer ? [.pay(amount(data))] : [.ask(0)]
+    case 0x0622 where !habits.reserves: return APDU(0x8483).bytes
     case 0x0622: steps = habits.hasCustomer ? [.hold(amount(data))] : [.ask(0)]
     case 0x0623 where data.count == 3: steps = [.send(open)]
     case 0x0623:

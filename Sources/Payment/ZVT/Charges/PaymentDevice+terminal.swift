@@ -158,7 +158,7 @@ extension PaymentDevice {
       if let record = journal.records[charge], record.state == .releasing, prompt != nil {
         finish(record, .released, &actions)
       }
-    case .begin(let charge): endBegin(charge, outcome, at: now, &actions)
+    case .begin(let charge): endBegin(charge, outcome, &actions)
     case .capture(let charge): endCapture(charge, outcome, &actions)
     case .release(let charge): endReturn(charge, outcome, to: .released, &actions)
     case .refund(let charge): endReturn(charge, outcome, to: .refunded, &actions)
@@ -215,9 +215,9 @@ extension PaymentDevice {
   }
 
   private mutating func endBegin(
-    _ charge: Int, _ outcome: TerminalSession.Outcome, at now: Duration, _ actions: inout [Action]
+    _ charge: Int, _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
   ) {
-    let hasTimedOut = prompt?.hasTimedOut ?? false
+    let ended = prompt
     if prompt?.charge == charge { prompt = nil }
     guard var record = journal.records[charge] else { return }
     if record.method == .goodsFirst, record.held != nil {
@@ -245,13 +245,12 @@ extension PaymentDevice {
       // The terminal does not support reservations, and has executed nothing.
       record.method = .goodsFirst
       store(record, &actions)
-      prompt = Prompt(
-        charge: charge, lines: [], pay: .seconds(45), isShown: true, last: now,
-        limit: now + .seconds(300))
+      prompt = ended
+      prompt?.hasBegun = false
     case .refused(let code):
       finish(record, wasReleased ? .released : .declined, reason: code.text, &actions)
     case .aborted(let code, let status, _):
-      let reason = hasTimedOut && code == .timeout ? "timeout" : code.text
+      let reason = ended?.hasTimedOut == true && code == .timeout ? "timeout" : code.text
       record.reason = wasReleased ? record.reason : reason
       let isProof = code.isDecline || (status?.resultCode ?? 0) != 0
       if record.method == .goodsFirst, isProof {
