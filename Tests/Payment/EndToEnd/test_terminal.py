@@ -624,6 +624,11 @@ def test_check_and_doctor(
     found = device.command("doctor")
     assert found.returncode == 0, found.stdout
     assert "id 52523535, GER-APP-v2.0.9" in found.stdout
+    begin(device.journal, -1)
+    assert device.command("doctor").returncode == 0
+    begin(device.journal, -2)
+    found = device.command("doctor")
+    assert found.returncode == 1 and "no end of day yet" in found.stdout, found.stdout
     terminal.behave(state=0xDF)
     assert device.command("doctor").returncode == 69
     terminal.kill()

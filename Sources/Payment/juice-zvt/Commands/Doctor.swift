@@ -34,11 +34,13 @@ struct Doctor: PreparedCommand {
     return { [configuration, timeout] in
       var report = DoctorReport()
       report.ok("configuration", configuration.topics.base, "good, for \(configuration.name)")
-      let journal = report.examineJournal(configuration.journal)
+      let file = report.examineJournal(configuration.journal)
       try await report.examineBroker(configuration, .seconds(timeout))
       let isRunning = report.examineLock(configuration.journal)
-      if !isRunning { await report.examineTerminal(configuration, journal, .seconds(timeout)) }
-      report.examineEndOfDay(configuration, journal)
+      if !isRunning {
+        await report.examineTerminal(configuration, file?.journal, .seconds(timeout))
+      }
+      report.examineEndOfDay(configuration, file?.journal, begun: file?.begun)
       try StandardOutput.write(report.lines.joined(separator: "\n"))
       guard report.status == .success else { throw report.status }
     }
@@ -82,9 +84,9 @@ struct DoctorReport {
 
   // MARK: This computer
 
-  mutating func examineJournal(_ path: String) -> ChargeJournal? {
+  mutating func examineJournal(_ path: String) -> (journal: ChargeJournal, begun: Timestamp)? {
     do throws(Failure) {
-      guard let journal = try JournalFile.view(path) else {
+      guard let (journal, begun) = try JournalFile.view(path) else {
         note(
           "journal", path, "does not exist; the first start makes it",
           fix: "if the device has run before: see 'lost journal' in payment.md")
@@ -102,7 +104,7 @@ struct DoctorReport {
           fix: "compare the terminal's receipts with ticket \(record.ticket), and decide in the "
             + "dashboard")
       }
-      return journal
+      return (journal, begun)
     } catch {
       self.error("journal", path, error.message, fix: "follow the message", error.status)
       return nil
@@ -127,27 +129,29 @@ struct DoctorReport {
     }
   }
 
-  mutating func examineEndOfDay(_ configuration: ZVTConfiguration, _ journal: ChargeJournal?) {
+  mutating func examineEndOfDay(
+    _ configuration: ZVTConfiguration, _ journal: ChargeJournal?, begun: Timestamp?
+  ) {
     guard configuration.endOfDay != nil else {
       return warning(
         "day", "device.end_of_day", "is not set: the terminal is not asked for its end of day",
         fix: "set it, unless the terminal does it by itself")
     }
-    guard let total = journal?.total else { return }
-    let sums = total.sums
-    let age = Timestamp.now.since(sums.at)
-    if age > .seconds(36 * 3600) {
+    let total = journal?.total
+    guard let last = total?.sums.at ?? begun else { return }
+    if Timestamp.now.since(last) > .seconds(36 * 3600) {
       warning(
-        "day", "\(sums.at)", "was the last end of day",
+        "day", "\(last)",
+        total == nil ? "the journal was begun, no end of day yet" : "was the last end of day",
         fix: "see the log for why none was possible; a charge may be open")
-    } else if total.isDifferent {
+    } else if let total, total.isDifferent {
       warning(
-        "day", "end of day \(sums.total)",
+        "day", "end of day \(total.sums.total)",
         "the terminal has booked \(total.terminalNet ?? 0), the journal "
-          + "\(sums.captured.units - sums.refunded.units)",
+          + "\(total.sums.captured.units - total.sums.refunded.units)",
         fix: "compare the receipts of the day with the charges of the report")
-    } else {
-      ok("day", "end of day \(sums.total)", "\(sums.at), equal to the journal")
+    } else if let total {
+      ok("day", "end of day \(total.sums.total)", "\(total.sums.at), equal to the journal")
     }
   }
 

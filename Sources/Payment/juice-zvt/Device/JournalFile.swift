@@ -48,10 +48,14 @@ final class JournalFile {
     }
   }
 
-  /// Reads a journal without changing or locking it. Returns `nil` if the file does not exist.
-  static func view(_ path: String) throws(Failure) -> ChargeJournal? {
+  /// Reads a journal and the time of its first entry, without changing or locking the file. Returns
+  /// `nil` if the file does not exist.
+  static func view(
+    _ path: String
+  ) throws(Failure) -> (journal: ChargeJournal, begun: Timestamp)? {
     guard FileManager.default.fileExists(atPath: path) else { return nil }
-    return try read(path, cutting: false).journal
+    let (journal, begun, _) = try read(path, cutting: false)
+    return (journal, begun ?? .now)
   }
 
   func write(_ entry: ChargeJournal.Entry) throws(Failure) {
