@@ -892,6 +892,26 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// A payment was typed in at the terminal, or the device does not know of a capture.
+  @Test func theSumOfTheTerminalCountsBeforeThatOfTheDevice() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.total(1, captured: 0, net: 350))
+    #expect(kiosk.core.charges.reports[0].report.difference == 0)
+    try kiosk.receive(.total(2, captured: 0, net: 700))
+    #expect(kiosk.core.charges.reports[0].report.difference == 700)
+  }
+
+  /// The kiosk was off over two ends of day, and the broker has the last one.
+  @Test func aTotalAfterAMissedOneIsNotCompared() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.total(1, captured: 0))
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.total(3, captured: 0))
+    #expect(kiosk.core.charges.reports[0].report.difference == 0)
+    #expect(kiosk.core.charges.reports[0].report.captured?.units == 0)
+  }
+
   // MARK: Devices
 
   @Test(arguments: ["offline", "fault: no paper", ""])
@@ -1038,11 +1058,12 @@ extension Delivery {
   }
 
   fileprivate static func total(
-    _ number: Int, captured: Int, at: String = "2026-11-21T22:00:00Z"
+    _ number: Int, captured: Int, net: Int? = nil, at: String = "2026-11-21T22:00:00Z"
   ) -> Delivery {
-    .message(
+    let net = net.map { #","terminal_net":\#($0)"# } ?? ""
+    return .message(
       #"{"total":\#(number),"at":"\#(at)","currency":"EUR","captured":\#(captured),"#
-        + #""refunded":0,"count":1}"#, on: "payment/terminal/total", retain: true)
+        + #""refunded":0,"count":1\#(net)}"#, on: "payment/terminal/total", retain: true)
   }
 
   fileprivate static func message(

@@ -19,6 +19,8 @@ struct PaymentModel {
   var sentAt: [Int: Duration] = [:]
   /// The captures and the refunds of the ledger since each device's last total.
   var sums: [String: (captured: Int, refunded: Int)] = [:]
+  /// The number of each device's last total in the ledger.
+  var lastTotals: [String: Int] = [:]
   /// The charges and the statuses in the kiosk's current batch, or in one that may have been
   /// committed before the kiosk crashed.
   var batch = Batch()

@@ -14,10 +14,10 @@ import Testing
     return record
   }
 
-  private func sums(_ total: Int, _ day: ChargeJournal.Day) -> PaymentTotal {
+  private func endOfDay(_ total: Int, _ day: ChargeJournal.Day, net: Int) -> PaymentTotal {
     PaymentTotal(
       total: total, at: Timestamp(milliseconds: 1_000), captured: Money(units: day.captured, .euro),
-      refunded: Money(units: day.refunded, .euro), count: day.count)
+      refunded: Money(units: day.refunded, .euro), count: day.count, terminalNet: net)
   }
 
   @Test func everyEntryIsReadAsItWasWritten() throws {
@@ -28,7 +28,7 @@ import Testing
     full.reason = "interrupted"
     var journal = ChargeJournal()
     journal.apply(.charge(full))
-    let total = DayTotal(sums: sums(7, journal.day), terminalNet: 300)
+    let total = endOfDay(7, journal.day, net: 300)
     let entries: [ChargeJournal.Entry] =
       [.charge(full), .closing(3), .total(total), .summary(last: 9, journal.day, total)]
       + ChargeRecord.State.allCases.map { .charge(record(1, $0)) } + journal.shortened
@@ -58,7 +58,7 @@ import Testing
     #expect((journal.day.captured, journal.day.refunded, journal.day.count) == (550, 350, 2))
     journal.apply(.closing(1))
     #expect(journal.closing == 1)
-    let total = DayTotal(sums: sums(1, journal.day), terminalNet: 200)
+    let total = endOfDay(1, journal.day, net: 200)
     #expect(!total.isDifferent)
     journal.apply(.total(total))
     #expect(journal.day.captured == 0 && journal.closing == nil)

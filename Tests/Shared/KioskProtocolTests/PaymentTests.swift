@@ -111,7 +111,7 @@ import Testing
     let total = PaymentTotal(
       total: 7, at: Timestamp(milliseconds: 1_795_251_600_000),
       captured: Money(units: 12_350, euro),
-      refunded: Money(units: 350, euro), count: 36)
+      refunded: Money(units: 350, euro), count: 36, terminalNet: -350)
     #expect(try PaymentTotal(payload: total.payload) == total)
     for flaw in ["{}", #"{"total":0}"#, "7"] {
       #expect(throws: JSONError.self) { try PaymentTotal(payload: Array(flaw.utf8)) }

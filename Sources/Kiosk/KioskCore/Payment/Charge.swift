@@ -162,13 +162,17 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
     total.total != self.total || total.at != totalAt
   }
 
-  /// Compares a total with the sums of the ledger, and sets these sums to zero.
+  /// Compares a total with the sums of the ledger, and sets these sums to zero. The sum of the
+  /// terminal, if it is reported, counts before that of the device.
   ///
-  /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency.
+  /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency;
+  ///   0 if the kiosk has missed an earlier total, because the sums are then of other days.
   mutating func close(_ total: PaymentTotal) -> Int {
     let isSame = currency == nil || currency == total.captured.currency
     let own = isSame ? captured - refunded : 0
-    let excess = total.captured.units - total.refunded.units - own
+    let net = total.terminalNet ?? total.captured.units - total.refunded.units
+    let hasMissed = self.total.map { total.total > $0 + 1 } ?? false
+    let excess = hasMissed ? 0 : net &- own
     difference = difference &+ excess
     (self.total, totalAt) = (total.total, total.at)
     (currency, captured, refunded) = (total.captured.currency, 0, 0)

@@ -35,7 +35,7 @@ extension ChargeJournal.Entry {
     if let last = json.integer("last") {
       guard last >= 0, let day = ChargeJournal.Day(json) else { return nil }
       let total = json["day"]
-      let read = total.flatMap { try? DayTotal($0) }
+      let read = total.flatMap { try? PaymentTotal($0) }
       guard total == nil || read != nil else { return nil }
       self = .summary(last: last, day, read)
     } else if let seen = json["seen"] {
@@ -44,7 +44,7 @@ extension ChargeJournal.Entry {
     } else if let number = json.integer("closing") {
       self = .closing(number)
     } else if let day = json["day"] {
-      guard let total = try? DayTotal(day) else { return nil }
+      guard let total = try? PaymentTotal(day) else { return nil }
       self = .total(total)
     } else {
       guard let record = try? ChargeRecord(json) else { return nil }
@@ -86,10 +86,3 @@ extension ChargeRecord: FormattedMessage {
 
 extension ChargeRecord.State: MemberValue {}
 extension ChargeRecord.Method: MemberValue {}
-
-extension DayTotal: FormattedMessage {
-  package init(_ members: inout Members<Self>) throws(JSONError) {
-    sums = try members.members(\.sums)
-    terminalNet = members.optional("terminal_net", \.terminalNet)
-  }
-}

@@ -12,10 +12,10 @@ package struct ChargeJournal: Sendable {
     case seen(ResultID)
     /// The device requested the end of day with this number.
     case closing(Int)
-    case total(DayTotal)
+    case total(PaymentTotal)
     /// The highest charge number, the sums of the day, and the last end of day. A new file begins
     /// with it; a shortened file contains it after the records.
-    case summary(last: Int, Day, DayTotal?)
+    case summary(last: Int, Day, PaymentTotal?)
   }
 
   /// The receipt and trace number by which a result of the terminal is recognized.
@@ -50,7 +50,7 @@ package struct ChargeJournal: Sendable {
   /// The highest charge number.
   package private(set) var last = 0
   package private(set) var day = Day()
-  package private(set) var total: DayTotal?
+  package private(set) var total: PaymentTotal?
   /// The number of an end of day that was requested and has no result, or `nil`.
   package private(set) var closing: Int?
   /// The latest results, the oldest first.
@@ -111,15 +111,9 @@ package struct ChargeJournal: Sendable {
   }
 }
 
-/// An end of day: the payload of `payment/<device>/total`.
-package struct DayTotal: Hashable, Sendable {
-  package let sums: PaymentTotal
-  /// The sum of the terminal's payments minus its cancellations, in the smallest unit of the
-  /// currency, or `nil` if the terminal does not report it.
-  package let terminalNet: Int?
-
+extension PaymentTotal {
   /// Whether the terminal reports another sum than the device.
   package var isDifferent: Bool {
-    terminalNet.map { $0 != sums.captured.units - sums.refunded.units } ?? false
+    terminalNet.map { $0 != captured.units - refunded.units } ?? false
   }
 }

@@ -364,17 +364,17 @@ extension PaymentDevice {
       // The end of day whose result was lost has already reset the terminal's sum.
       if hasLostEndOfDay, net == 0, own != 0 { net = nil }
       hasLostEndOfDay = false
-      let sums = PaymentTotal(
-        total: journal.closing ?? (journal.total?.sums.total ?? 0) + 1, at: wallClock,
+      let total = PaymentTotal(
+        total: journal.closing ?? (journal.total?.total ?? 0) + 1, at: wallClock,
         captured: Money(units: journal.day.captured, settings.currency),
-        refunded: Money(units: journal.day.refunded, settings.currency), count: journal.day.count)
-      let total = DayTotal(sums: sums, terminalNet: net)
+        refunded: Money(units: journal.day.refunded, settings.currency), count: journal.day.count,
+        terminalNet: net)
       journal.apply(.total(total))
       actions += [.store(.total(total)), .total(total)]
       if total.isDifferent {
         actions.append(
           .log(
-            "end of day \(sums.total): the terminal has booked \(net ?? 0), the journal \(own)"))
+            "end of day \(total.total): the terminal has booked \(net ?? 0), the journal \(own)"))
       }
     case .aborted(let code, _, _), .refused(let code):
       nextEndOfDay = now + .seconds(1800)

@@ -28,7 +28,7 @@ package struct PaymentDevice: Sendable {
     case send([UInt8])
     case publish(PaymentAnswer)
     case status(MachineStatus)
-    case total(DayTotal)
+    case total(PaymentTotal)
     /// Drops the connection to the terminal, for this reason, and connects again.
     case disconnect(String)
     case log(String)
@@ -424,7 +424,7 @@ package struct PaymentDevice: Sendable {
       prompt?.hasBegun = true
       prompt?.last = now
     case .endOfDay where journal.closing == nil:
-      let entry = ChargeJournal.Entry.closing((journal.total?.sums.total ?? 0) + 1)
+      let entry = ChargeJournal.Entry.closing((journal.total?.total ?? 0) + 1)
       journal.apply(entry)
       actions.append(.store(entry))
     default: break

@@ -138,7 +138,7 @@ struct DoctorReport {
         fix: "set it, unless the terminal does it by itself")
     }
     let total = journal?.total
-    guard let last = total?.sums.at ?? begun else { return }
+    guard let last = total?.at ?? begun else { return }
     if Timestamp.now.since(last) > .seconds(36 * 3600) {
       warning(
         "day", "\(last)",
@@ -146,12 +146,12 @@ struct DoctorReport {
         fix: "see the log for why none was possible; a charge may be open")
     } else if let total, total.isDifferent {
       warning(
-        "day", "end of day \(total.sums.total)",
+        "day", "end of day \(total.total)",
         "the terminal has booked \(total.terminalNet ?? 0), the journal "
-          + "\(total.sums.captured.units - total.sums.refunded.units)",
+          + "\(total.captured.units - total.refunded.units)",
         fix: "compare the receipts of the day with the charges of the report")
     } else if let total {
-      ok("day", "end of day \(total.sums.total)", "\(total.sums.at), equal to the journal")
+      ok("day", "end of day \(total.total)", "\(total.at), equal to the journal")
     }
   }
 

@@ -141,7 +141,7 @@ actor DeviceService {
       try lock?.take()
       let file = try JournalFile(path: configuration.journal)
       if file.isNew { logger.notice("began the journal \(file.path)") }
-      nextEndOfDay = endOfDay(after: file.journal.total?.sums.at ?? file.begun)
+      nextEndOfDay = endOfDay(after: file.journal.total?.at ?? file.begun)
       work = Work(device: PaymentDevice(configuration.device, file.journal), file: file)
       if fault != nil { logger.notice("the journal can be written again") }
       fault = nil
@@ -192,10 +192,10 @@ actor DeviceService {
       logger.notice("\(status.text)")
       messages.append(message(status))
     case .total(let total):
-      logger.notice("last end of day: \(total.sums.total), \(total.sums.at)")
+      logger.notice("last end of day: \(total.total), \(total.at)")
       let topic = topics.paymentTotal(of: configuration.name)
       messages.append(Message(topic: topic, payload: total.payload, retain: true))
-      nextEndOfDay = endOfDay(after: total.sums.at)
+      nextEndOfDay = endOfDay(after: total.at)
     case .disconnect(let reason):
       logger.warning("\(reason)")
       connection?.close()

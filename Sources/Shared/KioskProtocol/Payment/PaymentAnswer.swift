@@ -139,13 +139,20 @@ package struct PaymentTotal: Hashable, Sendable {
   package let captured, refunded: Money
   /// The number of captures since the previous total.
   package let count: Int
+  /// The sum of the terminal's payments minus its cancellations, in the smallest unit of the
+  /// currency, or `nil` if the terminal does not report it.
+  package let terminalNet: Int?
 
-  package init(total: Int, at: Timestamp, captured: Money, refunded: Money, count: Int) {
+  package init(
+    total: Int, at: Timestamp, captured: Money, refunded: Money, count: Int,
+    terminalNet: Int? = nil
+  ) {
     self.total = total
     self.at = at
     self.captured = captured
     self.refunded = refunded
     self.count = count
+    self.terminalNet = terminalNet
   }
 }
 
@@ -160,6 +167,7 @@ extension PaymentTotal: FormattedMessage {
     refunded = Money(
       units: try members.required("refunded", \.refunded.units, where: units.contains), currency)
     count = try members.required("count", \.count, where: (0...1_000_000_000).contains)
+    terminalNet = members.optional("terminal_net", \.terminalNet)
   }
 }
 
