@@ -83,6 +83,8 @@ class Kiosk:
                 continue
             if answer["status"] in done:
                 return answer
+            if "reason" not in answer:
+                time.sleep(0.05)  # The device may work on it; a kiosk sends it every 5 seconds.
             since = send()
         raise TimeoutError(f"charge {charge}: {self.shop.answers(charge)}")
 

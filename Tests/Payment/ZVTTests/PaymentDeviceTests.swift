@@ -336,6 +336,19 @@ private struct World {
     #expect(world.published.last?.status.name == "declined")
   }
 
+  @Test func aCaptureThatWaitsForTheTerminalHasAReasonAndIsMadeOnce() throws {
+    var world = world(.reservation, SimulatedTerminal.Habits())
+    try world.start()
+    try world.send(.charge(Self.request))
+    _ = world.device.disconnected(at: world.now)
+    for _ in 1...2 { try world.send(.capture(charge: 17, amount: 350)) }
+    #expect(world.published.last?.status.name == "held")
+    #expect(world.published.last?.reason == "terminal away")
+    try world.reconnect()
+    #expect(world.published.last?.status.name == "captured")
+    #expect(world.terminal.booked.count == 1)
+  }
+
   /// Of two refunds the first is made, and its answer is lost. The second one is not taken for it.
   @Test(arguments: [true, false])
   func theResultOfOneRefundIsNotThatOfAnother(restarts: Bool) throws {

@@ -269,7 +269,9 @@ package struct PaymentDevice: Sendable {
     case (.refund, .refunding): break
     default:
       // For an unclear charge, the end of the review publishes the answer.
-      if !unclear.contains(record.charge) { actions.append(.publish(record.answer)) }
+      guard !unclear.contains(record.charge) else { return }
+      if !isConnected, Self.needsCommand(record) { record.reason = "terminal away" }
+      actions.append(.publish(record.answer))
     }
   }
 
