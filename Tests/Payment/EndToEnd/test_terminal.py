@@ -436,6 +436,8 @@ def test_holds_of_no_charge_are_a_fault(
 
 def test_another_terminal(start_device: MakeDevice, terminal: TerminalProcess, shop: Shop):
     device = start_device()
+    shop.held(16)
+    shop.ask("capture", 16, "captured", amount=350)
     shop.held(17)
     shop.held(18)
     terminal.behave(capture="silent")
@@ -449,6 +451,8 @@ def test_another_terminal(start_device: MakeDevice, terminal: TerminalProcess, s
     device.start()
     for charge in [17, 18]:
         assert shop.answer(charge, "unknown")["reason"] == "another terminal is connected"
+    refused = shop.ask("refund", 16, "captured")
+    assert refused["reason"] == "another terminal is connected"
     shop.held(19)
 
 

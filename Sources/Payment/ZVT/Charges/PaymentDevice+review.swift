@@ -114,7 +114,7 @@ extension PaymentDevice {
 
   /// Returns whether the record belongs to the connected terminal; `true` if the id of either
   /// terminal is unknown.
-  private func isHere(_ record: ChargeRecord) -> Bool {
+  func isHere(_ record: ChargeRecord) -> Bool {
     guard let there = record.terminal, let terminal else { return true }
     return there == terminal
   }

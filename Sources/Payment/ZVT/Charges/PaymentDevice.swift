@@ -248,6 +248,10 @@ package struct PaymentDevice: Sendable {
         session.goods = .notMade
       }
     case (.refund, .captured):
+      guard isHere(record) else {
+        record.reason = "another terminal is connected"
+        return actions.append(.publish(record.answer))
+      }
       guard let receipt = record.receipt else {
         record.reason = "no receipt number"
         return actions.append(.publish(record.answer))
