@@ -280,7 +280,7 @@ extension DailySums {
       AND (kiosk, waiting.day) NOT IN (SELECT kiosk, day FROM picked)
     """
 
-  /// Of successive entries of a fruit that are alike, keeps the first one. `run` is equal for
+  /// Keeps the first of successive entries of a fruit that are alike. `run` is equal for
   /// entries with successive numbers: between two runs, an entry may be missing because a wrong
   /// clock put it on another day.
   private static let supplies = replace(

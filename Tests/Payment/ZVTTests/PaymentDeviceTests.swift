@@ -349,7 +349,8 @@ private struct World {
     #expect(world.terminal.booked.count == 1)
   }
 
-  /// Of two refunds the first is made, and its answer is lost. The second one is not taken for it.
+  /// The terminal makes the first of two refunds, and its answer is lost. The second refund is not
+  /// taken for it.
   @Test(arguments: [true, false])
   func theResultOfOneRefundIsNotThatOfAnother(restarts: Bool) throws {
     var world = world(.reservation, SimulatedTerminal.Habits())

@@ -20,7 +20,9 @@ struct Doctor: PreparedCommand {
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Option(help: ArgumentHelp("Maximum time to wait for the broker, and for the terminal.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp(
+      "Maximum time to wait for the broker, and for the terminal.", valueName: "seconds"))
   var timeout = 10
 
   func validate() throws {

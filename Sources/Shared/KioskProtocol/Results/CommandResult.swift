@@ -12,7 +12,7 @@ package struct CommandResult: Hashable, Sendable {
     /// The juice was not made; unused fruit was returned to the stock. `failure` contains the
     /// reason.
     case failed
-    /// There is too little fruit; the stock is unchanged.
+    /// The stock has too little fruit, and is unchanged.
     case outOfStock = "out_of_stock"
     /// The restock or the service command was applied.
     case applied

@@ -102,7 +102,7 @@ package struct SensorStep: Hashable, Sendable {
       kind, of: sensor, value: json["value"]?.thousandths,
       unit: unit,
       fruits: texts("fruits").compactMap { Fruit.ID($0) },
-      machines: texts("machines").compactMap { MachineID($0) }, 
+      machines: texts("machines").compactMap { MachineID($0) },
       word: json.visibleText("word", upTo: SensorDecision.maximumWord),
       changes: changes, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
       hour: hour)
