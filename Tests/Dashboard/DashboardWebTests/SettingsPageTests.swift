@@ -98,6 +98,7 @@ import Testing
     try await Scene.run(answerTimeout: .zero) { scene in
       try await scene.authenticate("minji")
       let menu = MenuReport(menu: .standard, capacities: Self.fruits, lowMarks: ["kiwi": 5])
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
       try await scene.kiosk("menu", menu.payload, of: "k2")
       // k1 has applied the form already.
       var change = SettingsChange()
