@@ -366,7 +366,9 @@ extension Auditor {
     case .capturing: return order.sold != nil || entered.decisions.contains("capture")
     case .captured: return entered.captured != nil
     case .releasing:
-      return order.end != nil && order.sold == nil || entered.decisions.contains("release")
+      // A device may still hold an amount that a person took for released.
+      return order.end != nil && order.sold == nil
+        || !entered.decisions.isDisjoint(with: ["release", "released"])
     case .refunding: return entered.decisions.contains("refund")
     case .undecided: return charge.reason != nil
     }
