@@ -81,6 +81,8 @@ actor DeviceService {
     let topics =
       [self.topics.charge(by: configuration.name)]
       + ChargeRequest.Action.allCases.map { self.topics.charge($0, by: configuration.name) }
+    // Before the connection, with which a second program would end that of the first one.
+    try open()
     await broker.connect(
       SessionOptions(
         clientID: configuration.broker.clientID,
@@ -96,14 +98,7 @@ actor DeviceService {
       }
     }
     defer { reader.cancel() }
-    do throws(Failure) {
-      try open()
-      connect()
-    } catch {
-      // Disconnects before the broker has the session, so that it publishes no will.
-      await broker.disconnect(grace: .zero)
-      throw error
-    }
+    connect()
     for await next in inputs {
       try await process(next)
       if case .broker = next { handle.yield() }
