@@ -15,7 +15,7 @@ extension ArchiveStore {
         throw error
       }
       guard batch.rows.count > 1 else {
-        let rejection = EventBatch.Rejection(message: first.message, reason: "\(error)")
+        let rejection = EventBatch.QuarantinedMessage(message: first.message, reason: "\(error)")
         var others = batch
         others.rows = []
         others.rejections.append(rejection)

@@ -8,7 +8,7 @@ extension ArchiveStore {
   /// Maximum length of the stored part of a payload, in bytes.
   private static let payload = 4096
 
-  func quarantine(_ rejections: [EventBatch.Rejection]) throws(DatabaseError) {
+  func quarantine(_ rejections: [EventBatch.QuarantinedMessage]) throws(DatabaseError) {
     guard !rejections.isEmpty else { return }
     // Rows above the maximum would be deleted at once, so they are not written.
     var text = CopyText()

@@ -26,7 +26,7 @@ package final class ArchiveStore {
     /// Kiosks that sent different content under the key of a stored entry.
     var conflicts: Set<KioskID> = []
     /// The messages that could not be archived.
-    var rejected: [EventBatch.Rejection] = []
+    var rejected: [EventBatch.QuarantinedMessage] = []
 
     package static func == (left: Self, right: Self) -> Bool {
       left.stored == right.stored && left.conflicts == right.conflicts

@@ -4,8 +4,9 @@ package import MessageBroker
 
 /// A batch of deliveries, decoded into the values that the archive stores.
 package struct EventBatch: Sendable {
-  /// A message that cannot be archived.
-  struct Rejection: Sendable {
+  /// A message that is stored in `quarantine`, because it cannot be decoded or the database refuses
+  /// it.
+  struct QuarantinedMessage: Sendable {
     let message: Message
     let reason: String
   }
@@ -18,7 +19,7 @@ package struct EventBatch: Sendable {
   var menus: [KioskID: DesiredMenuReport] = [:]
   /// The number of the last entry of each ledger, as its kiosk reports it in `health`.
   var positions: [LedgerKey: Int] = [:]
-  var rejections: [Rejection] = []
+  var rejections: [QuarantinedMessage] = []
 
   init(rows: [EventRow]) { self.rows = rows }
 
@@ -48,7 +49,7 @@ package struct EventBatch: Sendable {
           throw UnreadableEvent("the topic contains no kiosk id")
         }
       } catch {
-        rejections.append(Rejection(message: delivery.message, reason: error.description))
+        rejections.append(QuarantinedMessage(message: delivery.message, reason: error.description))
       }
     }
     // Groups by ledger before sorting: a plain sort would spend most comparisons on equal kiosk

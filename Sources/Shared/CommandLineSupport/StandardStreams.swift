@@ -8,7 +8,7 @@ package enum StandardError {
     _ = writeAll(line.visibleLines + terminator, to: STDERR_FILENO)
   }
 
-  /// The width of the terminal in columns, or `nil` if it is not a terminal.
+  /// The width of the terminal in columns, or `nil` if standard error is not a terminal.
   package static var width: Int? { terminalWidth(STDERR_FILENO) }
 }
 
@@ -54,8 +54,8 @@ package enum StandardInput {
 package enum StandardOutput {
   /// Writes one line without buffering, so that the reader of a pipe receives it immediately.
   ///
-  /// - Parameter change: The change that the command has already made, for the error message: a
-  ///   script must not repeat it.
+  /// - Parameter change: The change that the command has already made. The error message names it,
+  ///   so that a script does not repeat the command.
   /// - Throws: `Failure` with exit code 74 if the disk is full or the reader of the pipe has
   ///   ended.
   package static func write(_ line: String, after change: String? = nil) throws(Failure) {
@@ -76,7 +76,7 @@ package enum StandardOutput {
     return Int(size.ws_col)
   }
 
-  /// The width of the terminal in columns, or `nil` if it is not a terminal.
+  /// The width of the terminal in columns, or `nil` if standard output is not a terminal.
   package static var width: Int? { terminalWidth(STDOUT_FILENO) }
 }
 

@@ -4,13 +4,13 @@ import KioskProtocol
 import Postgres
 
 extension ChainQuery {
-  /// Returns records of the entries, of the stockouts, and of the kiosks that are offline now and
+  /// Returns the latest records of the entries, of the stockouts, and of the kiosks that are offline now and
   /// not in the fleet; and the names of the kiosks of all records.
   ///
   /// - Parameters:
   ///   - kiosk: The kiosk, or `nil` for all.
   ///   - kind: The kind of records, or `nil` for all.
-  ///   - start: The time at or after which an entry was recorded or a stockout ended.
+  ///   - start: Omits entries that were recorded, and stockouts that ended, before this time.
   func history(
     of kiosk: KioskID?, _ kind: ActivityLog.Kind?, since start: Timestamp, in fleet: KioskFleet
   ) throws(DatabaseError) -> (records: [ActivityLog.Record], names: [KioskID: String]) {

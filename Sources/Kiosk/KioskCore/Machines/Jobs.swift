@@ -65,7 +65,7 @@ package struct Jobs: Sendable {
     adoptAges(of: other)
   }
 
-  /// Copies the ages of the orders.
+  /// Copies the uptimes at which the orders were accepted.
   mutating func adoptAges(of other: Jobs) { acceptedAt = other.acceptedAt }
 
   // MARK: Machines

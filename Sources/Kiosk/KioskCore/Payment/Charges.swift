@@ -84,7 +84,7 @@ package struct Charges: Sendable {
     adoptAges(of: other)
   }
 
-  /// Copies the ages of the orders.
+  /// Copies the uptimes at which the orders were accepted.
   mutating func adoptAges(of other: Charges) { acceptedAt = other.acceptedAt }
 
   // MARK: Devices

@@ -16,7 +16,8 @@ package struct SensorRecord: Hashable, Sendable {
   package var outside: Duration?
   /// The readings of the present hour, which is not an entry yet.
   package var hour: SafetyDay.Hour?
-  /// The blocked fruits. They stay blocked without the sensor's configuration.
+  /// The blocked fruits. They stay blocked if the sensor is removed from
+  /// the configuration.
   package var fruits: [Fruit.ID] = []
   package var machines: [MachineID] = []
   /// Whether a person has discarded the fruit, so that the block ends with the first reading within

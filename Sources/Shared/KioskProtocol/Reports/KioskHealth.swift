@@ -89,9 +89,11 @@ package struct KioskHealth: Hashable, Sendable {
   }
 
   package struct Sensors: Hashable, Sendable {
-    /// The number of sensors in the state `alarm`, in the state `blocked`, and that are silent.
+    /// The number of sensors in the state `alarm`.
     package var alarm: Int
+    /// The number of sensors in the state `blocked`.
     package var blocked: Int
+    /// The number of silent sensors, whatever their state.
     package var silent: Int
 
     package init(_ reports: [(sensor: SensorID, report: SensorReport)]) {

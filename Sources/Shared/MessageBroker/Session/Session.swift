@@ -37,9 +37,9 @@ package struct Session: ~Copyable, Sendable {
   /// The state of the last deliveries that were read.
   enum Batch: Sendable {
     case none
-    /// Read, but not yet taken by the client.
+    /// Deliveries that were read, and that the client has not taken yet.
     case queued
-    /// Taken by the client, and not yet acknowledged.
+    /// Deliveries that the client has taken, and not acknowledged yet.
     case delivered
   }
 

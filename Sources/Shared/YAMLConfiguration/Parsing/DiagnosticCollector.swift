@@ -3,8 +3,8 @@
 package final class DiagnosticCollector {
   /// The path of the file as given, for error messages.
   package let file: String
-  /// The folder of the configuration file, with a final slash; relative paths in the file start
-  /// here.
+  /// The folder of the configuration file with a final slash, or empty if `file` has no slash.
+  /// Relative paths in the file are relative to it.
   package let folder: String
   private let environment: [String: String]
   /// The paths of all keys that a variable can override.
