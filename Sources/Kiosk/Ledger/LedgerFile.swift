@@ -11,7 +11,11 @@ struct LedgerFile: Sendable {
 
   private var parts: [String] { [path, log, index, path + "-journal", path + ".lock"] }
 
-  var exists: Bool { access(path, F_OK) == 0 }
+  /// Whether there is a file or a symbolic link with this name, even one that leads nowhere.
+  var exists: Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
 
   /// Removes all files of the ledger.
   func remove() {
@@ -70,8 +74,8 @@ struct LedgerFile: Sendable {
   /// Keeps the file, and its log if there is one, under another name as well. Returns the new path.
   private func moveAside() throws(LedgerError) -> String {
     var number = 1
-    while access("\(path).replaced-\(number)", F_OK) == 0 { number += 1 }
-    let kept = LedgerFile(path: "\(path).replaced-\(number)")
+    var kept: LedgerFile { LedgerFile(path: "\(path).replaced-\(number)") }
+    while kept.exists { number += 1 }
     try Self.keep(path, as: kept.path)
     if access(log, F_OK) == 0 { try Self.keep(log, as: kept.log) }
     return kept.path

@@ -39,7 +39,7 @@ class Container:
                 machine.shell(script)
         # A container does not start services.
         program = Path(yaml.safe_load(parts["ENTRYPOINT"])[0]).name
-        machine.shell(f"systemctl disable --now {program}; rm -f /var/lib/{program}/*")
+        machine.shell(f"systemctl disable --now {program}; rm -rf /var/lib/{program}/*")
         settings = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"][stage]
         assert settings["build"]["target"] == stage
         # The broker's name in the containers' network.

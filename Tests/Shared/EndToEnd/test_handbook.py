@@ -45,7 +45,10 @@ def test_each_command_of_the_handbook(machine: Machine) -> None:
         elif step.test or not step.is_run:
             continue
         elif step.block.output is None:
-            machine.shell(f"cd /root\n{step.block.script}")
+            done = machine.run("bash", "-euo", "pipefail", "-c", f"cd /root\n{step.block.script}")
+            # The doctor warns of this machine's disk, which is an overlay, and of nothing else.
+            is_overlay = done.returncode == 1 and "(overlay)" in done.stdout and ": 1 warning" in done.stdout
+            assert done.returncode == 0 or is_overlay, f"{where}: {done}"
         else:
             # The command may demonstrate a failure, so only its output is checked.
             done = machine.run("bash", "-c", f"cd /root\n{step.block.script}")
