@@ -365,13 +365,17 @@ extension Auditor {
     case .gone: return order.end == nil
     case .capturing: return order.sold != nil || entered.decisions.contains("capture")
     case .captured: return entered.captured != nil
-    case .releasing:
-      // A device may still hold an amount that a person took for released.
-      return order.end != nil && order.sold == nil
-        || !entered.decisions.isDisjoint(with: ["release", "released"])
+    case .releasing: return Self.mayRelease(entered)
     case .refunding: return entered.decisions.contains("refund")
     case .undecided: return charge.reason != nil
     }
+  }
+
+  /// Whether a charge may be released: its order ended and was not sold, or a person has decided so.
+  /// A device may still hold an amount that a person took for released.
+  private static func mayRelease(_ entered: PaymentModel.Entry) -> Bool {
+    entered.order.map { $0.end != nil && $0.sold == nil } ?? true
+      || !entered.decisions.isDisjoint(with: ["release", "released"])
   }
 
   /// Checks a charge whose money can no longer move.
@@ -417,9 +421,7 @@ extension Auditor {
         charge.state == .refunding && entered?.decisions.contains("refund") == true
         && payments.requested.insert(.init(action: "refund", charge: number)).inserted
     case "release":
-      isRight =
-        order == nil || order?.end != nil && order?.sold == nil
-        || entered?.decisions.contains("release") == true
+      isRight = entered.map(Self.mayRelease) ?? true
     default: isRight = action == "state"
     }
     if !isRight { fail(.forbidden, "\(message.topic): \(text(message.payload)), \(charge)") }

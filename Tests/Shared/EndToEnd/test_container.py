@@ -92,6 +92,9 @@ def test_the_steps_make_a_kiosk_that_tells_its_health(
 ) -> None:
     container = make_container("kiosk")
     container.start()
+    # A kiosk is healthy before it has connected.
+    status = ["mosquitto_sub", "-W", "5", "-C", "1", "-t", "kiosk/k1/status"]
+    eventually(lambda: container.machine.run(*status).stdout == "online\n")
     container.machine.shell("juice-kiosk order kiwi")
     container.shell(f"{container.entry} order kiwi")
 
