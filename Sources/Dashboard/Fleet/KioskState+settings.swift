@@ -62,8 +62,7 @@ extension KioskState {
       return FruitAmounts(amounts.filter { file[$0.fruit] != nil && file[$0.fruit] != $0.amount })
     }
     change.capacities = merged(change.capacities, edit.capacities, file: file.capacities)
-    change.lowMarks = merged(
-      change.lowMarks, edit.lowMarks, file: file.lowMarks)
+    change.lowMarks = merged(change.lowMarks, edit.lowMarks, file: file.lowMarks)
     switch edit.hours {
     case .file: change.hours = nil
     case .own(let hours): change.hours = hours == settings?.fileHours ? nil : hours

@@ -93,7 +93,7 @@ import Testing
     try kiosk.ledger.verify()
   }
 
-  /// A cleaning that nobody starts stays due until one is done.
+  /// A cleaning that is not started stays due until one is done.
   @Test func theRecordShowsWhatWasDueAndDone() throws {
     let kiosk = try kiosk { $0.every = .seconds(4 * 3600) }
     kiosk.pass(.seconds(4 * 3600))

@@ -17,8 +17,8 @@ package struct KioskHealth: Hashable, Sendable {
   package var undecided: Int
   /// The number of machines' programs that need a person, or `nil` without programs.
   package var programsDue: Int?
-  /// The number of fruits with an expired amount that nobody has taken out, or `nil` without dates
-  /// of fruit.
+  /// The number of fruits of which expired fruit is still in the machine, or `nil` without dates of
+  /// fruit.
   package var expired: Int?
   /// The number of seconds by which the clock is behind a time that it has shown before, so that
   /// the dates of fruit may be wrong; 0 if they are reliable, or `nil` without dates of fruit.

@@ -8,7 +8,7 @@ package struct StockReport: Hashable, Sendable {
   package let fruits: FruitAmounts
   /// The times at which the next batch of each fruit expires; no entry for a fruit without dates.
   package let expires: [Fruit.ID: Timestamp]
-  /// Expired fruit that nobody has taken out yet. It is not part of `fruits`.
+  /// Expired fruit that is still in the machine. It is not part of `fruits`.
   package let expired: FruitAmounts
 
   package init(
