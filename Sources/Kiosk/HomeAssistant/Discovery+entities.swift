@@ -92,8 +92,8 @@ extension Discovery {
   private func setting(of fruit: Fruit.ID, _ name: String, topic: String) -> Entity? {
     guard let capacity = capacities[fruit], capacity > 0 else { return nil }
     // Home Assistant logs an error for each state above the maximum. The stock may be above the
-    // capacity if that was lowered, or if a machine has returned fruit: until the next discovery
-    // message, the number shows the maximum.
+    // capacity, after a reduction of the capacity or a return of fruit. Until the next discovery
+    // message, the number then shows the maximum.
     let maximum = max(capacity, stock[fruit] ?? 0)
     return Entity(.number, "set_\(fruit)", text("Set \(name) stock", "\(name) 재고 수정")) { json in
       json.member("state_topic", topic)
@@ -108,11 +108,10 @@ extension Discovery {
     }
   }
 
-  /// The button that sets every fruit to its capacity, or `nil` if that would exceed the size of a
-  /// command.
+  /// The button that sets every fruit to its capacity, or `nil` if its command would be too large.
   private var refill: Entity? {
     let command = Request(command: .restock(Restock(set: capacities)))
-    // The command without its braces. The template adds at most 128 bytes for the id and the time.
+    // The template adds at most 128 bytes for the id and the time. `members` has no braces.
     guard command.payload.count + 128 <= Request.maximumPayload else { return nil }
     let members = String(decoding: command.payload.dropFirst().dropLast(), as: UTF8.self)
     return Entity(.button, "refill", text("Refill everything", "재고 모두 채우기")) { json in
@@ -209,7 +208,7 @@ extension Discovery {
     ]
   }
 
-  /// The template for the tickets of the jobs that need the decision of a person.
+  /// The Jinja expression for the tickets of the jobs that need the decision of a person.
   private static let needsDecision =
     "value_json.jobs | selectattr('state', 'in', ['lost', 'needs_decision'])"
     + " | map(attribute='ticket') | list"
@@ -308,7 +307,7 @@ extension Discovery {
     }
   }
 
-  /// The entity for the results of all orders. It ignores other entries of the ledger.
+  /// The entity for the entries about orders and their payment. It ignores entries without a juice.
   private var orders: Entity {
     Entity(.event, "order", text("Order", "주문")) { json in
       json.member("state_topic", topics.events)
@@ -374,15 +373,15 @@ extension Discovery {
 }
 
 extension JSONWriter {
-  /// Writes the template of a state that is read from JSON. The kiosk clears the topic of a
-  /// machine, sensor or payment device that is no longer configured, and Home Assistant evaluates
-  /// the template for that empty payload before it has removed the entity.
+  /// Writes the template of a state that is read from JSON; the state is `none` for an empty
+  /// payload. The kiosk publishes an empty payload for an entity that is no longer configured, and
+  /// Home Assistant evaluates the template before it removes the entity.
   fileprivate mutating func value(_ expression: String) {
     member("value_template", "{{ (\(expression)) if value_json is defined else none }}")
   }
 
   /// Writes the template of a time. Home Assistant logs a warning for a text that is no time. So an
-  /// entity without a time gets one of 1970, and its condition makes it unavailable.
+  /// entity without a time gets a time in 1970, and its condition makes the entity unavailable.
   fileprivate mutating func time(_ expression: String) {
     member("value_template", "{{ (\(expression)) or '1970-01-01T00:00:00Z' }}")
     member("device_class", "timestamp")

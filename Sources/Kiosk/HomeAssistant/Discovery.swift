@@ -3,9 +3,9 @@ package import KioskProtocol
 
 /// The messages that make a kiosk appear in Home Assistant (MQTT discovery).
 ///
-/// Publish them retained, and again when Home Assistant has restarted, which it reports with its
-/// `birth` message. Clear the message of an entity that is no longer configured with an empty
-/// payload.
+/// Publish the messages retained, and publish them again after each `birth` message of Home
+/// Assistant. If an entity with its own message is no longer configured, publish an empty payload
+/// on the message's topic.
 package struct Discovery: Sendable {
   package enum Form: Sendable {
     /// One message for each entity, for all versions of Home Assistant.
@@ -17,11 +17,11 @@ package struct Discovery: Sendable {
   /// The prefix of discovery topics, as configured in Home Assistant.
   package var prefix: String
   package var form: Form
-  /// The account with which Home Assistant logs in to the broker. It is the last level of its
-  /// command topics.
+  /// The name of the account with which Home Assistant logs in to the broker, and the last level of
+  /// the topics on which Home Assistant publishes commands.
   package var account: String
   package var topics: KioskTopics
-  /// The name that people read.
+  /// The display name of the kiosk, or `nil` for a name with the last level of the kiosk's topic.
   package var name: LocalizedName?
   package var language: Language
   package var menu: Menu
@@ -32,7 +32,7 @@ package struct Discovery: Sendable {
   package var programs: [ProgramID]
   package var paymentDevices: [PaymentDeviceID]
   package var sensors: [SensorID: SensorUnit]
-  /// Whether fruit of the kiosk has dates.
+  /// Whether any fruit of the kiosk has an expiry date.
   package var hasDates: Bool
   /// The retained topics of the kiosk, including those of entities that are no longer configured.
   package var retainedTopics: Set<String> = []
@@ -93,15 +93,15 @@ package struct Discovery: Sendable {
           describe(entity, in: &json)
         }
       }
-      // Home Assistant keeps an entity that is no longer listed. An entry with only its platform
-      // removes it.
+      // Home Assistant keeps an entity that is no longer listed. An entry with only the platform
+      // removes the entity.
       for entity in formerEntities {
         json.member(named: entity.id) { $0.member("platform", entity.component.rawValue) }
       }
     }
   }
 
-  /// The kiosk's topic as one level of discovery topics, which allow fewer characters.
+  /// The kiosk's topic as one level of a discovery topic, with `_` for each invalid character.
   private var node: String {
     String(
       topics.base.unicodeScalars.map { Identifier<Self>(String($0)) == nil ? "_" : Character($0) })
@@ -131,8 +131,8 @@ package struct Discovery: Sendable {
     json.member("object_id", id)
     let entityID = id.lowercased().map { $0 == "-" ? "_" : $0 }
     json.member("default_entity_id", "\(entity.component.rawValue).\(String(entityID))")
-    // Set for each entity, because it has no effect for the whole device, although 2024.12 accepts
-    // it there.
+    // `qos` is a member of each entity: Home Assistant 2024.12 accepts it for the whole device, but
+    // ignores it there.
     json.member("qos", 1)
     // Home Assistant expects the payloads `online` and `offline`, unless a message says otherwise.
     var conditions: [(topic: String, expression: String?)] = [(topics.status, nil)]

@@ -2,7 +2,7 @@ import KioskProtocol
 
 /// An entity of Home Assistant: a value of the kiosk, or a command to it.
 struct Entity {
-  /// The kind of the entity, by the name that Home Assistant has for it.
+  /// The kind of the entity. The raw value is its name in Home Assistant.
   enum Component: String {
     case binarySensor = "binary_sensor"
     case button, event, number, sensor
@@ -12,12 +12,12 @@ struct Entity {
   let component: Component
   /// The identifier, unique in the kiosk, of the characters `A-Z a-z 0-9 _ -`.
   let id: String
-  /// The name that people read, after the name of the kiosk.
+  /// The display name. Home Assistant shows it after the name of the kiosk.
   let name: String
   /// The condition under which the entity is available while the kiosk is online: a Jinja
-  /// expression about the messages on a topic. If `nil`, it is always available then.
+  /// expression about the messages on a topic. `nil` means that there is no condition.
   let condition: (topic: String, expression: String)?
-  /// Writes the members that differ from those of other entities.
+  /// Writes the members of the discovery message that are specific to this entity.
   let write: (inout JSONWriter) -> Void
 
   init(
@@ -34,8 +34,8 @@ struct Entity {
 }
 
 extension Entity {
-  /// Returns the template of a command with an id and a time. The kiosk carries it out once,
-  /// however often the broker delivers it, and not at all if Home Assistant delivers it too late.
+  /// Returns the template of a command with an id and a time, by which the kiosk recognizes a
+  /// command that the broker delivers again, and rejects a command that arrives too late.
   ///
   /// - Parameter members: The other members of the command's JSON object.
   static func command(_ members: String) -> String {
@@ -45,8 +45,8 @@ extension Entity {
 }
 
 extension JSONWriter {
-  /// Writes the topic of an entity's commands. They are not retained, because the broker would
-  /// deliver a retained command again.
+  /// Writes the topic of an entity's commands. The commands are not retained, because the broker
+  /// would deliver a retained command again.
   mutating func commands(to topic: String) {
     member("command_topic", topic)
     member("retain", false)

@@ -1,7 +1,6 @@
 import KioskProtocol
 
-/// A change of the wall clock by a person or a time server. The times of the entries that the
-/// process recorded before it are wrong by this change.
+/// A change of the wall clock by a person or a time server.
 package struct ClockStep: Hashable, Sendable {
   /// The entries whose times are wrong: those that the process recorded before the step.
   package let entries: ClosedRange<Int>
@@ -11,32 +10,32 @@ package struct ClockStep: Hashable, Sendable {
 
 /// Finds changes of the wall clock, by comparing it with the monotonic clock.
 package struct ClockWatch: Sendable {
-  /// The last entry of earlier processes. No step applies to their entries: the computer may have
-  /// been off since, and its clock may have been set meanwhile.
+  /// The number of the last entry of earlier processes. No step applies to their entries, because
+  /// the clock may have been set between two processes.
   private let start: Int
   private var last: Moment
-  /// The sum of the steps that were found after the same entry, or `nil` before the first step.
+  /// The sum of the steps that `check` has found after the same entry, or `nil` before the first.
   private var step: ClockStep?
   private var isRecorded = true
 
-  /// The smallest step that is recorded, in milliseconds. A time server adjusts smaller errors, and
-  /// the forecast counts hours.
+  /// The smallest step to record, in milliseconds. Smaller steps, such as the corrections by a time
+  /// server, do not matter for the forecast, which counts hours.
   private static let least: Int64 = 60_000
 
-  /// Begins to compare the clocks.
+  /// Creates a watch that compares the clocks from now on.
   ///
-  /// - Parameter start: The last entry of earlier processes.
+  /// - Parameter start: The number of the last entry of earlier processes.
   package init(after start: Int, at now: Moment) {
     self.start = start
     last = now
   }
 
-  /// The step that the ledger has not recorded yet, or `nil` if it has recorded all.
+  /// The step that the ledger must record, or `nil` if there is none.
   package var pending: ClockStep? { isRecorded ? nil : step }
 
   /// Compares the clocks, and stores a step of the wall clock in `pending`.
   ///
-  /// - Parameter seq: The last entry, recorded before this moment.
+  /// - Parameter seq: The number of the last entry before this moment.
   package mutating func check(_ now: Moment, seq: Int) {
     let passed = (now.uptime - last.uptime).components
     let expected = passed.seconds * 1000 + passed.attoseconds / 1_000_000_000_000_000

@@ -3,8 +3,8 @@ import JuiceDomain
 import KioskProtocol
 package import MessageBroker
 
-/// Admission control: checks the size, topic, syntax and rate of each delivery before the ledger is
-/// queried.
+/// Admission control: checks the size, topic, syntax and rate of each delivery before the kiosk
+/// queries the ledger.
 ///
 /// ```swift
 /// var filter = CommandFilter(settings: settings)
@@ -26,13 +26,12 @@ package import MessageBroker
 /// The filter is not part of `Kiosk`, because its state (the number of messages of each sender in
 /// this second) is large and need not be rolled back if a commit fails.
 package struct CommandFilter: Sendable {
-  /// The number of messages that the kiosk has ignored, because their topic is too long or the
-  /// kiosk does not use it.
+  /// The number of messages that the kiosk has ignored, because the topic is too long or is not one
+  /// of the topics that the kiosk uses.
   package private(set) var dropped = 0
   private var settings: KioskSettings
   private var panels: PanelIndex
-  /// The topics of birth messages, which are no commands and are not counted as dropped; nor are
-  /// requests for reports.
+  /// The topics of birth messages. `dropped` includes neither these nor requests for reports.
   private var birthTopics: Set<String>
   /// The machines by their status topics.
   private var machines: [String: MachineID]
@@ -65,7 +64,7 @@ package struct CommandFilter: Sendable {
     commandLimiter = RateLimiter(perSecond: settings.orders.maximumPerSecond)
   }
 
-  /// Replaces the settings. The rate limits are reset.
+  /// Replaces the settings, and resets the rate limits.
   package mutating func adopt(_ settings: KioskSettings) {
     var next = CommandFilter(settings: settings)
     next.dropped = dropped
@@ -76,7 +75,7 @@ package struct CommandFilter: Sendable {
   ///
   /// - Parameter tracker: Recognizes redeliveries.
   /// - Returns: The commands, readings and marks in the batch, including the rejected commands. A
-  ///   delivery on a topic that several panels or sensors share results in several.
+  ///   delivery may result in several, for example if several panels share a topic.
   package mutating func admit(
     _ deliveries: [Delivery], tracker: inout DeliveryTracker, at now: Moment
   ) -> [ParsedDelivery] {
@@ -171,8 +170,8 @@ package struct CommandFilter: Sendable {
   }
 
   /// Returns whether a delivery is within the rate limit of its sender. Redeliveries are exempt,
-  /// because the kiosk has admitted them before, or the reconnect has delayed them. Answers of
-  /// machines and payment devices are exempt, because they must not be lost.
+  /// because the kiosk has admitted them before, or they arrive together after a reconnect. Answers
+  /// of machines and payment devices are exempt, because they must not be lost.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {

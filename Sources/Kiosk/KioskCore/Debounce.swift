@@ -1,7 +1,7 @@
 package import KioskProtocol
 
 /// Recognizes presses of one button in quick succession as one press: radio retransmissions and
-/// contact bounce. A press is stored only for its window.
+/// contact bounce.
 struct Debounce: Sendable {
   private var presses: [Press: Counted] = [:]
   /// The number of stored presses at which expired ones are removed.
@@ -22,8 +22,8 @@ struct Debounce: Sendable {
     let seq: Int
     let window: Duration
 
-    /// Returns whether the press is within the window. Compares the uptimes if both are known, so
-    /// that setting the clock does not merge two presses.
+    /// Returns whether the press is within the window. Compares the uptimes if the press has one,
+    /// so that setting the clock does not merge two presses.
     func isWithin(_ window: Duration, of now: Moment) -> Bool {
       uptime.map { now.uptime - $0 < window } ?? now.timestamp.isWithin(window, of: at)
     }
@@ -42,11 +42,11 @@ struct Debounce: Sendable {
   /// The number of stored presses.
   var count: Int { presses.count }
 
-  /// Returns the entry of the press that this one repeats.
+  /// Stores a press, and returns the entry of the earlier press that it repeats.
   ///
   /// - Parameters:
   ///   - seq: The number of the entry that this press gets if it counts.
-  ///   - window: The time after the last press within which an equal one is a repeat, even if the
+  ///   - window: The time after the last press within which an equal press is a repeat, even if the
   ///     last press was a repeat itself: a held button that sends repeats counts once. If zero,
   ///     every press counts.
   /// - Returns: The number of the entry, or `nil` if this press counts.

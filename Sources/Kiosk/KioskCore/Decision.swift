@@ -10,7 +10,7 @@ package struct Decision: Sendable {
   /// The rejected commands, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
-  /// The admitted changes of the settings, which are made after the batch is acknowledged.
+  /// The admitted changes of the settings. The caller applies them after it acknowledges the batch.
   package private(set) var settings: [ParsedDelivery] = []
 
   /// Whether the published state of a machine or of its jobs has changed.
@@ -22,10 +22,10 @@ package struct Decision: Sendable {
   /// Whether the recorded state of a sensor has changed.
   package var sensorsChanged = false
 
-  /// Sensors that have sent a message without a usable value, the first since their last reading.
+  /// Sensors that have sent their first message without a usable value since the last reading.
   package var sensorsIgnored: [SensorID] = []
 
-  /// The number of the transaction's records that are applied to the batches of fruit already.
+  /// The number of the transaction's records that the core has already applied to `Batches`.
   var recordsInBatches = 0
 
   /// Creates an empty decision.
@@ -38,14 +38,14 @@ package struct Decision: Sendable {
   }
 
   /// Records an entry that does not answer a delivery of this batch, such as the end of an earlier
-  /// order. Answers the sender of the order, if the entry has one.
+  /// order. Answers the sender of that order, if the entry has a source.
   mutating func record(_ row: LedgerRow, answering reply: Reply?, on topics: KioskTopics) {
     transaction.records.append(.init(row, reply: reply))
     if let answer = topics.answer(row, to: reply) { answers.append(answer) }
   }
 
-  /// Records that a delivery repeats an earlier entry, so that its redelivery is recognized as
-  /// well.
+  /// Records that a delivery without an id repeats an earlier entry, so that the kiosk recognizes
+  /// its redelivery as well.
   mutating func repeatEntry(_ seq: Int, for parsed: ParsedDelivery, acknowledgedWith other: Int) {
     guard case .delivery(let fingerprint) = parsed.key else { return }
     transaction.keep(
@@ -68,7 +68,7 @@ package struct Decision: Sendable {
 
   mutating func answer(_ messages: [Message]) { answers += messages }
 
-  /// Appends a later decision that is committed already.
+  /// Appends a later decision that is already committed. Of its transaction, appends only records.
   package mutating func append(_ other: Decision) {
     answers += other.answers
     transaction.records += other.transaction.records

@@ -12,8 +12,8 @@ package import MessageBroker
 /// | acknowledged | the network has accepted its PUBACK, and the lock file has recorded that |
 /// | confirmed | the broker has sent the PUBACK for its answer and its event |
 ///
-/// A PUBACK that the network has accepted may still be lost with the connection. It has arrived if
-/// the broker confirms an answer that was written after it.
+/// A PUBACK that the network has accepted may still be lost with the connection. The broker has
+/// received it if it confirms an answer that the kiosk sent after that PUBACK.
 ///
 /// The calls have this order:
 ///
@@ -44,15 +44,15 @@ package import MessageBroker
 ///
 /// **Restarted packet ids.** RabbitMQ numbers packets from 1 on each connection, so earlier packet
 /// ids mean nothing. On such a connection the tracker compares the order instead: a redelivery
-/// repeats the next recorded delivery with the same topic and payload. Fingerprints of deliveries
-/// that are known to be acknowledged could match a new message, so they are deleted. All
-/// fingerprints are deleted if the broker has begun a new session.
+/// repeats the next recorded delivery with the same topic and payload. The fingerprints of
+/// deliveries that are known to be acknowledged could match a new message, so the ledger deletes
+/// them. It deletes all fingerprints if the broker has begun a new session.
 ///
 /// **Poison messages.** Answers and events that were not confirmed when a connection ended are
 /// published on the next one, so that each arrives at least once. A message may end each connection
 /// that it is published on (mosquitto disconnects on a topic of more than 200 levels). So if two
-/// connections in a row end with entries in flight, these entries are published one at a time until
-/// all of them are confirmed.
+/// connections in a row end with entries in flight, the kiosk publishes these entries one at a time
+/// until the broker has confirmed all of them.
 package struct DeliveryTracker: Sendable {
   /// The entry up to which the broker has confirmed all answers and events.
   package private(set) var confirmed: Int
@@ -65,7 +65,7 @@ package struct DeliveryTracker: Sendable {
   package private(set) var deletableThrough: Int?
   package private(set) var stage = Stage.initial
 
-  /// The recorded deliveries that the broker may still redeliver on this connection, in that order.
+  /// The recorded deliveries that the broker may still redeliver on this connection, in order.
   private var expected: ArraySlice<Fingerprint> = []
   /// Whether the broker restarts packet ids on this connection, or `nil` before the first packet
   /// id.
@@ -108,14 +108,13 @@ package struct DeliveryTracker: Sendable {
   package init(_ state: LedgerState = LedgerState(), lastAcknowledged: Int? = nil) {
     confirmed = state.confirmed
     saved = state.confirmed
-    // The record may belong to another ledger that was replaced by this one.
+    // The previous process may have used another ledger.
     acknowledged = min(lastAcknowledged ?? state.confirmed, state.seq)
   }
 
   // MARK: The connection
 
-  /// Records that the broker has begun a new session, in which it redelivers nothing of earlier
-  /// ones.
+  /// Records that the broker has begun a new session, in which it redelivers no earlier delivery.
   package mutating func sessionBegan() { deletableThrough = .max }
 
   /// Records that the ledger has deleted the deliveries up to `deletableThrough`.
@@ -134,7 +133,7 @@ package struct DeliveryTracker: Sendable {
 
   package var isCaughtUp: Bool { stage == .caughtUp }
 
-  /// Records that the connection must not be used further and that the ledger must be read again.
+  /// Records that the kiosk must not use the connection further, and must read the ledger again.
   package mutating func ledgerFailed() { stage = .initial }
 
   /// Records that the messages in flight will not be confirmed.
@@ -158,8 +157,8 @@ package struct DeliveryTracker: Sendable {
     /// The fingerprint under which the ledger may have recorded the delivery, or `nil` if the
     /// delivery is new.
     package var original: Fingerprint?
-    /// The recorded deliveries that the broker redelivers after this one. This one is not recorded:
-    /// it was rejected when it first arrived, and they were not.
+    /// The recorded deliveries that the broker redelivers after this one, if the ledger has no
+    /// fingerprint of this one: for example because the kiosk rejected it when it first arrived.
     package var skipped: ArraySlice<Fingerprint> = []
   }
 
@@ -194,9 +193,9 @@ package struct DeliveryTracker: Sendable {
   /// Returns whether the first packet id of a connection shows that the broker restarts its
   /// numbering.
   ///
-  /// A broker that continues its numbering can also send packet id 1 first. That may be the first
-  /// message of the session, which the order identifies as well as the packet id does. Or it
-  /// follows 65,535; then the oldest expected packet id is near 65,535, and the result is `false`.
+  /// A broker that continues its numbering can also send packet id 1 first: at the beginning of a
+  /// session, where the order identifies a redelivery as well as the packet id; or after packet id
+  /// 65,535. Then the oldest expected packet id is near 65,535, and the result is `false`.
   private func restartsPacketIDs(with packetID: UInt16) -> Bool {
     let nearlyRound = UInt16.max - UInt16(clamping: Fingerprint.kept)
     // guard: on a connection that numbers anew the order decides
@@ -217,7 +216,7 @@ package struct DeliveryTracker: Sendable {
   /// Records that the ledger has stored `confirmed`.
   package mutating func hasSaved() { saved = confirmed }
 
-  /// Records messages as in flight. On the connection they follow the acknowledgements of all
+  /// Records messages as in flight. The kiosk has sent them after the acknowledgements of all
   /// deliveries until now.
   ///
   /// - Parameters:
@@ -234,7 +233,7 @@ package struct DeliveryTracker: Sendable {
 
   /// Records which messages the broker has confirmed.
   ///
-  /// - Parameter serial: The serial number up to which it has confirmed them.
+  /// - Parameter serial: The serial number of the last confirmed message.
   package mutating func confirm(through serial: UInt64) {
     confirmedSerial = serial
     let count = inFlight.prefix { $0.serial <= serial }.count
@@ -261,8 +260,7 @@ package struct DeliveryTracker: Sendable {
   /// The way to publish the first unconfirmed entry alone until the broker confirms it, or `nil` if
   /// no poison message is suspected.
   ///
-  /// A bad network ends connections as well, but hardly eight in a row with the same entry in
-  /// flight.
+  /// A bad network also ends connections, but rarely eight in a row with the same entry in flight.
   package var poisonMessageStep: PoisonMessageStep? {
     // guard: what ends each connection is tried alone
     switch failedConnections {

@@ -15,8 +15,8 @@ package struct Fingerprint: Hashable, Sendable {
   }
 
   package init(packetID: UInt16, topic: String, payload: [UInt8]) {
-    // FNV-1a is stable across processes, which `Hasher` is not. A topic contains no zero byte, so
-    // one separates it from the payload.
+    // FNV-1a is stable across processes, which `Hasher` is not. A zero byte separates topic and
+    // payload, because no topic contains one.
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     func mix(_ byte: UInt8) { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
     topic.utf8.forEach(mix)

@@ -4,9 +4,7 @@ import KioskProtocol
 // The prices, names and texts of answers.
 extension Kiosk {
   /// Returns the amount of an entry: the amount of a payment step, the cost of removed fruit, or
-  /// the price of the sold glasses by the current menu.
-  ///
-  /// - Returns: The amount, or `nil` if there is none, as for an order if the menu has no prices.
+  /// the price of the ordered glasses by the current menu. Returns `nil` if there is none.
   func amount(of outcome: LedgerEntry.Outcome) -> Money? {
     if case .payment(let step) = outcome { return charges[step.charge]?.amount(of: step.kind) }
     if let removal = outcome.removal { return cost(of: removal) }
@@ -42,7 +40,7 @@ extension Kiosk {
   /// Returns the text that the customer reads, or `nil` if there is none.
   ///
   /// - Parameters:
-  ///   - juice: The name of the juice, if the order was accepted before.
+  ///   - juice: The name of the juice, or `nil` to use the name on the current menu.
   ///   - amount: The price that the customer must pay.
   func message(
     about outcome: LedgerEntry.Outcome, of juice: String? = nil, for amount: Money? = nil

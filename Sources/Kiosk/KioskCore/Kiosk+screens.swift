@@ -30,12 +30,12 @@ extension Kiosk {
     return [Message(topic: push.topic, text: text)]
   }
 
-  /// Returns the text for a placeholder in the template of a display, or `nil` if there is none.
+  /// Returns the text for a placeholder about the kiosk's state, or `nil` if there is none.
   func value(of placeholder: Template.Placeholder, status: KioskStatus = .online) -> String? {
     switch placeholder {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
     case .alert(let fruit): alerts[fruit]?.rawValue
-    // A juice that is not on the menu has no servings.
+    // The stock suffices for 0 glasses of a juice that is not on the menu.
     case .servings(let juice): String(servings(of: juice) ?? 0)
     case .price(let juice): settings.menu.juice(juice)?.price?.text(settings.language)
     case .payment(let device):

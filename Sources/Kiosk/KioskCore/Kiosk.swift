@@ -16,13 +16,13 @@ package import KioskProtocol
 /// // Publish decision.answers, acknowledge the deliveries, publish the events.
 /// ```
 ///
-/// Each decision changes the value. If the commit fails, discard it and create a new one from the
+/// Each decision changes the value. If the commit fails, discard `next` and call `recover` with the
 /// state of the ledger.
 package struct Kiosk: Sendable {
   package let settings: KioskSettings
   package internal(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
-  /// Whether the kiosk takes orders: it is open, and it is within its hours.
+  /// Whether the kiosk takes orders: no command has closed it, and the time is within its hours.
   package var service: ServiceState { isWithinHours ? switched : .closed }
   /// The state that the last service command has set.
   private var switched: ServiceState
@@ -33,7 +33,7 @@ package struct Kiosk: Sendable {
   /// The epoch of new entries; see `LedgerEntry`.
   package let epoch: Int
   package internal(set) var jobs: Jobs
-  /// The schedule of machines' programs, or `nil` if no machine has one.
+  /// The schedule of machines' programs, or `nil` if no machine has a program.
   var programs: Programs?
   package internal(set) var charges: Charges
   package internal(set) var sensors: Sensors
@@ -44,10 +44,10 @@ package struct Kiosk: Sendable {
   /// The last value of each device counter and contact, by its key.
   private var marks: [String: String]
   /// The time of the last reconnect after the kiosk was offline for longer than the maximum age of
-  /// an order. A press from the time before it must not count.
+  /// an order. A press before that reconnect must not count.
   private var reconnectedAt: Timestamp?
-  /// The keys of the marks of devices that repeat their last message and have sent one since the
-  /// reconnect.
+  /// The keys of the marks of devices that repeat their last message, and have sent a message since
+  /// the reconnect.
   private var receivedSinceReconnect: Set<String> = []
   private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
@@ -91,7 +91,7 @@ package struct Kiosk: Sendable {
   }
 
   /// Replaces the state by the content of the ledger, after an error that leaves unknown whether a
-  /// transaction was committed. Keeps the ages of the orders.
+  /// transaction was committed. Keeps times that the ledger does not store, such as ages of orders.
   package mutating func recover(_ state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.jobs.adoptAges(of: jobs)
@@ -233,8 +233,8 @@ package struct Kiosk: Sendable {
           window: parsed.debounce)
       {
         counters.duplicates += 1
-        // The delivery is newer than that of the entry that it repeats, so it is acknowledged with
-        // the delivery of the next entry.
+        // This delivery arrived after the delivery of the original entry. So it counts as
+        // acknowledged together with the delivery of the next entry.
         // guard: a delivery that the debounce swallowed is remembered
         // guard: a press that bounced tells nothing of what was acknowledged
         decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
@@ -305,7 +305,7 @@ package struct Kiosk: Sendable {
     return decision
   }
 
-  /// Adds the feedback to the panel that sent the order, if feedback is configured for it.
+  /// Adds the feedback for the panel that sent the order, if any is configured.
   mutating func appendFeedback(of row: LedgerRow, in decision: inout Decision) {
     guard let source = row.entry.source, let feedback = feedback[source.name] else { return }
     decision.answer(self.feedback(feedback, to: row))
@@ -331,8 +331,8 @@ package struct Kiosk: Sendable {
 
   /// Stores the mark of a message.
   ///
-  /// - Returns: Whether the message counts. It does if it has no mark; or if its mark differs from
-  ///   the last one of its key, and the message cannot be a repeat of an old press.
+  /// - Returns: Whether the message counts: it has no mark; or its mark is for one key, has a new
+  ///   value and is stored, and the message cannot be a repeat of an old press.
   private mutating func register(
     _ mark: PanelMessage.Mark?, at now: Timestamp, in decision: inout Decision
   ) -> Bool {
@@ -354,16 +354,16 @@ package struct Kiosk: Sendable {
     }
     guard store(mark, in: &decision) else { return false }
     guard let repetition = mark.repetition else { return true }
-    // A device that repeats its last message may send one that is hours old: as its first message
-    // ever, or as its first message since the reconnect.
+    // The first message of such a device, and the first since the reconnect, may repeat a press
+    // that is hours old.
     let isFirstSince = receivedSinceReconnect.insert(mark.key).inserted
     guard !isFirst else { return false }
     guard let reconnectedAt, now.isWithin(repetition, of: reconnectedAt) else { return true }
     return !isFirstSince
   }
 
-  /// Stores a mark, unless the kiosk has `maximumMarks` keys: a device that sends ever new keys
-  /// must not exhaust the memory.
+  /// Stores a mark, unless its key is new and the kiosk has `maximumMarks` keys already: a device
+  /// that sends ever new keys must not exhaust the memory.
   ///
   /// - Returns: Whether the mark is stored.
   @discardableResult
@@ -428,7 +428,7 @@ package struct Kiosk: Sendable {
     }
   }
 
-  /// Admits a change of the settings, which is not an entry of the ledger.
+  /// Admits or rejects a change of the settings, which is not an entry of the ledger.
   private mutating func change(
     _ request: Request, in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
   ) {
@@ -464,9 +464,9 @@ package struct Kiosk: Sendable {
     isWithinHours(at: now.timestamp) != isWithinHours
   }
 
-  /// Determines the opening hours and starts the timers of sensors, at the start of the process.
-  /// From then on the monotonic clock measures the time that a sensor is outside its limits, also
-  /// while the kiosk is offline.
+  /// Determines whether the kiosk is within its hours, and starts the timers of sensors. Call it at
+  /// the start of the process: then the monotonic clock measures the time that a sensor is outside
+  /// its limits, also while the kiosk is offline.
   package mutating func begin(at now: Moment) {
     updateHours(at: now)
     sensors.begin(at: now)

@@ -17,7 +17,7 @@ package struct Moment: Hashable, Sendable {
   }
 }
 
-/// The source of the current time. Tests provide their own.
+/// The source of the current time. Tests provide their own source.
 package struct KioskClock: Sendable {
   package let now: @Sendable () -> Moment
 
@@ -25,7 +25,7 @@ package struct KioskClock: Sendable {
 
   /// Returns the system's clock.
   ///
-  /// - Parameter wallClock: The local clock. Its midnight starts a new day of tickets.
+  /// - Parameter wallClock: Determines the local day of each moment.
   package static func system(wallClock: WallClock) -> KioskClock {
     let start = ContinuousClock.now
     return KioskClock {

@@ -6,16 +6,16 @@ package import MessageBroker
 /// The validated settings of one kiosk.
 package struct KioskSettings: Sendable {
   package var topics: KioskTopics
-  /// The name and the location that people read.
+  /// The display name and the location, or `nil` if not configured.
   package var name: LocalizedName?
   package var place: String?
   package var language: Language
-  /// The local clock by which sales are grouped into hours and days.
+  /// The clock of the kiosk's time zone, for opening hours, tickets and sales.
   package var wallClock: WallClock
   package var menu: Menu
   /// The version of the menu, or `nil` if it is not a menu from the chain.
   package var menuVersion: Int?
-  /// The reason why the stored menu from the chain is not used, or `nil` if there is none.
+  /// The reason why the kiosk does not use the chain's stored menu, or `nil` if there is no reason.
   package var menuProblem: String?
   package var stock: Stock
   package var orders: Orders
@@ -37,7 +37,7 @@ package struct KioskSettings: Sendable {
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
   /// discovery.
   package var announcements: [Message] = []
-  /// The messages that replace `announcements` at a kiosk whose fruit has dates.
+  /// The messages that replace `announcements` if any fruit has an expiry date.
   package var announcementsWithDates: [Message] = []
   /// Birth messages of other systems, after which the kiosk publishes all retained messages again.
   package var births: [Birth] = []
@@ -76,12 +76,12 @@ package struct KioskSettings: Sendable {
   }
 
   package struct Orders: Sendable, Equatable {
-    /// Maximum age of a command. The kiosk rejects older ones. It is also the session expiry
+    /// Maximum age of a command. The kiosk rejects older commands. Also the session expiry
     /// interval: the broker discards queued commands when the kiosk is offline for longer.
     package var maximumAge: Duration
     /// Maximum number of glasses in one order.
     package var maximumQuantity: Int
-    /// The time within which presses of the same button without an id count as one.
+    /// The time within which presses of the same button count as one press, if they have no id.
     package var debounce: Duration
     /// Maximum number of commands per second from one sender; 0 for no limit.
     package var maximumPerSecond: Int
@@ -136,8 +136,8 @@ extension KioskSettings {
     }
   }
 
-  /// Returns settings that include the devices of open charges that are no longer configured: they
-  /// may still report on their charges, and a person may decide about them.
+  /// Returns settings that include the devices of open charges that are no longer configured. Such
+  /// a device may still report on a charge, and a person may decide about the charge.
   package func keepingPayment(of charges: [Charge]) -> Self {
     var settings = self
     for device in charges.map(\.device) {
@@ -215,10 +215,10 @@ extension KioskSettings {
 
   /// Returns settings that include machines that are no longer configured: those of open jobs, and
   /// those whose juices no machine makes now. Such a machine is disabled, but it may still report
-  /// on its jobs, and a person may decide about them.
+  /// on its jobs, and a person may decide about these jobs.
   ///
-  /// - Parameter makers: The makers that the ledger has recorded. Without them a kiosk whose only
-  ///   machine is being repaired would answer orders with `ready` without making the juice.
+  /// - Parameter makers: The makers that the ledger has recorded. Without them, a kiosk whose only
+  ///   machine was removed would answer an order with `ready`, and would not make the juice.
   package func keepingMachines(of jobs: [Job], _ makers: [Maker]) -> Self {
     var settings = self
     settings.machines += departed(among: makers).map {
@@ -250,10 +250,10 @@ extension KioskSettings {
     package var name: SensorID
     package var binding: SensorBinding
     package var unit: SensorUnit
-    /// The limits in thousandths of the unit.
+    /// The limits in thousandths of the unit, or `nil` for no limit.
     package var minimum, maximum: Int?
-    /// The time outside the limits after which the sensor is in the state `alarm`, and after which
-    /// it blocks fruits and machines, or `nil` if it never blocks them.
+    /// The time outside the limits after which the state is `alarm`, and the time after which the
+    /// sensor blocks fruits and machines, or `nil` if it never blocks them.
     package var alarmAfter: Duration
     package var blockAfter: Duration?
     /// The time without a reading after which the sensor counts as silent.
@@ -279,9 +279,8 @@ extension KioskSettings {
     }
   }
 
-  /// The kinds of commands that the kiosk accepts. Those about jobs require a machine, those about
-  /// charges a payment device, those about programs a machine with programs. Decisions about
-  /// charges and sensors use the topic of decisions about jobs.
+  /// The kinds of commands that the kiosk accepts. They depend on its machines, payment devices and
+  /// sensors. The kind `job` includes the decisions about charges and sensors.
   package var commandKinds: [Command.Kind] {
     var kinds: [Command.Kind] = [.order, .restock, .service, .settings]
     if !machines.isEmpty || payment != nil || !sensors.isEmpty || hasRemovedSensors {
@@ -310,9 +309,9 @@ extension KioskSettings {
     MenuReport(menu: menu, capacities: stock.capacities, lowMarks: stock.lowMarks)
   }
 
-  /// The topic filters that the kiosk subscribes to. They do not overlap: a filter that another one
-  /// covers is left out, such as the topic of a birth message that a panel's filter covers, and the
-  /// configuration refuses panels with filters that overlap in part.
+  /// The topic filters that the kiosk subscribes to. They do not overlap: the list omits a filter
+  /// that another filter covers, for example the topic of a birth message that a panel's filter
+  /// covers. The configuration rejects panels whose filters overlap in part.
   package var subscriptions: [TopicFilter] {
     (commandFilters
       + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters)
@@ -322,7 +321,7 @@ extension KioskSettings {
   }
 
   /// The filters of command topics, for which the broker must keep the retain flag (retain as
-  /// published), also through a bridge. Topics of devices are not among them, because devices may
+  /// published), also through a bridge. Topics of devices are not included, because devices may
   /// retain their messages.
   package var commandFilters: [TopicFilter] {
     commandKinds.map { TopicFilter(unchecked: topics.filter(for: $0)) }
@@ -330,8 +329,8 @@ extension KioskSettings {
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
 
-  /// Returns whether a batch has a birth message. Retained ones do not count: they are older than
-  /// this connection, on which the kiosk has already published all retained messages.
+  /// Returns whether a batch has a birth message. Retained messages do not count: they are older
+  /// than this connection, on which the kiosk has already published all its retained messages.
   package func hasBirth(among deliveries: [Delivery]) -> Bool {
     !births.isEmpty
       && deliveries.contains { delivery in

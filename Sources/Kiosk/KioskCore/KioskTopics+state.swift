@@ -56,7 +56,7 @@ extension KioskTopics {
         if old.removeValue(forKey: sensor) == report { continue }
         messages.append(retained(self.sensor(sensor), report.payload))
       }
-      // Removed sensors that block nothing any more.
+      // Clears the topics of removed sensors that no longer block anything.
       for sensor in old.keys.sorted() { messages.append(retained(self.sensor(sensor), [])) }
     }
     let stockBefore = before.juiceMaker.stock

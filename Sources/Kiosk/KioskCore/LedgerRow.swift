@@ -6,7 +6,7 @@ package struct LedgerRow: Hashable, Sendable {
   package internal(set) var entry: LedgerEntry
   /// The stock after the entry, or `nil` if the answer does not include it.
   package let stock: FruitAmounts?
-  /// The reason of a rejection, for troubleshooting.
+  /// The details of a rejection or of a declined payment, for troubleshooting.
   package let detail: String?
   /// The text that the customer reads.
   package let message: String?

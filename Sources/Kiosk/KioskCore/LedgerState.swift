@@ -14,7 +14,7 @@ package struct LedgerState: Hashable, Sendable {
   package var tickets: [Int: Int] = [:]
   /// The entry up to which the broker has confirmed answers and events.
   package var confirmed = 0
-  /// The retained topics that were published and not cleared since.
+  /// The retained topics that the kiosk has published and not cleared since.
   package var topics: Set<String> = []
   /// The last value of each device counter and contact, by its key.
   package var marks: [String: String] = [:]
@@ -34,7 +34,7 @@ package struct LedgerState: Hashable, Sendable {
   package var batches: [BatchID: Batch] = [:]
   /// The amounts of expired fruit that has not been taken out yet.
   package var expired: [BatchID: Int] = [:]
-  /// The entries with which open orders and programs have taken fruit, if fruit has dates.
+  /// The entries with which open orders and programs have taken fruit, if any fruit has a date.
   package var taken: [LedgerEntry] = []
 
   /// The open charges, in the order of their numbers.

@@ -14,18 +14,17 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var service: ServiceState?
   /// Changed values of device counters and contacts, by their keys; see `LedgerState`.
   package var marks: [String: String] = [:]
-  /// Changed jobs, by the entry of their order; `nil` for a job that has ended.
+  /// Changed jobs, by `Job.seq`. The value is `nil` for a job that has ended.
   package var jobs: [Int: Job?] = [:]
   package var machines: [MachineID: MachineRecord] = [:]
   package var programs: [ProgramID: ProgramRecord] = [:]
-  /// Changed charges, by their numbers; `nil` for one that has ended.
+  /// Changed charges, by their numbers. The value is `nil` for a charge that has ended.
   package var charges: [Int: Charge?] = [:]
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
-  /// Changed records of sensors.
   package var sensors: [SensorID: SensorRecord] = [:]
-  /// Changed batches; `nil` for one that is used up or has expired.
+  /// Changed batches of fruit. The value is `nil` for a batch that is used up or has expired.
   package var batches: [BatchID: Batch?] = [:]
-  /// Changed amounts of expired fruit; `nil` for fruit that a person has taken out.
+  /// Changed amounts of expired fruit. The value is `nil` for fruit that a person has taken out.
   package var expired: [BatchID: Int?] = [:]
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
@@ -36,7 +35,7 @@ package struct LedgerTransaction: Hashable, Sendable {
 
   package init() {}
 
-  /// Whether there is nothing to write. The number of deliveries alone need not be written.
+  /// Whether there is nothing to write: `deliveries` alone is no reason for a commit.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
@@ -59,7 +58,7 @@ package struct LedgerTransaction: Hashable, Sendable {
 }
 
 extension LedgerTransaction {
-  /// A delivery that is recognized by its fingerprint: its sender gave no id, or it is retained.
+  /// A delivery that the ledger recognizes by its fingerprint: it has no id, or it is retained.
   package struct KeptDelivery: Hashable, Sendable {
     package let fingerprint: Fingerprint
     /// The entry that the delivery resulted in, or `nil` if the ledger has recorded the delivery
@@ -110,7 +109,7 @@ package struct Reply: Hashable, Sendable {
   }
 }
 
-/// Identifies a request that was answered before.
+/// The key by which the kiosk recognizes that it has answered a request before.
 package enum RepeatKey: Hashable, Sendable {
   /// The id that the sender gave.
   case request(Source, Request.ID)

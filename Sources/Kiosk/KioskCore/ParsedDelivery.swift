@@ -6,10 +6,10 @@ package import MessageBroker
 /// A delivery with its request, not decided yet.
 package struct ParsedDelivery: Sendable {
   package let source: Source
-  /// The request or its rejection, or `nil` if the message only sets the mark of a device.
+  /// The request or its rejection, or `nil` if the message only has a mark or a sensor's value.
   package let request: Result<Request, Rejection>?
   let isRetained: Bool
-  /// The key under which repeats of this request are recognized, or `nil` if they cannot be.
+  /// The key under which the kiosk recognizes repeats of this request, or `nil` if it cannot.
   let key: RepeatKey?
   /// The keys under which the ledger may have recorded an earlier request that this one repeats.
   package let repeatKeys: [RepeatKey]
@@ -19,13 +19,13 @@ package struct ParsedDelivery: Sendable {
   private(set) var mark: PanelMessage.Mark?
   /// The time within which an equal press counts as the same one.
   private(set) var debounce = Duration.zero
-  /// Whether a rejection is answered. Commands that are carried out are always answered.
+  /// Whether the kiosk answers a rejection. `CommandFilter` limits the number of such answers.
   var isAnswered = true
   /// The response topic and correlation data that the sender requested, or `nil` if it requested
   /// none.
   private(set) var reply: Reply?
-  /// The sensor and its value in thousandths of the unit; the value is `nil` if the message has
-  /// none. The whole is `nil` if this is not a message of a sensor.
+  /// The sensor and its value in thousandths of the unit, or `nil` if this is not a message of a
+  /// sensor. The value is `nil` if the message has none.
   private(set) var reading: (sensor: SensorID, value: Int?)?
   private let defaultTopic: String
 
@@ -50,8 +50,8 @@ package struct ParsedDelivery: Sendable {
     if let requestKey, !isRetained {
       key = requestKey
     } else {
-      // A retained message is identified by its delivery, because its redelivery need not have the
-      // retain flag. Its id is not used up: the same command sent unretained counts.
+      // The kiosk identifies a retained message by its delivery, because the redelivery need not
+      // have the retain flag. The same id still counts in a command without the retain flag.
       key = delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
     }
     // guard: the ids of senders are remembered

@@ -5,7 +5,7 @@
 package struct Identifier<Entity>: Hashable, Sendable {
   package let text: String
 
-  /// Creates an identifier, or returns `nil` if the text is not one.
+  /// Creates an identifier, or returns `nil` if the text is invalid.
   package init?(_ text: String) {
     guard text.isIdentifier else { return nil }
     self.text = text
@@ -14,7 +14,7 @@ package struct Identifier<Entity>: Hashable, Sendable {
   package init?(_ text: some StringProtocol) { self.init(String(text)) }
 }
 
-// Outside of the generic type, where each byte would cost a metadata lookup.
+// Not a member of the generic type: there each byte would cost a metadata lookup.
 extension String {
   fileprivate var isIdentifier: Bool {
     (1...64).contains(utf8.count) && utf8.allSatisfy(\.isIdentifierCharacter)
@@ -44,7 +44,7 @@ extension Identifier: LosslessStringConvertible {
 }
 
 extension Identifier: ExpressibleByStringLiteral {
-  /// Creates an id from a literal; an invalid one is a programming error and traps.
+  /// Creates an id from a literal. An invalid literal is a programming error and traps.
   package init(stringLiteral text: StaticString) {
     guard let id = Self(text.description) else {
       preconditionFailure("\(text) is not an identifier")

@@ -19,7 +19,7 @@ package struct JuiceMaker: Sendable {
 
   package var stock: FruitAmounts { store.quantities }
 
-  /// Makes `quantity` glasses, or none: if any fruit is short, no fruit is taken.
+  /// Takes the fruit of `quantity` glasses, or no fruit if any is short.
   ///
   /// - Parameters:
   ///   - juice: A juice of the menu.
@@ -28,16 +28,16 @@ package struct JuiceMaker: Sendable {
     precondition(quantity >= 1, "an order for \(quantity) glasses")
     let missing = store.take(juice.recipe.amounts, times: quantity)
     guard missing.isEmpty else { return .outOfStock(missing: missing) }
-    // No fruit is short, so no product has overflowed.
+    // No fruit is short, so this product does not overflow.
     return .ready(used: juice.recipe.amounts.times(quantity))
   }
 
-  /// Takes the amounts, or none if any fruit is short: for another attempt, a program or a removal.
+  /// Takes the amounts, or no fruit if any is short.
   ///
   /// - Returns: The missing amounts; empty if the fruit was taken.
   package mutating func take(_ amounts: FruitAmounts) -> FruitAmounts { store.take(amounts) }
 
-  /// Puts the unused fruit of a juice that was not made back into the store.
+  /// Returns unused fruit to the store, also above the capacity.
   package mutating func giveBack(_ amounts: FruitAmounts) { store.giveBack(amounts) }
 
   package mutating func restock(_ restock: Restock) -> RestockOutcome {
@@ -52,8 +52,8 @@ package struct JuiceMaker: Sendable {
 
 /// The outcome of an order. Being out of stock is a regular outcome, not an error.
 package enum OrderOutcome: Hashable, Sendable {
-  /// The juice was made from these amounts.
+  /// These amounts were taken from the store.
   case ready(used: FruitAmounts)
-  /// The juice was not made; these amounts are missing.
+  /// No fruit was taken, because these amounts are missing.
   case outOfStock(missing: FruitAmounts)
 }

@@ -1,4 +1,4 @@
-/// The languages of customer messages.
+/// The languages of names and of messages for people.
 package enum Language: String, CaseIterable, Sendable {
   case english = "en"
   case korean = "ko"
@@ -12,7 +12,7 @@ package struct LocalizedName: Hashable, Sendable {
 
   /// Creates a name.
   ///
-  /// - Parameter fallback: The name to use if both languages are missing, usually the id.
+  /// - Parameter fallback: The name to use if both names are missing, usually the id.
   package init(english: String? = nil, korean: String? = nil, fallback: String) {
     self.english = english
     self.korean = korean

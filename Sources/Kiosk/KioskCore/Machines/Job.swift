@@ -1,12 +1,12 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// An accepted order or a requested program, until a machine has made it or the fruit is returned.
+/// An accepted order or a requested program for a machine, until its end.
 package struct Job: Hashable, Sendable {
   /// The number of the entry of the order or of the requested program.
   package let seq: Int
-  /// The number under which the kiosk sends the job to the machine: the entry of the order, or of
-  /// the decision to make it again.
+  /// The number under which the kiosk sends the job to the machine: the entry of the order, of its
+  /// payment, or of the decision to make it again.
   package var number: Int
   package let machine: MachineID
   package let work: Work
@@ -17,7 +17,7 @@ package struct Job: Hashable, Sendable {
   /// The sender, or `nil` for a program that the kiosk has requested.
   package let source: Source?
   package let id: Request.ID?
-  /// The time of the order, or of the decision to make it again.
+  /// The time of the entry `number`.
   package var at: Timestamp
   package var state: JobState
   /// The response topic and correlation data that the sender requested.
@@ -120,7 +120,7 @@ package struct Job: Hashable, Sendable {
   }
 }
 
-/// A machine that makes juices or did, as recorded in the ledger.
+/// A configured or removed machine, and its juices, as recorded in the ledger.
 package struct Maker: Hashable, Sendable {
   package let machine: MachineID
   /// The juices that the machine makes, or `nil` for the whole menu.

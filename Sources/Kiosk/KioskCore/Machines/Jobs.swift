@@ -5,22 +5,22 @@ package import KioskProtocol
 ///
 /// | state of a job | next state |
 /// |---|---|
-/// | `queued` | `sent` when its machine has a free place; returned after `orders.maximumAge` |
-/// | `sent` | `started` when the machine has begun; `lost` if unanswered for `orders.maximumAge` |
+/// | `queued` | `sent` when its machine has a free place; returned if too old, or without fruit |
+/// | `sent` | `started` when the machine has begun; `lost` if unanswered and too old |
 /// | `started` | made, failed; `needsDecision` after `finishLimit`, not counting pauses |
 /// | `lost`, `needsDecision` | as the machine answers or a person decides: end, or `queued` again |
 ///
-/// From every state but `queued`, the answers `done` and `failed` end the job. The answer
-/// `cancelled` returns the fruit of a job that is `sent` or `lost`. The answer `unknown` leads to
-/// `needsDecision`.
+/// A job is too old after `orders.maximumAge`. From every state but `queued`, the answers `done`
+/// and `failed` end the job. The answer `cancelled` returns the fruit of a `sent` or `lost` job.
+/// For an order, `unknown`, and `cancelled` after `started`, lead to `needsDecision`.
 ///
 /// A job is made at most once, by two rules. A machine never begins a job unless its number is
 /// above the last one that it has begun, and it stores that number across power cuts. The kiosk
 /// publishes *make* only while the machine has not answered. From `started` on it publishes
-/// *cancel*, which begins nothing and is answered with the state of the job.
+/// *cancel*, which begins nothing; the machine answers it with the state of the job.
 ///
-/// The fruit is returned only if the machine cannot have used it: the job was never sent, or the
-/// machine has answered `cancelled` or `failed`. If that is unknown, a person decides.
+/// The kiosk returns fruit only if the machine cannot have used it: the job was never sent, or the
+/// machine has answered `cancelled` or `failed`. If the use is unknown, a person decides.
 package struct Jobs: Sendable {
   private let settings: [KioskSettings.Machine]
   private let maximumAge: Duration
@@ -59,7 +59,7 @@ package struct Jobs: Sendable {
     records = state.machines
   }
 
-  /// Copies the state that the ledger does not store. `Kiosk.updatePrograms` determines `closed`.
+  /// Copies the state that the ledger does not store, except `closed`.
   mutating func adopt(_ other: Jobs) {
     (timers, silent, ready) = (other.timers, other.silent, other.ready)
     adoptAges(of: other)
@@ -76,7 +76,7 @@ package struct Jobs: Sendable {
     settings.first { $0.name == machine }
   }
 
-  /// Returns whether a machine can get jobs. It may still take no orders.
+  /// Returns whether a machine can get jobs, but not whether it takes orders.
   func isAvailable(_ machine: MachineID) -> Bool {
     // guard: a machine with three failures in a row gets no jobs
     guard let record = records[machine], record.failures < Self.maximumFailures else {
@@ -94,8 +94,8 @@ package struct Jobs: Sendable {
       && program(of: machine)?.state.isUndecided != true
   }
 
-  /// Returns whether a machine that makes the juice is available but takes no orders. If no sensor
-  /// blocks it (see `isBlocked`), the reason is its cleaning.
+  /// Returns whether a machine that makes the juice is available but takes no orders. Unless a
+  /// sensor blocks it (see `isBlocked`), the reason is an overdue cleaning or an undecided program.
   func isCleaningDue(for juice: Juice.ID) -> Bool {
     settings.contains { $0.makes(juice) && isAvailable($0.name) && !takesOrders($0.name) }
   }
@@ -109,8 +109,8 @@ package struct Jobs: Sendable {
   func waitingReason(of job: Job) -> String? { timers[job.seq]?.pause?.reason }
 
   /// Returns whether the juice needs a machine, and the machine with the shortest queue that can
-  /// take the order. A juice with blocked fruit counts as one that needs a machine, so that it gets
-  /// none.
+  /// take the order. A juice with blocked fruit needs a machine but gets none, so that the kiosk
+  /// does not sell it.
   func assignment(of juice: Juice.ID, _ recipe: FruitAmounts) -> (
     isNeeded: Bool, machine: MachineID?
   ) {
@@ -141,7 +141,7 @@ package struct Jobs: Sendable {
     return missing.isEmpty || recipe.allSatisfy { !missing.contains($0.fruit) }
   }
 
-  /// Returns the number of a machine's jobs that come before a new one.
+  /// Returns the number of a machine's jobs that come before a new job.
   func count(of machine: MachineID) -> Int {
     open.count { $0.machine == machine && !$0.state.isUndecided }
   }
@@ -163,7 +163,7 @@ package struct Jobs: Sendable {
       record.failures = min(record.failures, Self.maximumFailures - 1)
       for job in open where job.machine == machine { timers[job.seq]?.requestedAt = nil }
     }
-    // A machine that has lost its power does not wait for a person.
+    // An offline machine does not wait for a person, so the time counts toward the limit again.
     if status == .offline {
       for job in open where job.machine == machine { resume(job, at: uptime) }
     }
@@ -194,7 +194,7 @@ package struct Jobs: Sendable {
   /// Returns the open job of an order, or `nil` if there is none.
   func job(ofOrder seq: Int) -> Job? { open.first { $0.seq == seq } }
 
-  /// Returns the number of the present attempt of an order, or `nil` if it has no open job.
+  /// Returns the number of the present attempt of an order, or `nil` if the order has no open job.
   func attempt(ofOrder seq: Int) -> Int? { open.first { $0.seq == seq }?.number }
 
   /// Records that a machine has answered, even if the job has ended.
@@ -218,7 +218,7 @@ package struct Jobs: Sendable {
   /// Changes the state of a job.
   ///
   /// - Parameter uptime: The uptime at which the machine reported the state, or `nil` if the
-  ///   machine has not reported it, so that the next request to it is due.
+  ///   kiosk has set the state by itself. Then the next request to the machine is due.
   /// - Returns: The changed job.
   mutating func set(_ job: Job, to state: JobState, receivedAt uptime: Duration? = nil) -> Job {
     var job = job
@@ -282,8 +282,8 @@ package struct Jobs: Sendable {
   // MARK: Time
 
   /// Returns the age of an order by the monotonic clock, because the wall clock may be set while
-  /// the order waits. Uses the wall clock for an order of an earlier process; if it shows a time
-  /// before the order, the age is unknown, and the order counts as older than any limit.
+  /// the order waits. Uses the wall clock for an order of an earlier process. If that clock shows a
+  /// time before the order, the age is unknown, and the order counts as older than any limit.
   private func age(of job: Job, at now: Moment) -> Duration {
     if let acceptedAt = acceptedAt[job.seq] { return now.uptime - acceptedAt }
     let age = now.timestamp.since(job.at)
@@ -303,7 +303,7 @@ package struct Jobs: Sendable {
   struct Overdue {
     /// Jobs that were queued for too long.
     var waiting: [Job] = []
-    /// Jobs that are queued for a machine that does not have the fruit any more.
+    /// Orders that are queued for a machine that no longer has the fruit, or that a sensor blocks.
     var missing: [Job] = []
     /// Jobs that were sent to a machine that has not answered for too long.
     var lost: [Job] = []

@@ -4,7 +4,7 @@ package import MessageBroker
 
 // Orders that machines make.
 extension Kiosk {
-  /// Handles a message if it is from a machine.
+  /// Handles a message of a machine.
   ///
   /// - Returns: Whether the message needs no further decision.
   mutating func handle(
@@ -26,7 +26,7 @@ extension Kiosk {
     case .made(let answer):
       if parsed.isRetained { return false }
       jobs.markResponsive(machine)
-      // Answers about jobs that have ended are ignored.
+      // The kiosk ignores answers about jobs that have ended.
       // guard: a machine answers for its own jobs only
       guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
         return true
@@ -63,10 +63,10 @@ extension Kiosk {
       end(job, job.failed(reason, changes: left), made: made, at: now, in: &decision)
     case (.cancelled, .sent), (.cancelled, .lost):
       giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
-    // A program that may have run counts as not done, and is harmless when it is repeated.
+    // A program that may have run counts as not done: repeating it is harmless.
     case (.cancelled, .started) where job.program != nil, (.unknown, _) where job.program != nil:
       end(job, job.failed("unknown", changes: [:]), at: now, in: &decision)
-    // The machine reported before that it had begun.
+    // The machine has no result, or contradicts its report that it had begun.
     case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
       set(job, to: .needsDecision, at: now, in: &decision)
     case (.started, _), (.waiting, _), (.cancelled, _), (.unknown, _): break
@@ -106,7 +106,7 @@ extension Kiosk {
     return .decided(decided.choice, job: job.seq, used: used)
   }
 
-  /// Ends or requeues the job after the entry of a decision about it.
+  /// Ends or requeues the job after the entry of a person's decision.
   mutating func execute(
     _ decided: JobDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
   ) {
@@ -138,8 +138,8 @@ extension Kiosk {
     end(job, job.returned(reason, changes: fruit), at: now, in: &decision)
   }
 
-  /// Ends a job. The entry has the source and the id of the order, because it determines the
-  /// answer.
+  /// Ends a job. The entry has the source and the id of the order, because the kiosk creates the
+  /// answer to the sender from the entry.
   private mutating func end(
     _ job: Job, _ outcome: LedgerEntry.Outcome, made glasses: Int = 0, at now: Moment,
     in decision: inout Decision
@@ -212,7 +212,7 @@ extension Kiosk {
         return Message(
           topic: settings.topics.cancel(by: machine), payload: MachineOrder.cancel(job))
       }
-      // The broker may keep the message for an offline machine until the fruit has been returned.
+      // Without an expiry, an offline machine could receive the message after the order has ended.
       return Message(
         topic: settings.topics.make(by: machine), payload: order.payload,
         expiry: UInt32(clamping: max(1, rest.components.seconds)))
@@ -241,7 +241,7 @@ extension Job {
   /// The reason of an order whose fruit has expired before it was made.
   static let expired = "expired"
 
-  /// Returns the price of some of the glasses, or `nil` for none.
+  /// Returns the price of some of the glasses, or `nil` for 0 glasses or an order without a price.
   fileprivate func price(of glasses: Int) -> Money? {
     guard let amount, glasses > 0 else { return nil }
     return Money(units: amount.units / quantity, amount.currency).times(glasses)

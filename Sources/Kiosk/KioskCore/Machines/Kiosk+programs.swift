@@ -3,7 +3,7 @@ package import KioskProtocol
 
 // Programs of machines: cleaning, rinsing, priming.
 extension Kiosk {
-  /// Updates the times of programs and the machines that take no orders, before a batch is decided.
+  /// Updates the times of programs and the machines that take no orders.
   mutating func updatePrograms(at now: Moment, wasWithinHours: Bool) {
     guard var programs else { return }
     programs.update(at: now)

@@ -11,7 +11,7 @@ package struct ProgramRecord: Hashable, Sendable {
   package var isDone: Bool
   /// The entry with which the program became due, or `nil` if it is not due.
   package var due: Due?
-  /// The number of glasses that the machine has made since then, and the time of the last one.
+  /// The number of glasses that the machine has made since `at`, and the time of the last glass.
   package var glasses = 0
   package var madeAt: Timestamp?
 
@@ -43,8 +43,8 @@ package struct ProgramRecord: Hashable, Sendable {
 /// machine takes no orders.
 ///
 /// The monotonic clock measures durations, because the wall clock may be set. The wall clock
-/// measures those that began in an earlier process; if it shows a time before their beginning, they
-/// count as longer than any limit.
+/// measures a duration that began in an earlier process. If it shows a time before the beginning,
+/// the duration counts as longer than any limit.
 package struct Programs: Sendable {
   private let settings: [ProgramID: KioskSettings.Machine.Program]
   private(set) var records: [ProgramID: ProgramRecord]
@@ -91,7 +91,7 @@ package struct Programs: Sendable {
     }
   }
 
-  /// Whether a program starts at opening or closing.
+  /// Whether any program is due at opening or closing.
   var usesHours: Bool { settings.values.contains { $0.at != nil } }
 
   subscript(id: ProgramID) -> KioskSettings.Machine.Program? { settings[id] }
@@ -122,8 +122,8 @@ package struct Programs: Sendable {
     return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
   }
 
-  /// Returns the uptime at which a program becomes due without counting glasses, and the cause; or
-  /// `nil` if it does not.
+  /// Returns the uptime at which a program becomes due by time, and the cause. Returns `nil` if
+  /// only the number of glasses can make the program due.
   private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
     guard let setting = settings[id], let timer = timers[id] else { return nil }
     var times: [(at: Duration, cause: MachineProgram.Cause)] = []

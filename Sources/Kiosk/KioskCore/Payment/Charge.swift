@@ -6,7 +6,7 @@ package struct Charge: Hashable, Sendable {
   /// The number that identifies the charge at the device.
   package let number: Int
   package let device: PaymentDeviceID
-  /// The order, or `nil` if the ledger has none, because it was restored from an older backup.
+  /// The order, or `nil` if it has ended or the ledger does not have it (restored from a backup).
   package let sale: Sale?
   /// The amount that the customer was asked for.
   package let amount: Money
@@ -15,17 +15,17 @@ package struct Charge: Hashable, Sendable {
   package let day: Int
   package var state: ChargeState
   /// The state to reach from `undecided`, or from `captured` if a requested refund may still have
-  /// happened; otherwise equal to `state`. It is `undecided` after a refund in part: the device
-  /// refunds no more.
+  /// happened; otherwise equal to `state`. After a partial refund the goal is `undecided`, because
+  /// the device does not refund the rest.
   package var goal: ChargeState
   /// The amount that the device holds, as far as the ledger has recorded it.
   package var held: Money?
   /// The amount that the device has captured and not refunded, as far as the ledger has recorded
   /// it.
   package var captured: Money?
-  /// The amount to capture, or `nil` before that is determined.
+  /// The amount to capture, or `nil` before the kiosk has determined it.
   package var wanted: Money?
-  /// The reason why a person must decide.
+  /// The reason why a person must decide, or why the device has refused a refund.
   package var reason: String?
 
   /// The order of a charge.
@@ -97,7 +97,7 @@ package struct Charge: Hashable, Sendable {
     return charge
   }
 
-  /// Returns the price of some of the glasses, or `nil` for none.
+  /// Returns the price of some of the glasses, or `nil` for 0 glasses or without an order.
   func price(of glasses: Int) -> Money? {
     guard let quantity = sale?.order.quantity, quantity > 0, glasses > 0 else { return nil }
     return Money(units: amount.units / quantity, amount.currency).times(min(glasses, quantity))
@@ -115,7 +115,7 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case queued
   /// The kiosk has sent the charge, and the device has not answered.
   case sent
-  /// The customer is asked to pay.
+  /// The device is asking the customer to pay.
   case waiting
   /// The money is held, and the juice is being made.
   case held
@@ -123,9 +123,9 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case gone
   /// The device must capture the amount, release the hold, or refund the captured amount.
   case capturing, releasing, refunding
-  /// The amount is captured; until the end of the day it can be refunded.
+  /// The device has captured the amount, and can refund it until the end of the day.
   case captured
-  /// A person decides.
+  /// A person must decide.
   case undecided
 
   /// Whether the customer has not paid yet.
@@ -157,16 +157,16 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
     if kind == .captured { captured &+= amount.units } else { refunded &+= amount.units }
   }
 
-  /// Returns whether the total is another one than the last.
+  /// Returns whether a total differs from the last total in its number or time.
   func isNew(_ total: PaymentTotal) -> Bool {
     total.total != self.total || total.at != totalAt
   }
 
-  /// Compares a total with the sums of the ledger, and sets these sums to zero. The sum of the
-  /// terminal, if it is reported, counts before that of the device.
+  /// Compares a total with the sums of the ledger, and sets these sums to zero. If the total has a
+  /// sum of the terminal, this sum has precedence over that of the device.
   ///
   /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency;
-  ///   0 if the kiosk has missed an earlier total, because the sums are then of other days.
+  ///   0 if the kiosk has missed an earlier total, because the sums then cover different days.
   mutating func close(_ total: PaymentTotal) -> Int {
     let isSame = currency == nil || currency == total.captured.currency
     let own = isSame ? captured - refunded : 0

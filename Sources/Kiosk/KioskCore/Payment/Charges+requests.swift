@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskProtocol
 
-// The timers of charges, the requests that are due, and the reports for displays.
+// The timers of charges, the requests that are due, and the published reports.
 extension Charges {
   // MARK: Time
 
@@ -24,15 +24,15 @@ extension Charges {
         acceptedAt[charge.number] = now.uptime - age(of: charge, at: now)
       }
       guard timers[charge.number] == nil else { continue }
-      // The customer may have left before this process started, so the time before it counts.
+      // The customer may have left before this process started, so the time before that counts.
       let isUnpaid = charge.state == .sent || charge.state == .waiting
       timers[charge.number] = ChargeTimer(
         since: isUnpaid ? now.uptime - age(of: charge, at: now) : now.uptime, lastAction: .state)
     }
   }
 
-  /// Returns the uptime at which the present state ends without an answer, or `nil` if it has no
-  /// limit.
+  /// Returns the uptime at which the present state ends without an answer, or `nil` if the state
+  /// has no limit.
   private func deadline(of charge: Charge, at now: Moment) -> Duration? {
     let since = timers[charge.number]?.since ?? now.uptime
     switch charge.state {
@@ -56,7 +56,7 @@ extension Charges {
   struct Overdue {
     /// Charges of customers who have not paid in time.
     var unpaid: [Charge] = []
-    /// Charges whose device has not answered a request, or could not execute it.
+    /// Charges whose device has not answered a request in time, or could not execute it.
     var unfinished: [Charge] = []
     /// Captured charges of earlier days.
     var settled: [Charge] = []

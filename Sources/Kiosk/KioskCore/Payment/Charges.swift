@@ -9,16 +9,16 @@ import KioskProtocol
 /// | `sent`, `waiting` | `held`; the order ends if the device declines, or after the time to pay |
 /// | `held` | `capturing` when the juice is made, `releasing` when not, `gone` if the hold ends |
 /// | `gone` | ends if the juice is not made, else `undecided` |
-/// | `capturing` | `captured` |
-/// | `releasing` | ends when the device holds nothing any more |
+/// | `capturing` | `captured`; `undecided` if the device does not capture for `patience` |
+/// | `releasing` | ends when the device no longer holds an amount; `undecided` likewise |
 /// | `captured` | `refunding` if a person requests it; ends at the end of the day |
-/// | `refunding` | ends when the device has refunded |
+/// | `refunding` | ends when the device has refunded; `undecided` likewise |
 /// | `undecided` | the state that the device's answer or a person's decision causes |
 ///
 /// Money moves at most once for each number, by two rules. A device stores the number before it
-/// moves anything, and moves nothing for a number that is not above the last one. The kiosk
-/// publishes *capture* and *refund* once, and again only after the device has answered that nothing
-/// has happened: until then it publishes *state*.
+/// moves money, and moves no money for a number that is not above the last one. The kiosk publishes
+/// *capture* and *refund* once, and again only after the device has answered that it has not
+/// executed the request: until then the kiosk publishes *state*.
 package struct Charges: Sendable {
   let settings: KioskSettings.Payment?
   let maximumAge: Duration
@@ -28,7 +28,7 @@ package struct Charges: Sendable {
   private var last: Int
   /// The timers of charges, by their numbers. Not stored in the ledger.
   var timers: [Int: ChargeTimer] = [:]
-  /// The uptimes at which orders were accepted. Not stored in the ledger.
+  /// The uptimes at which orders were accepted, by charge number. Not stored in the ledger.
   var acceptedAt: [Int: Duration] = [:]
   var silent: Set<PaymentDeviceID> = []
   /// The ticket and the reason of each device's last decline, until its next charge or the uptime
@@ -40,7 +40,7 @@ package struct Charges: Sendable {
     /// The time at which the charge got its present state, or at which the device last reported
     /// that it is asking the customer or works on the request.
     var since: Duration
-    /// The time at which the customer was first asked to pay.
+    /// The time at which the device first reported that it is asking the customer.
     var promptedAt: Duration?
     /// The time of the last request, or `nil` if the next one is due.
     var requestedAt: Duration?
@@ -198,7 +198,7 @@ package struct Charges: Sendable {
   }
 
   /// Replaces a charge. If its state or goal has changed, its timer begins again: the next request
-  /// is due, and the earlier ones do not count.
+  /// is due, and earlier requests do not count.
   mutating func set(_ charge: Charge, at uptime: Duration) {
     guard let index = open.firstIndex(where: { $0.number == charge.number }) else { return }
     let before = open[index]
@@ -240,8 +240,9 @@ package struct Charges: Sendable {
     timers[charge.number]?.requestedAt = nil
   }
 
-  /// Records the answer that a request has not been executed: the device works on it, or could not
-  /// execute it for a reason. The time limit begins again only before the first such reason.
+  /// Records the answer that the device has not executed a request: it works on the request, or
+  /// could not execute it for a reason. Before the first such reason, each answer restarts the
+  /// time limit.
   mutating func unfinished(_ charge: Charge, failure: String?, at uptime: Duration) {
     guard var timer = timers[charge.number] else { return }
     timer.failure = failure ?? timer.failure

@@ -46,7 +46,7 @@ extension Kiosk {
 
   // MARK: Orders
 
-  /// Begins the order of a charge whose amount is held: a machine gets it, or it is ready.
+  /// Begins the order of a charge whose amount is held: assigns a machine, or completes the order.
   mutating func begin(
     _ charge: Charge, _ answer: PaymentAnswer, at now: Moment, in decision: inout Decision
   ) {
@@ -154,8 +154,8 @@ extension Kiosk {
     appendFeedback(of: row, in: &decision)
   }
 
-  /// Captures the price of the glasses that were made of an order, or releases the hold if none
-  /// was.
+  /// Captures the price of the glasses that were made of an order, or releases the hold if no glass
+  /// was made.
   mutating func settle(
     order seq: Int, glasses: Int, at now: Moment, in decision: inout Decision
   ) {
@@ -227,14 +227,14 @@ extension Kiosk {
         language: settings.language, text: sale.juiceName,
         paySeconds: Int(clamping: sale.payLimit.components.seconds),
         readySeconds: readySeconds(of: sale))
-      // The broker may keep the message for an offline device until the customer has left.
+      // Without an expiry, an offline device could receive the message after the customer has left.
       return Message(
         topic: settings.topics.charge(by: charge.device), payload: order.payload,
         expiry: UInt32(clamping: max(1, request.rest.components.seconds)))
     }
   }
 
-  /// Returns the maximum time in seconds until an order is ready, by the limits of its machine.
+  /// Returns the maximum time in seconds until a machine has made an order; 0 without a machine.
   private func readySeconds(of sale: Charge.Sale) -> Int {
     guard let machine = jobs.assignment(of: sale.order.juice, sale.recipe).machine else { return 0 }
     let limit = terms(of: sale.order, on: machine).finishLimit.components.seconds

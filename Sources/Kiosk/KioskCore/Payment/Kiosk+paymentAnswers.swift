@@ -62,7 +62,7 @@ extension Kiosk {
     }
     switch answer.status {
     case .waiting(let isPresented):
-      // The prompt of a charge to release has not ended yet.
+      // The device is still asking the customer, although the kiosk has requested the release.
       if charge.state == .releasing { charges.unfinished(charge, failure: nil, at: now.uptime) }
       guard charge.state == .sent || charge.state == .waiting else { return nil }
       if charge.state == .sent { save(charge.with(.waiting), at: now, in: &decision) }
@@ -101,7 +101,7 @@ extension Kiosk {
       }
       begin(charge, answer, at: now, in: &decision)
     case .releasing:
-      // The hold of an order that has ended is not recorded again.
+      // The kiosk records a hold once, and not for a charge that it had closed before.
       guard charge.held == nil, charge.sale != nil else {
         charges.unfinished(charge, failure: answer.reason, at: now.uptime)
         break
@@ -116,7 +116,7 @@ extension Kiosk {
       charges.notDone(charge)
       charges.unfinished(charge, failure: answer.reason, at: now.uptime)
     case .undecided where charge.captured == nil:
-      // A person decides about a charge without an order; about any other the device decides.
+      // A person decides about a charge without an order; the device's answer about any other.
       guard charge.sale != nil else { break }
       // The device has answered before that it could not execute the request.
       guard charge.reason != charges.failure(of: charge) else {
@@ -217,7 +217,7 @@ extension Kiosk {
     _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, at now: Moment,
     in decision: inout Decision
   ) {
-    // The refund in part is recorded already.
+    // The ledger has the partial refund already.
     guard charge.goal != .undecided else { return }
     var charge = charge
     if charge.captured == nil {
@@ -257,7 +257,7 @@ extension Kiosk {
     }
   }
 
-  /// Handles an answer about a charge that is not open.
+  /// Handles an answer about a charge that is not open at this device.
   ///
   /// - Parameter row: The last row of the ledger about the charge, or `nil` if the ledger does not
   ///   have the charge.
@@ -288,7 +288,7 @@ extension Kiosk {
         record(.captured, of: foreign, money, answer, at: now, in: &decision)
         foreign.captured = money
         open(foreign.undecided(.releasing, "captured, not made"), at: now, in: &decision)
-      // The charge was closed meanwhile, at the end of its day.
+      // The kiosk had already closed the charge at the end of its day.
       case .refunded where last == .captured || last == .refund || last == .kept:
         record(.refunded, of: foreign, money, answer, at: now, in: &decision)
       default: break

@@ -16,7 +16,7 @@ extension Kiosk {
     }
     var changes: FruitAmounts = [:]
     if decided.choice == .discard {
-      // The fruit of an open order would return to the stock after the decision.
+      // The fruit of an open order could return to the stock after the decision.
       let unpaid = charges.open.filter(\.state.isUnpaid).compactMap(\.sale)
       let taken = jobs.open.map { ($0.number, $0.used) } + unpaid.map { ($0.seq, $0.used) }
       for (job, used) in taken where used.contains(where: { record.fruits.contains($0.fruit) }) {

@@ -10,14 +10,13 @@ package struct SensorRecord: Hashable, Sendable {
   package var since: Timestamp
   /// The time of the last recorded reading or change.
   package var at: Timestamp
-  /// The last recorded value in thousandths of the unit.
+  /// The last recorded value in thousandths of the unit, or `nil` if there was no reading.
   package var value: Int?
-  /// The duration outside the limits until `at`, by the monotonic clock; `nil` within the limits.
+  /// The duration outside the limits until `at`, by the monotonic clock; or `nil` within them.
   package var outside: Duration?
-  /// The readings of the present hour, which is not an entry yet.
+  /// The readings of the present hour, for which the ledger has no entry yet.
   package var hour: SafetyDay.Hour?
-  /// The blocked fruits. They stay blocked if the sensor is removed from
-  /// the configuration.
+  /// The blocked fruits. They stay blocked if the sensor is removed from the configuration.
   package var fruits: [Fruit.ID] = []
   package var machines: [MachineID] = []
   /// Whether a person has discarded the fruit, so that the block ends with the first reading within

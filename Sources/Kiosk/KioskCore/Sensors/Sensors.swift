@@ -30,8 +30,8 @@ package struct Sensors: Sendable {
   /// The uptime at which `recordMinute` last stored readings.
   private var recordedAt: Duration?
 
-  /// Minimum time between two transactions that store readings in the same state, and maximum time
-  /// that a reading waits for a transaction with entries before it gets one of its own.
+  /// Minimum time between two transactions that store readings in the same state, and the time
+  /// after which the kiosk stores readings in a transaction without entries.
   private static let interval = Duration.seconds(60)
   private static let longestWait = Duration.seconds(70)
 
@@ -357,7 +357,7 @@ package struct Sensors: Sendable {
   struct Changes {
     var steps: [SensorStep] = []
     var records: [SensorID: SensorRecord] = [:]
-    /// Sensors whose first message without a usable value since the last reading has arrived.
+    /// Sensors that have sent their first message without a usable value since the last reading.
     var ignored: [SensorID] = []
 
     mutating func add(

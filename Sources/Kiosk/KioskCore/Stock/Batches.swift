@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The fruit with a date, and the expired fruit that is still in the machine.
+/// The fruit with an expiry date, and the expired fruit that is still in the kiosk.
 ///
 /// A restock brings a batch of each fruit that has a date: by `best_before`, or by `keepsHours` of
 /// the menu. The rest of the stock has no date. Orders take that rest first, because it counts as
@@ -10,13 +10,13 @@ package import KioskProtocol
 ///
 /// The monotonic clock measures the time while the process runs, because the wall clock may be set.
 /// At a start the wall clock determines the ages of the batches. If it shows an earlier time than
-/// the last record, each batch is as old as it was at that record, and `behind` is the time by
-/// which the wall clock is in doubt.
+/// the last record, each batch is as old as it was at that record, and `behind` grows by the
+/// difference.
 ///
 /// A step back of the wall clock makes no batch fresher, and adds to `behind`. A step forward first
-/// reduces `behind` to zero. Within `settlingTime` of a start, the rest of the step is time in
-/// which the computer was off: the batches of earlier processes become older by it. Later it is
-/// only a change of the clock.
+/// reduces `behind` to zero. Within `settlingTime` of a start, the rest of the step counts as time
+/// in which the computer was off: the batches of earlier processes become older by it. After that
+/// time, the rest is only a change of the clock.
 package struct Batches: Sendable {
   private let keeps: [Fruit.ID: Int]
   private(set) var held: [BatchID: Batch]
@@ -84,7 +84,7 @@ package struct Batches: Sendable {
   ///
   /// - Parameters:
   ///   - bestBefore: The times at which fruits expire, in milliseconds since 1970.
-  ///   - keeps: The number of hours for which fruits keep, if `bestBefore` lacks them.
+  ///   - keeps: The numbers of hours after which fruits expire that `bestBefore` does not contain.
   static func brought(
     by changes: FruitAmounts, bestBefore: [Fruit.ID: Int64], keeps: [Fruit.ID: Int], seq: Int,
     at now: Timestamp
@@ -329,7 +329,7 @@ package struct Batches: Sendable {
     expired.reduce(into: [:]) { $0 += [$1.key.fruit: $1.value] }
   }
 
-  /// Removes all expired fruit of the given kinds, whatever the amounts.
+  /// Removes all expired fruit of the given kinds, regardless of the amounts.
   mutating func takeOut(_ fruits: FruitAmounts) {
     for id in expired.keys where fruits[id.fruit] != nil {
       expired[id] = nil
@@ -355,7 +355,7 @@ package struct Batches: Sendable {
     return behind < Self.leastDoubt ? 0 : behind
   }
 
-  /// Adds the changes since the last call to a transaction.
+  /// Adds to a transaction the changes since the last call.
   mutating func save(in transaction: inout LedgerTransaction, at uptime: Duration) {
     if !changed.isEmpty { savedAt = uptime }
     for id in changed { transaction.batches[id] = .some(held[id]) }
@@ -376,7 +376,7 @@ extension LedgerEntry {
 }
 
 extension LedgerEntry.Outcome {
-  /// The entry of the order or program whose unused fruit is returned with this one.
+  /// The entry of the order or program whose unused fruit this outcome returns, or `nil` for none.
   fileprivate var returnedOrder: Int? {
     switch self {
     case .failed(let end, _, _), .returned(let end, _, _): end.job

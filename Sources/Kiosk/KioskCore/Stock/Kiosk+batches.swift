@@ -11,7 +11,7 @@ extension KioskSettings {
 
 // Fruit with a date.
 extension Kiosk {
-  /// The fruits whose freshness is published: all, as soon as one has a date.
+  /// The fruits whose expiry times the kiosk publishes: all, as soon as any has an expiry date.
   package var datedFruits: Set<Fruit.ID> {
     batches.isActive
       ? Set(stock.map(\.fruit)).union(batches.held.keys.map(\.fruit)) : []
@@ -32,7 +32,7 @@ extension Kiosk {
       var amounts: FruitAmounts = [:]
       for change in changes { amounts += [change.id.fruit: change.amount] }
       for (fruit, amount) in amounts {
-        // A fruit that is no longer on the menu is only in the ledger.
+        // Takes nothing if the fruit is no longer on the menu: its stock is only in the ledger.
         // guard: expired fruit is not sold
         _ = juiceMaker.take([fruit: -amount])
       }

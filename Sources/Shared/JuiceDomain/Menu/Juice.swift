@@ -5,7 +5,7 @@ package struct Juice: Hashable, Sendable, Identifiable {
   package let id: ID
   package let name: LocalizedName
   package let recipe: Recipe
-  /// The price of one glass, or `nil` if it has none.
+  /// The price of one glass, or `nil` if the juice has no price.
   package let price: Money?
 
   package init(id: ID, name: LocalizedName, recipe: Recipe, price: Money? = nil) {
@@ -27,7 +27,7 @@ package struct Recipe: Hashable, Sendable {
 
   /// Creates a recipe.
   ///
-  /// - Throws: `MenuError.Flaw` if there is no fruit or an amount below 1.
+  /// - Throws: `MenuError.Flaw` if there is no fruit, or an amount is below 1.
   package init(_ amounts: FruitAmounts) throws(MenuError.Flaw) {
     guard !amounts.isEmpty else { throw .emptyRecipe }
     for (fruit, amount) in amounts where amount < 1 {

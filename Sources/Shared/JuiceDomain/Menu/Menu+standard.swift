@@ -1,5 +1,5 @@
 extension Menu {
-  /// The menu of the original Juice Maker.
+  /// The built-in menu, for a configuration without a menu. It has no prices.
   package static let standard: Menu = {
     func fruit(_ id: Fruit.ID, _ english: String, _ korean: String) -> Fruit {
       Fruit(id: id, name: LocalizedName(english: english, korean: korean, fallback: id.text))

@@ -10,7 +10,7 @@
 /// ```
 ///
 /// A menu is consistent: ids are unique, there is at least one juice, and each recipe uses only
-/// fruits of the menu. `Menu.standard` is the menu of the original Juice Maker.
+/// fruits of the menu. `Menu.standard` is the built-in menu.
 package struct Menu: Hashable, Sendable {
   package let fruits: [Fruit]
   package let juices: [Juice]

@@ -1,6 +1,6 @@
 /// An amount of each of several fruits: a recipe, a stock, a change, a shortage.
 ///
-/// Sorted by fruit id, so that equal amounts are encoded identically.
+/// The elements are sorted by fruit id, so that equal amounts are encoded identically.
 package struct FruitAmounts: Hashable, Sendable {
   package typealias Element = (fruit: Fruit.ID, amount: Int)
 
@@ -39,7 +39,7 @@ package struct FruitAmounts: Hashable, Sendable {
     }
   }
 
-  /// Returns all amounts multiplied by `factor`.
+  /// Returns all amounts multiplied by `factor`. Traps on overflow.
   package func times(_ factor: Int) -> FruitAmounts {
     var product = self
     product.amounts = amounts.map { $0 * factor }

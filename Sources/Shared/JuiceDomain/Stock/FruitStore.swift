@@ -1,6 +1,6 @@
 /// The stock of a kiosk: fruits and amounts, no juices.
 ///
-/// A quantity is never negative. Every change is checked completely before it is applied.
+/// A quantity is never negative. `take` and `apply` check a change completely before they apply it.
 package struct FruitStore: Sendable {
   /// The current stock.
   package private(set) var quantities: FruitAmounts
@@ -10,7 +10,7 @@ package struct FruitStore: Sendable {
   ///
   /// - Parameters:
   ///   - quantities: The stock, at least 0 of each fruit in the store.
-  ///   - capacities: Maximum amounts after a restock; a fruit without one has no limit.
+  ///   - capacities: Maximum amounts after a restock; a fruit without an entry has no limit.
   package init(quantities: FruitAmounts, capacities: FruitAmounts = [:]) {
     precondition(quantities.allSatisfy { $0.amount >= 0 }, "stock below zero: \(quantities)")
     self.quantities = quantities

@@ -27,9 +27,9 @@ package enum RestockOutcome: Hashable, Sendable {
   case applied(changes: FruitAmounts)
   /// The stock differs from `expect`; `actual` contains the current amounts of these fruits.
   case conflict(actual: FruitAmounts)
-  /// A fruit would exceed its capacity.
+  /// The amount of a fruit would exceed its capacity.
   case exceedsCapacity(Fruit.ID, capacity: Int, held: Int)
-  /// A fruit would become negative.
+  /// The amount of a fruit would become negative.
   case belowZero(Fruit.ID, held: Int)
   /// The fruit is not in the store.
   case unknownFruit(Fruit.ID)
