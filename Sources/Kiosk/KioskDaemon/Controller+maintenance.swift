@@ -35,8 +35,8 @@ extension Controller {
     try await cycle([])
   }
 
-  /// Publishes messages for displays, sales reports and requested reports, after the orders have
-  /// been answered.
+  /// Publishes messages for displays, sales reports and requested reports. Called after the answers
+  /// to the orders are published.
   func publishDisplays() async throws(LedgerError) {
     guard isOnline else { return }
     let now = clock.now().timestamp
@@ -65,8 +65,8 @@ extension Controller {
     await broker.acknowledge()
   }
 
-  /// Records that the clock was set, before the ledger records an entry with the new time. Sales
-  /// and forecast then count the time that has passed, and not the time that the clock has skipped.
+  /// Records a change of the wall clock before the ledger records an entry with the new time. Sales
+  /// and forecast then correct the times of the earlier entries by the change.
   func recordClockStep() throws(LedgerError) {
     let now = clock.now()
     core.batches.update(at: now)
@@ -89,14 +89,14 @@ extension Controller {
     if let uplinked = transaction.uplinked { uplinkProgress?.saved(through: uplinked) }
   }
 
-  /// Logs refused topics, each reason once per connection.
+  /// Logs refused topics: one new topic for each new reason.
   func logRefusals(_ topics: [String: String]) {
     let known = refusals.reasons.count
     for (topic, reason) in refusals.note(topics) {
       let error = BrokerError.publishRefused(topic: topic, reason: reason)
       log.warn("\(error); `juice-kiosk doctor` names every topic")
     }
-    // Publishes `health` in this turn, and not after the interval.
+    // Makes `performMaintenance` publish `health` in this turn, and not after the interval.
     if refusals.reasons.count > known { healthAt = nil }
   }
 
@@ -110,8 +110,8 @@ extension Controller {
     var counters = core.counters
     counters.reconnects = max(0, reconnects)
     counters.dropped = commandFilter.dropped
-    // A ledger that cannot be read has no size and no position here; its next commit reports the
-    // error.
+    // If the ledger cannot be read, the report has no size and no position. The next commit reports
+    // the error.
     let size = try? ledger.size
     let position = try? ledger.position(of: core.seq)
     let health = KioskHealth(

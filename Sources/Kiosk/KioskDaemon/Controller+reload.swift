@@ -9,7 +9,7 @@ extension Controller {
   /// The outcome of a `reload`.
   package enum ReloadOutcome: Sendable, Equatable {
     case taken
-    /// The broker has refused a subscription, or ended the connection before granting it. The
+    /// The broker has refused a subscription, or ended the connection before it granted all. The
     /// settings are unchanged.
     case refused(BrokerError)
     /// The kiosk has stopped.
@@ -33,8 +33,8 @@ extension Controller {
 
   package var stock: FruitAmounts { core.stock }
 
-  /// Replaces the settings in the same session and between two batches, so each order is decided by
-  /// either the old or the new settings. Fruits that are not on the new menu stay in the ledger.
+  /// Replaces the settings in the same session and between two batches: either the old or the new
+  /// settings apply to an order. Fruits that are not on the new menu stay in the ledger.
   ///
   /// Without a connection the settings are applied at once. If the ledger cannot store new fruits,
   /// the call returns only after a later attempt succeeds.
@@ -86,7 +86,7 @@ extension Controller {
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
     }
-    // Before any setting takes effect, because the disk may fail.
+    // Creates the indexes before any setting takes effect, because the disk may fail.
     try ledger.createIndexes(
       ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }
@@ -102,7 +102,7 @@ extension Controller {
 
     let entries = opening?.records.map(\.row.entry) ?? []
     for entry in entries { log.entry(entry) }
-    // Otherwise `resume` publishes all unconfirmed entries.
+    // Before the tracker has caught up, `resume` publishes all unconfirmed entries.
     if tracker.isCaughtUp {
       try storeTopics()
       await publish(entries.map(settings.topics.event), through: core.seq)

@@ -6,8 +6,8 @@ import MessageBroker
 // Publishes unconfirmed entries of earlier connections again, and prepares the detection of
 // redeliveries.
 extension Controller {
-  /// Maximum number of entries published again. If the broker confirms messages at all, fewer are
-  /// unconfirmed; a larger number at once would exceed the limit of messages in flight.
+  /// Maximum number of entries published again. Only a broker that confirms no messages leaves more
+  /// entries unconfirmed; publishing them would exceed the limit of messages in flight.
   private static let resumed = 10_000
 
   /// Publishes the entries that the broker has not confirmed on earlier connections.
@@ -46,7 +46,7 @@ extension Controller {
   private func readLedger() throws(LedgerError) {
     if failure != nil {
       core.recover(try ledger.state())
-      // A full disk can still be read. The kiosk goes online only if a commit works.
+      // A read also succeeds on a full disk. The kiosk goes online only if a commit works.
       try ledger.probe()
     }
     try storeTopics()
@@ -60,8 +60,8 @@ extension Controller {
     tracker.deliveriesDeleted()
   }
 
-  /// Publishes the first unconfirmed entry alone, because it may contain a poison message. The next
-  /// one follows when the broker has confirmed it.
+  /// Publishes the first unconfirmed entry alone, because its messages may be poison messages. The
+  /// next entry follows when the broker has confirmed the first.
   private func republishSingly(_ poisonMessageStep: DeliveryTracker.PoisonMessageStep)
     async throws(LedgerError)
   {

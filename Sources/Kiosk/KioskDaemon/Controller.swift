@@ -62,21 +62,21 @@ package actor Controller {
   var heartbeatAt: Timestamp?
   /// Whether a connection exists and its subscriptions are granted.
   private var isConnected = false
-  /// The error of the last commit, or `nil` after a successful one. While it is set, the core may
-  /// differ from the ledger, and lost connections are not logged, because the controller ends them
-  /// itself.
+  /// The error of the ledger, or `nil` after a successful commit. While there is an error, the core
+  /// may differ from the ledger, and the controller does not log lost connections, because it ends
+  /// them itself.
   private(set) var failure: LedgerError?
   /// The error that ended the last connection or connection attempt.
   private var outage: BrokerError?
   var healthAt: Timestamp?
   var refusals = Refusals()
 
-  /// Number of entries confirmed upstream after which the next commit records the progress. A
-  /// smaller number is recorded every 30 seconds. After a crash the uplink publishes the entries
-  /// again whose confirmation is not recorded.
+  /// Number of unrecorded upstream confirmations at which the next commit records the progress.
+  /// `saveConfirmation` records fewer every 30 seconds. After a crash the uplink publishes entries
+  /// without a recorded confirmation again.
   private static let maximumUnsavedEntries = 1000
 
-  /// Maximum time that a turn of the cycle waits for an event.
+  /// Maximum time for which a turn of the cycle blocks until an event arrives.
   private static let maximumCycleInterval = Duration.seconds(10)
 
   /// Reads the ledger, and records the fruits that are new in the settings.
@@ -138,7 +138,7 @@ package actor Controller {
     self.clientID = clientID
     if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
     while !Task.isCancelled {
-      // Limits the age that the recorded heartbeat has if the process is killed.
+      // Limits the age of the last recorded heartbeat if the process is killed.
       let maximumWait = min(settings.orders.maximumAge / 6, Self.maximumCycleInterval)
       let event = await broker.nextEvent(timeout: min(maximumWait, wait ?? maximumWait))
       tracker.confirm(through: await broker.confirmed)
@@ -179,7 +179,7 @@ package actor Controller {
     absence.map { (.zero...settings.orders.maximumAge).contains($0) } ?? false
   }
 
-  /// The time since the kiosk was last online, or `nil` if it never was. Negative if the clock was
+  /// The time since the kiosk was last online, or `nil` if it is unknown. Negative if the clock was
   /// set back since.
   private var absence: Duration? {
     (heartbeatAt ?? ledger.lastHeartbeat).map { clock.now().timestamp.since($0) }
@@ -204,7 +204,7 @@ package actor Controller {
       outage = error
       tracker.connectionLost(isOurs: failure != nil)
       core.connectionLost()
-      // Acknowledgements that were written to the lost connection may not have arrived.
+      // The broker may not have received the acknowledgements that were written to this connection.
       ledger.recordAcknowledged(through: tracker.acknowledged)
       topics.connectionLost()
       displays.connectionLost()
@@ -233,7 +233,7 @@ package actor Controller {
     let now = clock.now()
     let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
     try deleteDeliveries()
-    // Redeliveries were counted at their first delivery.
+    // A redelivery was counted when it was first delivered.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     let (serviceBefore, hadDates) = (core.service, core.batches.isActive)
     // guard: an order is acknowledged only after the commit
@@ -249,8 +249,8 @@ package actor Controller {
     }
     ledgerRecovered()
 
-    // Until here, each step delays the answer to the sender. While unconfirmed entries are
-    // published singly, to find a poison message, `resume` publishes the new entries after them.
+    // Each step before this line delays the answer to the sender. While `resume` publishes
+    // unconfirmed entries singly, to find a poison message, the new entries follow later.
     if tracker.isCaughtUp {
       await publish(
         decision.answers + core.messagesForMachines(at: now)
@@ -276,7 +276,7 @@ package actor Controller {
     }
     for sensor in decision.sensorsIgnored { log.ignored(sensor, at: now.timestamp) }
     if decision.machinesChanged { log.machines(core.machineReports, at: now.timestamp) }
-    // The first fruit with a date adds topics.
+    // With the first fruit that has a date, the kiosk publishes on further topics.
     if core.batches.isActive, !hadDates, isOnline { try await publishState() }
     for parsed in decision.settings {
       guard case .enqueued = settingsChange.yield(parsed) else {
@@ -292,7 +292,7 @@ package actor Controller {
       log.rejected(
         reason, from: parsed.source, detail: result.detail, at: clock.now().timestamp)
     }
-    // Another task calls this, perhaps while a batch is undecided, so it acknowledges nothing.
+    // Another task calls this method, perhaps before a batch is committed: it must not acknowledge.
     await publish([parsed.answer(result)])
   }
 
@@ -334,10 +334,10 @@ package actor Controller {
     return decision
   }
 
-  /// Publishes messages, or logs the error if one of them is invalid.
+  /// Publishes messages. Logs an error if some of them are invalid, and publishes the others.
   ///
-  /// - Parameter seq: The entry up to which all answers and events are published with this call, or
-  ///   0 if the messages belong to no entry.
+  /// - Parameter seq: The entry up to which this call completes the publication of answers and
+  ///   events, or 0 if it completes no entry.
   func publish(_ messages: [Message], through seq: Int = 0) async {
     guard !messages.isEmpty else { return }
     do {
@@ -368,8 +368,8 @@ package actor Controller {
   /// Publishes all retained topics, and clears the obsolete ones.
   func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
-    // A sender may publish a command as soon as it reads `online`. A heartbeat that is recorded
-    // before lets the next process resume the session, so the command survives a crash.
+    // A sender may publish a command as soon as it reads `online`. If the kiosk then crashes, the
+    // next process resumes the session and executes the command, because of this heartbeat.
     // guard: the first sign of life is written before online is published
     ledger.recordHeartbeat(at: now)
     var messages = settings.topics.state(of: core, at: now) + core.announcements
@@ -395,9 +395,9 @@ package actor Controller {
     await publish(state.due(core, settings.topics, at: clock.now().timestamp))
   }
 
-  /// Records the topics of the current menu before a batch publishes on them while the kiosk is not
-  /// online yet. Otherwise, after a crash or a change of the menu, the kiosk would not clear their
-  /// retained messages.
+  /// Records the topics of the current menu before the kiosk publishes on them. Otherwise a kiosk
+  /// that crashes before it is online would not clear their retained messages after a change of the
+  /// menu.
   func storeTopics() throws(LedgerError) {
     try store(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
   }
@@ -443,7 +443,7 @@ package actor Controller {
     }
     await broker.disconnect(grace: .milliseconds(1500))
     tracker.confirm(through: await broker.confirmed)
-    // If this fails, the next start publishes the last entries again. Events may repeat.
+    // If the commit fails, the next start publishes the last entries again, as events may repeat.
     try? saveConfirmation()
     log.note("stopped")
   }

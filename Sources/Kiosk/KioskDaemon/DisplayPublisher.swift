@@ -3,7 +3,7 @@ import KioskCore
 import KioskProtocol
 import MessageBroker
 
-/// Tracks what each display shows, and limits the rate of its updates.
+/// Tracks the message that each display shows, and limits the rate of its updates.
 struct DisplayPublisher: Sendable {
   private var screens: [Screen]
 
@@ -37,8 +37,7 @@ struct DisplayPublisher: Sendable {
     for index in screens.indices { screens[index].reset() }
   }
 
-  /// Resets the displays that have published their birth message: they have started again, and show
-  /// nothing.
+  /// Resets each display whose birth message has arrived: it has restarted, and shows nothing.
   mutating func handle(_ deliveries: [Delivery]) {
     for index in screens.indices {
       guard let birth = screens[index].display.birth else { continue }
@@ -49,7 +48,7 @@ struct DisplayPublisher: Sendable {
     }
   }
 
-  /// Returns the messages to publish now.
+  /// Returns the messages to publish now, and counts them as shown.
   mutating func due(at now: Timestamp, showing message: (Display) -> Message?) -> [Message] {
     var messages: [Message] = []
     for index in screens.indices where screens[index].hasChanges {
@@ -65,7 +64,7 @@ struct DisplayPublisher: Sendable {
     return messages
   }
 
-  /// Returns the time until a display with changes may be updated, or `nil` if there is none.
+  /// Returns the time until the next update of a display, or `nil` if no display has changes.
   func wait(at now: Timestamp) -> Duration? {
     screens.lazy.filter(\.hasChanges).map { $0.delay(at: now) ?? .zero }.min()
   }

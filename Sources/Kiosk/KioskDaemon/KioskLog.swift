@@ -4,7 +4,7 @@ import KioskProtocol
 import Logging
 import MessageBroker
 
-/// Writes the log for the kiosk owner: a line for each order, and a limited rate of lines that
+/// Writes the log for the kiosk owner: a line for each entry, and a limited rate of lines that
 /// senders can cause at will.
 struct KioskLog: Sendable {
   private let logger: Logger
@@ -97,7 +97,7 @@ struct KioskLog: Sendable {
   ) {
     for (machine, report) in reports {
       let state = report.state.isProblem ? report.state : nil
-      // The outcome of its orders shows that a machine has not reported yet.
+      // A machine that has not reported yet gets no line: the rejections of its orders are logged.
       guard state != .unknown, problems[machine] != state else { continue }
       let reason = report.reason.map { ": \($0)" } ?? ""
       let isLogged = warn(
@@ -107,7 +107,7 @@ struct KioskLog: Sendable {
     }
   }
 
-  /// Logs the machines whose juices are not sold.
+  /// Logs the disabled machines. The kiosk sells their juices only if another machine makes them.
   func disabledMachines(of settings: KioskSettings) {
     for machine in settings.machines where !machine.isEnabled && machine.juices != [] {
       let juices = machine.juices.map { $0.map(\.text).sorted().joined(separator: ", ") }
@@ -140,7 +140,7 @@ struct KioskLog: Sendable {
 
   /// Logs a warning, at most one per interval about each subject.
   ///
-  /// - Returns: Whether the warning was logged. Otherwise it was only counted.
+  /// - Returns: Whether the warning was logged. If not, it was counted, and logged as `debug`.
   @discardableResult
   private mutating func warn(
     _ text: @autoclosure () -> String, about subject: Subject, at now: Timestamp

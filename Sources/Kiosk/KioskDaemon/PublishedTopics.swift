@@ -6,8 +6,8 @@ struct PublishedTopics: Sendable {
   private var pending: (current: Set<String>, serial: UInt64, since: Duration)?
 
   /// Duration of a connection after which the broker has saved to disk that the obsolete topics are
-  /// cleared. A broker that is killed before that restores the old messages (mosquitto saves every
-  /// 30 minutes by default), so until then each connection clears the topics again.
+  /// cleared. A broker that is killed earlier restores the old messages (mosquitto saves every 30
+  /// minutes by default), so until then each connection clears the topics again.
   private static let clearingTime = Duration.seconds(3_600)
 
   init(known: Set<String>) { self.known = known }
@@ -35,8 +35,8 @@ struct PublishedTopics: Sendable {
     pending = current == known ? nil : (current, serial, since ?? uptime)
   }
 
-  /// Returns the topics to keep in the ledger, once the broker has saved to disk that the obsolete
-  /// topics are cleared; otherwise `nil`.
+  /// Returns the topics to keep in the ledger, or `nil` until the broker has saved to disk that
+  /// the obsolete topics are cleared.
   ///
   /// - Parameters:
   ///   - serial: The serial number up to which the broker has confirmed publications.

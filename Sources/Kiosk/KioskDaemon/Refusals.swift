@@ -1,5 +1,5 @@
-/// The topics on which the broker has refused a message or a subscription since the connection
-/// began, for the log and, in `health`, for `juice-kiosk doctor`.
+/// The topics on which the broker has refused a message since the kiosk went online or was last
+/// reloaded, for the log and, in `health`, for `juice-kiosk doctor`.
 struct Refusals {
   /// The reasons by topic, at most `maximumCount`.
   private(set) var reasons: [String: String] = [:]

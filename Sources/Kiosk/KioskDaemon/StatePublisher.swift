@@ -4,9 +4,9 @@ import MessageBroker
 
 /// Determines which retained messages have changed, and when to publish them.
 ///
-/// The state is published when no deliveries are waiting, and at least every 50 ms during a burst
-/// of orders. Publishing more often would cost the broker and each display as much as an order, for
-/// states that are replaced before they can be read.
+/// The controller publishes the state when no deliveries are waiting, and at least every 50 ms
+/// during a burst of orders. Publishing more often would cost the broker and each display as much
+/// as an order, for states that are replaced before they can be read.
 struct StatePublisher: Sendable {
   /// Maximum delay of a changed state during a burst of orders.
   private static let longestDelay = Duration.milliseconds(50)

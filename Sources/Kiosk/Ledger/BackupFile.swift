@@ -8,8 +8,8 @@ package final class BackupFile {
 
   /// Opens a backup.
   ///
-  /// - Throws: `LedgerError.badBackup` if the backup does not exist, cannot be read, is a symbolic
-  ///   link, or is in use.
+  /// - Throws: `LedgerError.badBackup` if the backup does not exist, cannot be read, is no regular
+  ///   file, or is in use; `LedgerError.cannotOpen` if its lock file cannot be read.
   package init(path: String) throws(LedgerError) {
     self.path = path
     var parts: [(String, FileHandle)] = []

@@ -7,7 +7,7 @@ package struct DiskSpace {
   /// The number of files that can be created, or `nil` if there is no limit.
   package let freeFiles: Int?
   /// The kind of a file system in memory (`tmpfs`, `ramfs`), or of one whose upper layer may be in
-  /// memory or belong to a container (`overlay`); `nil` for others.
+  /// memory or belong to a container (`overlay`), or `nil` for any other file system.
   package let volatileKind: String?
 
   /// Returns `nil` if the path does not exist.
@@ -19,7 +19,7 @@ package struct DiskSpace {
     volatileKind = Self.volatileKind(of: path)
   }
 
-  /// Finds the file system by its device number in the list of mounts (proc(5), `mountinfo`).
+  /// Returns the kind of the file system with the path's device number in proc(5) `mountinfo`.
   private static func volatileKind(of path: String) -> String? {
     var status = stat()
     // There is no such list on macOS.

@@ -8,7 +8,7 @@ extension KioskLedger {
   package struct Activity: Hashable, Sendable {
     /// Orders, grouped by quarter of an hour, juice, outcome and currency.
     package var orders: [Orders] = []
-    /// Fruit used by orders, by quarter of an hour.
+    /// Fruit used by orders and programs, less returned fruit, by quarter of an hour.
     package var used: [Amount] = []
     /// Fruit added by restocks and as initial stock, less expired and removed fruit, by
     /// quarter of an hour.
@@ -21,7 +21,7 @@ extension KioskLedger {
     package var services: [LedgerEntry] = []
     /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
     package var span: ClosedRange<Timestamp>?
-    /// The `seq` of the entry before the first one of the page.
+    /// The `seq` of the entry before the page, or 0 if the page begins with the first entry.
     package var before: Int
     /// Whether the page has as many entries as requested, or begins with the first entry.
     package var isWhole = true
@@ -36,7 +36,7 @@ extension KioskLedger {
       package let count: Int
       /// Glasses made.
       package let glasses: Int
-      /// The price of all glasses in one currency, or `nil` if they have none.
+      /// The sum of the prices in one currency, or `nil` for orders without a price.
       package let amount: Money?
 
       package init(
@@ -83,12 +83,12 @@ extension KioskLedger {
 
   /// Returns sums over one page of entries. A query over a whole ledger would delay orders.
   ///
-  /// The sums are grouped by quarters of an hour, because UTC offsets are multiples of that. The
-  /// caller assigns them to hours and days of a time zone.
+  /// The query groups the sums by quarters of an hour, because UTC offsets are multiples of 15
+  /// minutes. The caller assigns the sums to hours and days of a time zone.
   ///
-  /// If the clock was set while the kiosk ran, the times of the earlier entries of that process are
-  /// corrected by the change. All entries of a page have the same correction, so a page may be
-  /// shorter than `limit`.
+  /// If the clock was set while the kiosk ran, the query corrects the times of the earlier entries
+  /// of that process by the change. All entries of a page have the same correction, so a page may
+  /// be shorter than `limit`.
   ///
   /// - Parameters:
   ///   - seq: The last entry of the page.
@@ -127,7 +127,7 @@ extension KioskLedger {
     }
   }
 
-  // Selects the correction of the time of an entry, and the last earlier entry with another one.
+  // Selects the correction of an entry's time, and the last earlier entry with another correction.
   private static let clock = """
     SELECT (SELECT SUM(step) FROM clock WHERE first <= ?1 AND last >= ?1),
       (SELECT MAX(entry) FROM (SELECT first - 1 AS entry FROM clock UNION SELECT last FROM clock)

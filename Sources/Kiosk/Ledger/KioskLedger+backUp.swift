@@ -17,9 +17,8 @@ extension KioskLedger {
     try partial.publish(as: backup)
   }
 
-  /// Writes a copy to an open file, for example a pipe. The copy is created beside the ledger,
-  /// where space is most likely available, and its name is removed before the first byte is
-  /// written.
+  /// Writes a copy to an open file, for example a pipe. Creates the copy beside the ledger, where
+  /// space is most likely available, and unlinks it before writing the first byte.
   package func backUp(writingTo descriptor: Int32) throws(LedgerError) {
     let copy = "\(path).copy-\(getpid())"
     try backUp(to: copy)

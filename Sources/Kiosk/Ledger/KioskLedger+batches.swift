@@ -5,7 +5,7 @@ import KioskProtocol
 
 // Reads and verifies the batches of fruit with a date.
 extension KioskLedger {
-  /// Reads the batches into a state.
+  /// Reads the batches, the expired fruit, and the entries that may return fruit to a batch.
   static func readBatches(into state: inout LedgerState, in database: Database) throws {
     for row in try database.rows("SELECT * FROM batch") {
       guard let id = BatchID(row) else { continue }
@@ -20,7 +20,7 @@ extension KioskLedger {
   }
 
   /// Selects the entries of open orders and programs, and of the decisions to make them again, in
-  /// the order of their numbers. Selects none if none of them has taken fruit with a date.
+  /// the order of their numbers. Selects nothing if no such entry has taken fruit with a date.
   private static let taken = """
     WITH open AS (SELECT seq FROM job UNION SELECT seq FROM charge),
       taking AS (
@@ -59,7 +59,7 @@ extension KioskLedger {
 }
 
 extension LedgerWriter {
-  /// Writes the changed batches. Most ledgers have none.
+  /// Writes the changed batches and amounts of expired fruit. Most ledgers have neither.
   func setBatches(of transaction: LedgerTransaction, on database: Database) throws {
     for (id, batch) in transaction.batches {
       guard let batch else {

@@ -14,8 +14,8 @@ extension KioskLedger {
     package let juice: String?
     package let quantity: Int?
     package let currency: Currency
-    /// The amount that the customer was asked for, and the price of the glasses that were made, in
-    /// the currency's smallest unit like all amounts of the row.
+    /// The amount that the customer had to pay, and the price of the glasses that were made, in the
+    /// currency's smallest unit like all amounts of the row.
     package let asked, sold: Int
     package let captured, released, refunded: Int
     /// The amount about which a person must decide.
@@ -36,14 +36,14 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the charges whose first entry is not earlier than a time, the oldest first.
+  /// Returns the charges whose first entry is not earlier than a time, in the order of numbers.
   package func charges(since start: Timestamp) throws(LedgerError) -> [ChargeRow] {
     try reading { database in
       try database.rows(Self.chargeRows, [start.milliseconds]).compactMap(ChargeRow.init)
     }
   }
 
-  // The undecided amount is the one that the device may still hold or have captured.
+  // The undecided amount is the amount that the device may still hold or have captured.
   private static let chargeRows = """
     SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
       step.released, step.refunded, step.extra, ordered.source, ordered.ticket, ordered.juice,

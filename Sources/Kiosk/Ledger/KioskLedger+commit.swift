@@ -35,7 +35,7 @@ extension KioskLedger {
     uncounted = 0
   }
 
-  /// Deletes the deliveries that are acknowledged with the entries up to `seq`, by default all.
+  /// Deletes the recorded deliveries acknowledged with entries up to `seq`, by default all.
   package func deleteDeliveries(through seq: Int = .max) throws(LedgerError) {
     writer = nil
     try writing {
@@ -44,7 +44,7 @@ extension KioskLedger {
     }
   }
 
-  /// Tests whether a commit works. It changes a value and restores it, because an update without a
+  /// Tests whether a commit works. Changes a value and restores it, because an update without a
   /// change writes nothing.
   package func probe() throws(LedgerError) {
     try writing {

@@ -12,7 +12,7 @@ extension KioskLedger {
     case same
     /// The existing ledger has all entries of the restored one, and later ones.
     case ahead(by: Int, since: Timestamp)
-    /// The two differ from this entry on.
+    /// The ledgers differ from this entry on.
     case diverged(from: Int)
     case unknown(String)
 

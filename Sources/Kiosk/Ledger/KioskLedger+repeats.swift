@@ -4,8 +4,8 @@ package import KioskCore
 import KioskProtocol
 
 extension KioskLedger {
-  /// Returns the rows of earlier requests with these keys. For an accepted order that has ended,
-  /// returns the row of its end.
+  /// Returns the rows of earlier requests with these keys. For an accepted order, returns the row
+  /// of its end, or of the hold of its payment, if there is one; for a charge, its last row.
   package func repeats(of keys: [RepeatKey]) throws(LedgerError) -> [RepeatKey: LedgerRow] {
     var rows: [RepeatKey: LedgerRow] = [:]
     for key in keys {
@@ -67,8 +67,8 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the row of the end of an accepted order, or `nil` if the order is open or `row` is no
-  /// accepted order.
+  /// Returns the row of the end of an order, or of the hold with which a machine got the order, or
+  /// returns `nil` if there is none or `row` is no accepted order.
   private func end(of row: LedgerRow) throws(LedgerError) -> LedgerRow? {
     switch row.entry.outcome {
     case .accepted, .awaitingPayment: break
@@ -95,7 +95,7 @@ extension KioskLedger {
   /// Reads the requests of the last `RequestIndex.kept` entries.
   private func readRequests() throws(LedgerError) -> RequestIndex {
     try reading { database in
-      // The id of a request that was rejected as retained can be used again.
+      // A sender may reuse the id of a request that was rejected as retained.
       let statement = try database.makeStatement(
         sql: """
           SELECT seq, source, id FROM entry
@@ -121,7 +121,7 @@ extension KioskLedger {
     }
   }
 
-  /// Adds the requests of records, before the records are written, to the index.
+  /// Adds the requests of records to the index, before the ledger writes the records.
   ///
   /// - Throws: `LedgerError` if one of the requests has been answered already.
   func index(_ records: [LedgerTransaction.Record]) throws(LedgerError) {
@@ -171,8 +171,8 @@ extension KioskLedger {
         SELECT entry.*, reply.seq AS asked, topic, correlation FROM entry LEFT JOIN reply USING (seq)
         WHERE entry.seq > ? ORDER BY entry.seq LIMIT ?
         """
-      // A row of a cursor finds a column in a table. A row of an array compares the names of all
-      // columns.
+      // A row of a cursor finds a column in a hash table. A row of `fetchAll` compares the names of
+      // the columns.
       let rows = try Row.fetchCursor(
         database.cachedStatement(sql: sql), arguments: [seq, limit])
       return try Array(rows.map { (try LedgerRow($0), Reply($0)) })

@@ -10,15 +10,15 @@ extension KioskLedger {
     package let last: Timestamp?
     /// The path under which the previous ledger is kept, or `nil` if there was none.
     package let kept: String?
-    /// Whether nothing was changed, because the ledger already has the same entries.
+    /// Whether the restore changed nothing, because the ledger already has the same entries.
     package let wasThere: Bool
   }
 
   /// Replaces the ledger with a backup, after checking the whole backup.
   ///
-  /// The existing ledger stays in place until the last step, and is then kept under another name.
-  /// The records of the session with the broker are deleted: the kiosk begins a new session, so
-  /// orders that the backup does not contain are not redelivered and executed again. Later entries
+  /// The existing ledger stays in place until the last step, which keeps it under another name. The
+  /// restore deletes the records of the session with the broker. So the kiosk begins a new session,
+  /// in which the broker does not redeliver orders that the backup does not contain. Later entries
   /// have a new epoch.
   ///
   /// - Parameters:
@@ -76,8 +76,8 @@ extension KioskLedger {
     }
   }
 
-  /// Writes SQLite's log into the database, so that the log is empty. A database that is too
-  /// damaged for that keeps its log.
+  /// Writes SQLite's log into the database, so that the log is empty. Keeps the log if the database
+  /// is damaged.
   static func checkpointJournal(_ file: LedgerFile) throws(LedgerError) {
     do throws(LedgerError) {
       try LedgerError.catching(file.path) {
@@ -102,7 +102,7 @@ extension KioskLedger {
 }
 
 extension LedgerError {
-  /// Returns the corresponding error about a backup, with other advice.
+  /// Returns the same error about a backup, with advice for the backup.
   fileprivate func of(_ backup: String) -> LedgerError {
     switch self {
     case .cannotOpen(_, let detail): .badBackup(path: backup, detail: detail)

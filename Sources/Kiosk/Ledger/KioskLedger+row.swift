@@ -167,7 +167,7 @@ extension PaymentStep {
 extension Charge {
   /// Creates a charge from a row of the table `charge`.
   ///
-  /// - Parameter order: The entry of its order, or `nil` if it has no order.
+  /// - Parameter order: The entry of the charge's order, or `nil` if the charge has no order.
   /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row, order entry: LedgerEntry?) throws(LedgerError) {
     func money(_ units: String, _ currency: String) -> Money? {
@@ -243,7 +243,7 @@ extension Job {
 }
 
 extension LedgerEntry.Outcome {
-  /// The work of an order that was accepted or had to be paid first, or of a requested program.
+  /// The work of an order that was accepted or awaited payment, or of a requested program.
   fileprivate var work: (Job.Work, used: FruitAmounts)? {
     switch self {
     case .accepted(let order, let used, let ticket, _, _),
@@ -263,8 +263,8 @@ extension Row {
     return try? JSON.parse(Array(text.utf8))
   }
 
-  /// Returns the amounts in a column, or `.some(nil)` if the column is empty, or `nil` if it cannot
-  /// be read.
+  /// Returns the amounts in a column, `.some(nil)` if the column is NULL, or `nil` if the column
+  /// cannot be read.
   fileprivate func amounts(_ column: String) -> FruitAmounts?? {
     guard let text = self[column] as String? else { return .some(nil) }
     guard case .object(let members) = try? JSON.parse(Array(text.utf8)) else { return nil }

@@ -45,8 +45,8 @@ extension KioskLedger {
   private static let omitted =
     SafetyDay.omitted.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
-  /// Selects the hours of sensors, with the index `sensor_hour`. It contains the start of the hour,
-  /// because the entry of an hour may be recorded later, even on the next day.
+  /// Selects the hours of sensors, with the index `sensor_hour`. The index contains the start of
+  /// the hour, because the kiosk may record the entry of an hour later, even on the next day.
   private static let sensorHours = """
     SELECT * FROM entry WHERE status = 'sensor_hour' AND extra ->> 'hour' >= ? AND extra ->> 'hour' < ?
     ORDER BY seq LIMIT 5000

@@ -1,7 +1,7 @@
 import GRDB
 package import KioskProtocol
 
-/// Queries of the uplink.
+/// Queries for the uplink, and for the position in `health`.
 extension KioskLedger {
   /// Returns the position of an entry, or `nil` if there is none with this number.
   package func position(of seq: Int) throws(LedgerError) -> LedgerPosition? {

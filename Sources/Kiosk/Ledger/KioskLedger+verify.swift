@@ -2,7 +2,7 @@ import GRDB
 import JuiceDomain
 
 extension KioskLedger {
-  /// The number of entries after which the checkpoint is moved.
+  /// The number of entries after which the kiosk moves the checkpoint.
   static let checkpointInterval = 10_000
 
   /// Moves the checkpoint to the last entry.
@@ -11,9 +11,9 @@ extension KioskLedger {
     SELECT fruit, (SELECT MAX(seq) FROM entry), quantity FROM stock
     """
 
-  /// Checks the whole ledger from its first entry: that SQLite's structures are intact, that no
-  /// number of an entry is missing, that the entries add up to the stock and its batches, that each
-  /// juice has the price of its order, and that the steps of each charge agree with its order.
+  /// Checks the whole ledger: that SQLite's structures and references are intact, that no entry is
+  /// missing, that the entries add up to the stock and its batches, that each juice has the price
+  /// of its order, and that the steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
   /// - Throws: `LedgerError` for the first problem found.
@@ -55,8 +55,8 @@ extension KioskLedger {
     }
   }
 
-  /// Checks the entries after the checkpoint when the ledger is opened, so that years of orders do
-  /// not delay a start.
+  /// Checks only the entries after the checkpoint, so that years of orders do not delay a start.
+  /// Moves the checkpoint if there are more than `checkpointInterval` entries after it.
   func verifySinceCheckpoint() throws(LedgerError) {
     let isDue = try reading { database in
       try Self.checkBalances(database, path: path, from: .checkpoint)
@@ -136,11 +136,10 @@ extension KioskLedger {
     LIMIT 1
     """
 
-  /// Selects a charge that was captured, refunded or held twice, except for the rest that a person
-  /// has refunded after the device; that was refunded for more than was captured, that is not open
-  /// although its order has not ended, or whose captured amount is not the price of the glasses
-  /// that were made. The last two conditions do not apply to a charge about which a person has
-  /// decided, and the last one not to an open charge.
+  /// Selects a charge that was captured or held twice, that the device has refunded twice, or that
+  /// was refunded for more than was captured. Of the charges that are not open and about which no
+  /// person has decided, selects one whose order has not ended, or whose captured amount is neither
+  /// refunded nor the price of the glasses that were made.
   private static let wrongCharge = """
     SELECT charge, flaw FROM (
       SELECT step.charge, CASE

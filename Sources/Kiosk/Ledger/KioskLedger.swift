@@ -24,11 +24,11 @@ package import KioskProtocol
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
 /// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
-/// | `mark` | the last counter of each device input | with the entry of its command |
+/// | `mark` | the last counter or contact state of each device input | when it changes |
 /// | `kiosk` | one row: service, epoch, confirmed entries | when they change |
 /// | `clock` | changes of the wall clock | when they are detected |
 /// | `topic` | the retained topics of this kiosk | by `setTopics` |
-/// | `checkpoint`, `ticket` | stock and tickets of a checked entry | every 10,000 entries |
+/// | `checkpoint`, `ticket` | stock and tickets at the checkpoint | every 10,000 entries |
 ///
 /// The entries add up to the stock. A ledger in which they do not cannot be opened for writing.
 ///
@@ -38,7 +38,7 @@ package import KioskProtocol
 package final class KioskLedger {
   let path: String
   let database: DatabaseQueue
-  /// The lock, held while the ledger is open; or `nil` if it is open for reading only.
+  /// The lock, held while the ledger is open; or `nil` if the ledger is open for reading only.
   private let lock: LedgerLock?
   /// The prepared statements with their cached values, or `nil` if they must be created from the
   /// file.
@@ -52,7 +52,7 @@ package final class KioskLedger {
   ///
   /// - Parameters:
   ///   - path: The path of the SQLite file. Its folder must exist.
-  ///   - readOnly: Whether to open it for reading only, which is possible while a kiosk uses it.
+  ///   - readOnly: Whether to open the ledger only for reading, even while a kiosk uses it.
   ///   - clock: The clock that shows whether the system was off since the last heartbeat.
   /// - Throws: `LedgerError` if another process holds the ledger, a newer version has written it,
   ///   it is damaged, or its entries do not add up to the stock.
@@ -75,7 +75,7 @@ package final class KioskLedger {
         try LedgerSchema.check(file, path: path)
         return file
       }
-      // Not in `prepareDatabase`: GRDB sets NORMAL after that, when it turns on WAL
+      // Set here and not in `prepareDatabase`, after which GRDB turns on WAL and sets NORMAL
       // (Database.setUpWALMode).
       try file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       try LedgerSchema.migrate(file, path: path)
@@ -95,12 +95,12 @@ package final class KioskLedger {
 
   // MARK: Heartbeat and acknowledgements
 
-  /// The last heartbeat that the previous process recorded. It is `nil` if there is none, or if the
+  /// The last heartbeat that the previous process recorded, or `nil` if there is none, or if the
   /// system was off since then and its clock does not show for how long.
   package var lastHeartbeat: Timestamp? { lock?.lastHeartbeat }
 
-  /// Records that the kiosk is running. Writes the lock file without an fsync: the record survives
-  /// a crash of the process. After a power cut it may be too old, which is safe.
+  /// Records that the kiosk is online. Writes the lock file without an fsync: the record survives a
+  /// crash of the process. After a power cut the record may be too old, which is safe.
   package func recordHeartbeat(at now: Timestamp) { lock?.recordHeartbeat(at: now) }
 
   /// The entry up to which the previous process acknowledged all orders, as recorded with
@@ -147,8 +147,8 @@ extension KioskLedger {
     return state
   }
 
-  /// Creates the indexes that the kiosk needs. Other ledgers do not have them, because each index
-  /// costs each order an allocation.
+  /// Creates the indexes that the kiosk needs, and no others, because each index costs each order
+  /// an allocation.
   ///
   /// - Parameters:
   ///   - ofCharges: Whether to index the steps of charges.
@@ -172,7 +172,7 @@ extension KioskLedger {
   }
 
   /// Returns the highest number of a charge of an order, or 0 if there is none. A ledger without
-  /// the index of charges has never had one.
+  /// the index of charges has never had a charge.
   private static func lastCharge(in database: Database) throws -> Int {
     let index = "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'charge_step'"
     guard try !database.rows(index).isEmpty else { return 0 }
@@ -254,7 +254,7 @@ extension KioskLedger {
     return (charges, devices)
   }
 
-  /// Selects the last ticket of each day after the checkpoint. It overrides the one in `ticket`.
+  /// Selects each day's last ticket after the checkpoint. It overrides that of the table `ticket`.
   static let ticketsSinceCheckpoint = """
     SELECT day, MAX(ticket) AS number FROM entry
     WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
@@ -267,8 +267,8 @@ extension KioskLedger {
     FROM job JOIN entry USING (seq) ORDER BY job.number
     """
 
-  /// Selects the presses among the last 10,000 entries: those of the longest debounce time, 60
-  /// seconds, at 160 entries per second.
+  /// Selects the presses among the last 10,000 entries, which at 160 entries per second include the
+  /// longest debounce time, 60 seconds.
   private static let lastPresses = """
     SELECT source, juice, quantity, at, seq FROM entry
     WHERE seq > (SELECT MAX(seq) FROM entry) - 10000
@@ -285,7 +285,7 @@ extension KioskLedger {
     }
   }
 
-  /// The number of rows that were written since the ledger was opened. A value that was read before
+  /// The number of rows written since the ledger was opened. A value that was read from the ledger
   /// is current as long as this number does not change.
   package var changes: Int {
     get throws(LedgerError) { try reading { $0.totalChangesCount } }

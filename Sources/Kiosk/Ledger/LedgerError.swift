@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// An error of the ledger, with advice for its operator.
+/// An error of the ledger, with advice for the kiosk's owner.
 package enum LedgerError: Error, Hashable {
-  /// The file or its folder does not exist, is not accessible, or is not a ledger.
+  /// The file or its folder is missing or not accessible, is no ledger, or exists but must not.
   case cannotOpen(path: String, detail: String)
   /// The folder is on a file system that is mounted read-only, perhaps only for this service of
   /// systemd (`ProtectSystem=strict`).
@@ -24,14 +24,14 @@ package enum LedgerError: Error, Hashable {
   case diskFull(path: String)
   /// The disk cannot be read or written.
   case disk(path: String, detail: String)
-  /// The schema does not allow the transaction, or a value exceeds a limit of SQLite.
+  /// The schema or an earlier answer forbids the transaction, or a value is too large for SQLite.
   case notAllowed(String)
   /// An entry changes the stock of a fruit that the ledger does not have.
   case unknownFruit(String)
   /// The columns of the entry with this `seq` contradict each other.
   case unreadable(Int)
 
-  /// Converts errors of SQLite to `LedgerError`.
+  /// Runs `body`, and converts its errors to `LedgerError`.
   static func catching<Value>(
     _ path: String, _ body: () throws -> Value
   ) throws(LedgerError) -> Value {

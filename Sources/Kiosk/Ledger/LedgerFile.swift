@@ -41,8 +41,8 @@ struct LedgerFile: Sendable {
     }
   }
 
-  /// Syncs a finished file and renames it. A file under the new name, which must not exist, is
-  /// complete and survives a power cut.
+  /// Syncs a finished file and then renames it, so that the file under the new name is complete and
+  /// survives a power cut. Throws an error if the new name exists already.
   func publish(as other: LedgerFile) throws(LedgerError) {
     try sync()
     // link(2) would check and rename in one step, but FAT has no hard links.
@@ -51,8 +51,8 @@ struct LedgerFile: Sendable {
     try other.syncFolder()
   }
 
-  /// Replaces another ledger with this file, and keeps the other one. No process may have this file
-  /// open.
+  /// Replaces another ledger with this file, and keeps the other ledger under a new name. No
+  /// process may have this file open.
   ///
   /// At each moment one of the two exists completely. The log of the other ledger must be empty,
   /// unless that ledger is damaged: SQLite finds a log by its name and would apply it to this file.
@@ -81,7 +81,7 @@ struct LedgerFile: Sendable {
     return kept.path
   }
 
-  /// Adds another name to a file. Copies the file if the file system has no hard links, as FAT.
+  /// Adds another name to a file. Copies the file if the file system, like FAT, has no hard links.
   private static func keep(_ path: String, as other: String) throws(LedgerError) {
     if link(path, other) == 0 { return }
     guard errno == EPERM || errno == EOPNOTSUPP else { throw failure(at: other) }

@@ -13,8 +13,8 @@ import Darwin
 ///
 /// The kernel holds the lock (flock) and releases it when the process ends, for any reason. The
 /// lock file contains the process id for the error message of a second kiosk, the last acknowledged
-/// entry, and the last heartbeat. They are written in one call: a process that is killed leaves the
-/// old or the new record, and never a record without a heartbeat.
+/// entry, and the last heartbeat. One call writes the whole record: a process that is killed leaves
+/// the old or the new record, and never a record without a heartbeat.
 final class LedgerLock {
   let lastHeartbeat: Timestamp?
   let acknowledged: Int?
@@ -76,14 +76,14 @@ final class LedgerLock {
     record.write(to: descriptor)
   }
 
-  /// Deletes the records of the previous process.
+  /// Deletes the recorded heartbeat and the recorded acknowledged entry.
   func clear() {
     (record.acknowledged, record.heartbeat) = (nil, nil)
     record.write(to: descriptor)
   }
 
   deinit {
-    // close(2) alone is not enough: until its exec, a new child process shares the descriptor.
+    // close(2) alone is not enough: a new child process shares the descriptor until its exec.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
@@ -94,7 +94,7 @@ private struct LockRecord {
   var process: Int?
   var acknowledged: Int?
   var heartbeat: Timestamp?
-  /// The start of the system before the heartbeat.
+  /// `SystemClock.boot` at the time of the heartbeat.
   var boot: Int?
 
   private static let length = 96

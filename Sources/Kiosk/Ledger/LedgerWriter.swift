@@ -5,8 +5,8 @@ import KioskProtocol
 
 /// Writes transactions: a row for each entry, and each other change of the batch once.
 ///
-/// The writer caches values that it has written. They may be wrong after a failed transaction:
-/// create a new writer then.
+/// The writer caches values that it has written. After a failed transaction they may be wrong:
+/// create a new writer.
 final class LedgerWriter {
   /// The last ticket of each day that the table `ticket` does not have yet.
   private var tickets: [Int: Int] = [:]
@@ -155,7 +155,7 @@ final class LedgerWriter {
     }
   }
 
-  /// Maximum number of stored steps of the clock. The oldest ones are deleted.
+  /// Maximum number of stored steps of the clock. The writer deletes the oldest ones.
   static let maximumClockSteps = 100
 
   private func add(_ step: ClockStep, on database: Database) throws {
@@ -373,15 +373,15 @@ final class LedgerWriter {
 
   // MARK: Deliveries
 
-  /// Adds recorded deliveries. Deletes those after which `Fingerprint.kept` later ones have
-  /// arrived: they are acknowledged.
+  /// Records deliveries. Deletes each recorded delivery after which `Fingerprint.kept` others have
+  /// arrived: it is acknowledged.
   private func add(
     _ kept: [LedgerTransaction.KeptDelivery], deliveries count: Int, on database: Database
   ) throws {
     deliveries += max(count, kept.count)
     guard !kept.isEmpty || lastKept > 0 else { return }
-    // The order of the recorded deliveries among the others is unknown. The others count as
-    // earlier.
+    // The position of the recorded deliveries among the other deliveries of the batch is unknown.
+    // The others count as earlier.
     for (number, delivery) in zip((deliveries - kept.count + 1)..., kept) {
       try add(delivery, as: number, on: database)
       lastKept = number

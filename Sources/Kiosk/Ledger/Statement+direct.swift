@@ -4,7 +4,7 @@ import GRDBSQLite
 // Binds and steps GRDB's statements directly, on the path of an order: GRDB boxes each argument and
 // calls its observers on each execution.
 extension Statement {
-  /// Binds the parameter at `index`, counted from 1. It stays bound until it is bound again.
+  /// Binds the parameter at `index`, counted from 1. The value stays bound until the next binding.
   func bind(_ index: Int32, _ value: Int?) throws {
     try check(
       value.map { sqlite3_bind_int64(sqliteStatement, index, Int64($0)) }
@@ -44,8 +44,8 @@ extension Statement {
     }
   }
 
-  /// Throws an error if a value was not bound, for example because it is too large. SQLite would
-  /// write NULL.
+  /// Throws an error if SQLite did not bind a value, for example because it is too large. Otherwise
+  /// SQLite would write NULL.
   private func check(_ code: Int32) throws {
     if code != SQLITE_OK { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
   }
@@ -64,7 +64,7 @@ extension Statement {
 
   /// Moves to the next row of a statement that returns rows.
   ///
-  /// - Returns: Whether there is a next row. If not, the statement is ready to be run again.
+  /// - Returns: Whether there is a next row. If not, the caller may run the statement again.
   func next(on database: Database) throws -> Bool {
     let code = sqlite3_step(sqliteStatement)
     if code == SQLITE_ROW { return true }
@@ -90,6 +90,6 @@ extension Statement {
       message: database.sqliteConnection.map { String(cString: sqlite3_errmsg($0)) })
   }
 
-  /// Makes SQLite copy a bound value, which therefore need not outlive the call.
+  /// Makes SQLite copy a bound value, so the value need not outlive the call.
   private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }

@@ -1,14 +1,14 @@
 import Foundation
 import KioskProtocol
 
-/// The current start of the system, and the sources from which its wall clock has the time.
+/// Identifies the current start of the system, and shows whether its wall clock is reliable.
 package struct SystemClock: Sendable {
-  /// A random number of this start of the system, or `nil` if it is unknown.
+  /// A random number that identifies this start of the system, or `nil` if it is unknown.
   package var boot: Int?
   /// Whether the wall clock was set since the start of the system.
   package var isSynchronised: Bool
-  /// The seconds since 1970 that the hardware clock shows, or `nil` if there is none. One that was
-  /// without power shows a time long ago.
+  /// The seconds since 1970 that the hardware clock shows, or `nil` if there is no such clock. A
+  /// clock that was without power shows a time long ago.
   package var hardwareSeconds: Int64?
 
   package init(boot: Int?, isSynchronised: Bool, hardwareSeconds: Int64?) {

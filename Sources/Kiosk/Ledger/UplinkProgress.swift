@@ -18,11 +18,8 @@ package final class UplinkProgress: Sendable {
 
   package func delivered(through seq: Int) { lastDelivered.store(seq, ordering: .relaxed) }
 
-  /// Returns the entry up to which the upstream broker has confirmed all entries, or `nil` if the
-  /// ledger has recorded that.
-  ///
-  /// - Parameter count: The minimum number of confirmed entries that the ledger has not recorded.
-  ///   With a smaller number, the method returns `nil`, too.
+  /// Returns the entry up to which the upstream broker has confirmed all entries, or `nil` if fewer
+  /// than `count` of these confirmations are missing in the ledger.
   package func unsaved(from count: Int = 1) -> Int? {
     let delivered = lastDelivered.load(ordering: .relaxed)
     return delivered - lastSaved.load(ordering: .relaxed) >= count ? delivered : nil

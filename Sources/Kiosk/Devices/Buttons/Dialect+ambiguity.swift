@@ -1,7 +1,7 @@
 // Finds bindings that no press matches, or that two messages of one press match, before a button is
 // pressed.
 extension Dialect {
-  /// Returns the error in the topic of a device and its correction, or `nil` if there is none.
+  /// Returns the error in a device's topic and a hint to correct it, or `nil` if there is no error.
   package func flaw(of topic: String) -> (problem: String, hint: String)? {
     let first = topic.prefix { $0 != "/" }
     if name == .tasmota, first == "cmnd" || first == "tele" {
@@ -16,8 +16,7 @@ extension Dialect {
     )
   }
 
-  /// The end of a topic that follows the device's own topic and is common to all devices of the
-  /// kind.
+  /// Matches the topic levels that each device of the kind adds to its own topic.
   private var commonEnding: Regex<Substring> {
     switch self {
     case .tasmota: /\/(?:RESULT|(?:BUTTON|SWITCH)[0-9]*)$/
@@ -34,7 +33,7 @@ extension Dialect {
     return words.contains(String(parts(of: word).action))
   }
 
-  /// All words that a device of the kind can send, or `nil` if its owner chooses them.
+  /// All words that devices of the kind can send, or `nil` if there is no fixed list.
   package var words: [String]? {
     switch self {
     case .shellyGen1: ShellyGen1.words
@@ -47,7 +46,7 @@ extension Dialect {
   ///
   /// - Parameters:
   ///   - topic: The device's own topic.
-  ///   - words: The presses that are bound.
+  ///   - words: The names of the bound presses.
   package func echoes(of topic: String, saying words: some Sequence<String>) -> [String] {
     switch self {
     // Zigbee2MQTT publishes the whole state and each of its members (#32015).
@@ -60,7 +59,7 @@ extension Dialect {
       Set(words.map { parts(of: $0).button ?? "+" }).sorted().flatMap {
         ["\(topic)/input/\($0)", "\(topic)/longpush/\($0)"]
       }
-    // .../gen2/ComponentsAndServices/Mqtt, "Generic status update".
+    // shelly-api-docs.shelly.cloud/gen2/ComponentsAndServices/Mqtt, "Generic status update".
     case .shellyGen2: ["\(topic)/status/+"]
     case .tasmota, .esphome, .generic: []
     }
@@ -103,7 +102,7 @@ extension Dialect {
     return (String(match.1), word[match.range.upperBound...])
   }
 
-  /// Returns the kiosk's word for an action of the device.
+  /// Returns the kiosk's word for an action, or the action itself if the kiosk has no other word.
   private func meaning(of action: Substring) -> String {
     switch (self, action) {
     case (.shellyGen1, _): ShellyGen1.ourWord[action.uppercased()] ?? String(action)

@@ -16,7 +16,7 @@ import KioskProtocol
 /// | `esphome` | `<prefix>/event/<id>/state` | `{"event_type":"press"}` |
 /// | `generic` | any | a word, or JSON with the members of a `GenericFormat` |
 ///
-/// Facts about the devices are from their documentation and source code, as cited with each.
+/// Each dialect cites the documentation or the source code of its devices.
 package enum Dialect: Hashable, Sendable {
   case zigbee2MQTT
   case tasmota
@@ -63,8 +63,8 @@ package enum Dialect: Hashable, Sendable {
     }
   }
 
-  /// The time within which a device of the kind may repeat a press by radio, or `nil` if it does
-  /// not repeat presses.
+  /// The dialect's default debounce: the time in which a device may repeat a press by radio. It is
+  /// `nil` for the kiosk's setting.
   package var usualDebounce: Duration? {
     // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).
     self == .zigbee2MQTT ? .seconds(1) : nil
@@ -94,7 +94,7 @@ extension Dialect {
 extension JSON {
   /// Parses a message of a device.
   ///
-  /// - Throws: `Unreadable` if it is not a JSON object.
+  /// - Throws: `Unreadable` if the message is not a JSON object.
   static func object(_ payload: [UInt8]) throws(Unreadable) -> JSON {
     let json: JSON
     do { json = try parse(payload) } catch { throw Unreadable("not JSON: \(error)") }

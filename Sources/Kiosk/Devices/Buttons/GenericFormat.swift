@@ -6,7 +6,7 @@ package struct GenericFormat: Hashable, Sendable {
   package var action: JSONPointer?
   /// The member that names the button, or `nil` if the action names it or there is only one.
   package var key: JSONPointer?
-  /// A counter or a timestamp that is new for each press and unchanged when a press is repeated.
+  /// The member whose value is new for each press and equal in its repeats, or `nil` for none.
   package var counter: JSONPointer?
 
   package init(

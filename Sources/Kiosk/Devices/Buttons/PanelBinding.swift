@@ -1,6 +1,6 @@
 package import KioskProtocol
 
-/// A device with buttons, and the commands that they send.
+/// A device with buttons, and the commands that their presses cause.
 package struct PanelBinding: Hashable, Sendable {
   /// The panel's name in the ledger and in the topic of its results: `order/<name>/result`.
   package var name: String
@@ -38,8 +38,8 @@ package struct PanelBinding: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - topic: The topic of the message, selected by the filters.
-  ///   - isRetained: Whether the broker had retained the message. If so, it is no press, but its
-  ///     mark is stored.
+  ///   - isRetained: Whether the broker had retained the message. A retained message is no press,
+  ///     but may have a mark.
   /// - Throws: `Unreadable` if the message may hold a press but cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, isRetained: Bool
@@ -81,20 +81,20 @@ package struct PanelMessage: Hashable, Sendable {
     /// The key, unique to the device and its counter or contact.
     package let key: String
     package let value: String
-    /// Another key. A message is also a repeat if this key has an equal value.
+    /// Another key, or `nil`. A message is also a repeat if the last value of this key is equal.
     package let alternateKey: String?
-    /// The interval at which the device repeats its last message, however old that is; or `nil` if
-    /// it does not repeat it.
+    /// The interval at which the device repeats its last message, regardless of the message's age;
+    /// or `nil` if the device does not repeat messages.
     package let repetition: Duration?
-    /// Whether all marks whose keys begin with `key` get the value.
+    /// Whether the value replaces the values of all marks whose keys begin with `key`.
     package let isForAll: Bool
   }
 }
 
 extension PanelMessage.Mark {
-  /// Gives the counter of a retained message a key of its own, because it may be older than the
-  /// last one and is delivered again with each subscription. A retained state of a contact is
-  /// always the newest.
+  /// Creates the mark of a panel. The counter of a retained message gets a key of its own, because
+  /// the message may be older than the last press, and the broker delivers it with each
+  /// subscription. A retained state of a contact is always the newest.
   ///
   /// Returns `nil` for a retained birth message: the device may have started long ago.
   fileprivate init?(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {

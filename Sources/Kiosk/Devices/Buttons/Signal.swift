@@ -23,8 +23,8 @@ package struct Signal: Hashable, Sendable {
     /// The minimum debounce of the press, regardless of the configuration.
     package var leastDebounce = Duration.zero
 
-    /// The minimum debounce while a button is held. The device repeats its message meanwhile, Hue
-    /// every 0.8 s (Zigbee2MQTT #26270), and the radio may lose one of them.
+    /// The minimum debounce while a button is held. Meanwhile the device repeats its message, Hue
+    /// every 0.8 s (Zigbee2MQTT #26270), and the radio may lose one of the repeats.
     static let debounceWhileHeld = Duration.seconds(2)
 
     /// Creates a press of a button with at most one name.
@@ -50,12 +50,12 @@ package struct Signal: Hashable, Sendable {
     }
   }
 
-  /// The value of a counter, or the state of a contact. A message with the same mark is no new
-  /// press.
+  /// The value of a counter, or the state of a contact. A message with the same mark as the last
+  /// message is no new press.
   package struct Mark: Hashable, Sendable {
-    /// The name of the counter or contact, unique within the panel. It must contain the topic if
-    /// the panel's topic selects several devices. `PanelMessage.Mark` puts the name of the panel
-    /// before it.
+    /// The name of the counter or contact, unique within the panel. The key must contain the topic
+    /// if the panel's topic selects several devices. `PanelMessage.Mark` adds the name of the panel
+    /// as a prefix.
     package let key: String
     package let value: String
     package let kind: Kind
@@ -67,7 +67,7 @@ package struct Signal: Hashable, Sendable {
       case contact
       /// The start of a device that sleeps between presses: its contacts have opened meanwhile.
       case start
-      /// The counter of a device that repeats its last message at intervals, however old that is.
+      /// The counter of a device that repeats its last message at intervals without a time limit.
       case repeatedCounter
     }
 

@@ -28,12 +28,12 @@ package struct DeviceDiscovery: Sendable {
   private var guesses: [(recognition: Recognition, at: Duration)] = []
   /// The last count on each topic of a device that repeats its last event.
   private var counts: [String: String] = [:]
-  /// The time at which the contact of such a device was closed, by the topic of its event.
+  /// The time at which a contact of a first-generation Shelly closed, by the topic of its event.
   private var contacts: [String: Duration] = [:]
   private var uncertain: [Recognition] = []
 
-  /// The time for which guesses are collected. A device reports a long press at its end, up to
-  /// three seconds after the contact.
+  /// The time for which guesses are collected, and in which an event follows its contact: a device
+  /// reports a long press when it ends, up to three seconds after the contact closes.
   private static let confirmationDelay = Duration.seconds(3)
   /// Maximum number of entries in each collection, so that invented topics cannot exhaust the
   /// memory.
@@ -79,7 +79,7 @@ package struct DeviceDiscovery: Sendable {
   /// The time at which to call `resolve`, or `nil` if there is no guess.
   package var due: Duration? { guesses.first.map { $0.at + Self.confirmationDelay } }
 
-  /// Returns the most likely guess, or `nil` if it is not `due` yet.
+  /// Returns the most likely guess and deletes all guesses, or returns `nil` before the time `due`.
   package mutating func resolve(at now: Duration) -> Recognition? {
     guard let due, now >= due else { return nil }
     let best = guesses.map(\.recognition).reduce(guesses[0].recognition) {
@@ -88,8 +88,8 @@ package struct DeviceDiscovery: Sendable {
     return learn(best.withDebounce(among: guesses))
   }
 
-  /// The device of the uncertain presses, or `nil` if there are none or those of several devices.
-  /// Read it after the timeout.
+  /// The device of the uncertain presses, or `nil` if there are none or several devices have sent
+  /// them. Read the property after the timeout.
   package var remaining: Recognition? {
     Set(uncertain.map(\.topic)).count == 1 ? uncertain.last : nil
   }
@@ -108,8 +108,8 @@ package struct DeviceDiscovery: Sendable {
 
   private static let event = "/input_event/"
 
-  /// Returns whether an event has just happened, or `nil` if it was observed before or there are
-  /// too many topics.
+  /// Returns whether an event has just happened, or `nil` if the discovery has observed the event
+  /// before or observes too many topics.
   private mutating func isNew(
     _ mark: Signal.Mark, of recognition: Recognition, at now: Duration
   ) -> Bool? {
@@ -123,8 +123,8 @@ package struct DeviceDiscovery: Sendable {
     return contacts[topic].map { now - $0 <= Self.confirmationDelay } ?? false
   }
 
-  /// Records a closed contact. A device on mains power publishes it before the event: `input/0` `1`
-  /// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
+  /// Records a closed contact. A device on mains power publishes the contact before the event:
+  /// `input/0` `1` (shelly-api-docs.shelly.cloud/gen1, "MQTT").
   private mutating func noteContact(_ payload: [UInt8], on topic: String, at now: Duration) {
     guard payload == [UInt8(ascii: "1")], topic.contains("/input/") else { return }
     if contacts.count >= Self.maximumTopics {
@@ -136,8 +136,8 @@ package struct DeviceDiscovery: Sendable {
 }
 
 extension Recognition {
-  /// Returns the device with a debounce, if it has sent copies of the press that its counter does
-  /// not remove: a radio remote sends up to 20 within a second.
+  /// Adds a debounce if the device has sent copies of the press within a second that a counter
+  /// does not mark as repeats: a radio remote sends up to 20 copies.
   fileprivate func withDebounce(
     among guesses: [(recognition: Recognition, at: Duration)]
   ) -> Recognition {

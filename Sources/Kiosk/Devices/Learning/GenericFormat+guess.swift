@@ -40,8 +40,8 @@ private struct Place {
   let parent: String
   private let ancestors: [String]
   private let word: String
-  /// Whether the object also holds a command of a Zigbee cluster: `"0006!01":""`
-  /// (tasmota.github.io/docs/Zigbee/#receiving-commands).
+  /// Whether the object that holds the word also holds a command of a Zigbee cluster:
+  /// `"0006!01":""` (tasmota.github.io/docs/Zigbee/#receiving-commands).
   private let isOfCommand: Bool
 
   /// The name without its number: `button` for `button_1`.
@@ -72,8 +72,8 @@ private struct Place {
   var letters: String { name.filter { !"_-".contains($0) } }
 
   /// Returns the member that identifies the device, so that another device on the same topic cannot
-  /// order; `nil` if the topic itself contains its value. An `id` may be that of the message: it
-  /// counts only in an object with a `model` (rtl_433) or with a press of deCONZ.
+  /// order. Returns `nil` if there is none, or if the topic contains its value. A member `id` may
+  /// identify the message: it counts only beside a `model` (rtl_433) or with a press of deCONZ.
   static func device(
     in siblings: [Place], others: [Place], of press: Place, on levels: [Substring]
   ) -> Place? {
@@ -133,7 +133,7 @@ private struct Place {
       }
       switch member.value {
       case .object: return all(in: member.value, at: path, below: ancestors + [name])
-      // An element for each key: `"button":[0,1,0,0]`.
+      // One element for each button of a remote: `"button":[0,1,0,0]`.
       case .array(let elements):
         return elements.enumerated().compactMap { place($1, at: "\(path)/\($0)") }
       default: return [place(member.value, at: path)].compactMap(\.self)

@@ -4,7 +4,7 @@ enum NoiseFilter {
   /// presses.
   static func isOn(_ levels: [Substring]) -> Bool {
     guard let last = levels.last?.lowercased() else { return true }
-    // Commands to a device.
+    // States, measurements, log lines, and commands to a device.
     if topics.contains(last) || levels.first == "cmnd" { return true }
     // www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html
     if levels.dropFirst().first == "bridge" { return true }
@@ -18,14 +18,14 @@ enum NoiseFilter {
       && levels[levels.count - 1].isNumber
   }
 
-  /// Returns whether a payload other than JSON may be a word for a press.
+  /// Returns whether a payload that is not a JSON object may be a word for a press.
   static func mayBePress(_ payload: [UInt8], on levels: [Substring]) -> Bool {
     guard payload.count <= 64, let text = String(validating: payload, as: UTF8.self) else {
       return false
     }
     let word = text.filter { !$0.isNewline }
     let isForButtons = levels.contains(where: namesButton)
-    // A line of a log has other characters.
+    // Other characters occur in log lines, and not in words for a press.
     guard
       word.allSatisfy({
         $0.isLetter || $0.isNumber || "_-.:".contains($0) || isForButtons && $0 == " "
@@ -49,10 +49,10 @@ enum NoiseFilter {
       && rest.allSatisfy { !$0.isNumber && $0 != "_" }
   }
 
-  /// Returns whether a name is that of a measurement.
+  /// Returns whether the name of a JSON member, in lower case, is that of a measurement.
   static func namesMeasurement(_ name: String) -> Bool { topics.contains(name) }
 
-  /// Returns whether a name of a topic level or a JSON member is that of a button: `front-button`.
+  /// Returns whether the name of a topic level or a JSON member names a button: `front-button`.
   static func namesButton(_ name: some StringProtocol) -> Bool {
     name.lowercased().split { !$0.isLetter }.contains { part in
       buttons.contains(part) || part.hasPrefix("button") || part.hasSuffix("button")

@@ -54,7 +54,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether the character is visible. A terminal or a YAML parser may interpret the others.
+  /// Whether the character is visible. A terminal or a YAML parser may interpret other characters.
   fileprivate var isSeen: Bool {
     if self == " " { return true }
     switch properties.generalCategory {

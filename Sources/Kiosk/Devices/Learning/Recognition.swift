@@ -30,7 +30,7 @@ package struct Recognition: Hashable, Sendable {
       return nil
     }
     for candidate in Self.candidates(for: payload, on: topic) {
-      // A dialect that cannot read the message is not that of the device.
+      // If the dialect cannot read the message, the device has another dialect.
       let signal = try? candidate.dialect.read(payload, on: topic, of: candidate.topic)
       // If a device publishes a press in two forms, the panel binds the one that is no echo.
       let presses = signal?.presses ?? []
@@ -61,8 +61,8 @@ package struct Recognition: Hashable, Sendable {
     let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
     if let known = knownDevice(on: levels) {
       guard known.dialect == .tasmota else { return [known] }
-      // A bridge publishes the messages of a remote on the topic of other devices' answers.
-      // There is no guess for text that is not JSON.
+      // A radio bridge with Tasmota publishes the messages of a remote on the topics on which
+      // Tasmota publishes presses and answers. So JSON on such a topic is also guessed.
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
@@ -94,7 +94,7 @@ package struct Recognition: Hashable, Sendable {
     return format.map { Candidate(dialect: .generic($0), topic: topic, certainty: .place) }
   }
 
-  /// Returns the device if its kind is recognized by its topics, or `nil` if none is.
+  /// Returns the device if the form of the topic shows its kind, or `nil` for any other topic.
   private static func knownDevice(on levels: [Substring]) -> Candidate? {
     let dialect: Dialect
     let length: Int
@@ -118,7 +118,7 @@ package struct Recognition: Hashable, Sendable {
 }
 
 extension Signal.Press {
-  /// Whether this is the second form in which the device publishes a press.
+  /// Whether the press is in the second of the two forms in which the device publishes it.
   fileprivate var isEcho: Bool { names.first?.hasPrefix(ShellyGen2.sensor) ?? false }
 }
 

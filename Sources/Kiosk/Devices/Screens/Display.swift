@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// A message that the kiosk pushes to a device.
+/// A message that the kiosk publishes for a device.
 package struct Push: Hashable, Sendable {
   package var topic: String
   package var payload: Template
@@ -38,7 +38,7 @@ package struct Display: Hashable, Sendable {
     case availability(Juice.ID, available: Push?, soldOut: Push?)
   }
 
-  /// Returns the current message, or `nil` if none is configured for this case.
+  /// Returns the current message, or `nil` if no message is configured for this availability.
   ///
   /// - Parameters:
   ///   - value: Returns the text for a placeholder.

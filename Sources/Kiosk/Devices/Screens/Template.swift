@@ -62,8 +62,8 @@ package struct Template: Hashable, Sendable {
 
   /// Replaces the placeholders.
   ///
-  /// - Parameter value: Returns the text for a placeholder; `nil` leaves it empty, or makes it
-  ///   `null` where JSON needs a value.
+  /// - Parameter value: Returns the text for a placeholder, or `nil` to insert nothing (`null`
+  ///   where JSON needs a value).
   package func fill(_ value: (Placeholder) -> String?) -> String {
     var isInString = false
     return parts.map { part in
@@ -81,7 +81,7 @@ package struct Template: Hashable, Sendable {
 }
 
 extension Template.Part {
-  /// The part with a value that its placeholder may have.
+  /// The text of the part, or an example of a value of its placeholder.
   fileprivate var sample: String {
     switch self {
     case .text(let text): text
@@ -96,7 +96,7 @@ extension Template.Part {
 }
 
 extension String {
-  /// Whether a JSON text is inside a string after this part and was not before, or the reverse.
+  /// Whether the text has an odd number of unescaped quotes, so that a JSON string begins or ends.
   fileprivate var togglesString: Bool {
     var (toggles, isEscaped) = (false, false)
     for byte in utf8 {

@@ -2,7 +2,7 @@ import Devices
 import MessageBroker
 import YAMLConfiguration
 
-/// The topics on which the presses of a panel arrive, and those on which its device repeats them.
+/// The topics on which a panel's presses arrive, and those on which its device repeats the presses.
 struct BoundTopics {
   let panel: PanelBinding
   let filters: [TopicFilter]
@@ -38,7 +38,7 @@ struct BoundTopics {
     }
   }
 
-  /// Returns whether the device repeats its presses on a topic that the other panel receives.
+  /// Returns whether the device repeats its presses on a topic to which the other panel is bound.
   private func repeats(_ other: BoundTopics) -> Bool {
     switch (panel.dialect, other.panel.dialect) {
     // The device repeats the JSON action as a bare word, and the other panel reads only JSON.

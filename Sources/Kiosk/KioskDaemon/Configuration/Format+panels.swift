@@ -11,7 +11,7 @@ extension Format where Value == String {
     return name
   }
 
-  /// A topic, or a topic filter with wildcards (MQTT 4.7).
+  /// A topic, or a topic filter with wildcards (MQTT 4.7), that does not begin with `$`.
   static let topicFilter = Format { scalar throws(Diagnostic) in
     let filter = try text.read(scalar)
     let levels = filter.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

@@ -8,7 +8,7 @@ extension KioskConfiguration {
     /// The first levels of the discovery topics of Home Assistant.
     package var prefix = "homeassistant"
     package var form = Form.components
-    /// The account of Home Assistant at the broker, which publishes its commands.
+    /// The account at the broker with which Home Assistant publishes commands.
     package var account: Account = "homeassistant"
 
     package init() {}

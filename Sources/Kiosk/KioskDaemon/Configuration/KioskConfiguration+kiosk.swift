@@ -9,7 +9,7 @@ extension KioskConfiguration {
     package var id: KioskID = "k1"
     /// The displayed name, or `nil` to display the id.
     package var name: LocalizedName?
-    /// The location of the kiosk.
+    /// The displayed location, or `nil` to display none.
     package var place: String?
     /// The first levels of the kiosk's topics: one or more levels without wildcards.
     package var root = "kiosk"

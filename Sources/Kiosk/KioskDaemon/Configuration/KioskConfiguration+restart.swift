@@ -1,8 +1,8 @@
 import YAMLConfiguration
 
 extension KioskConfiguration {
-  /// Returns the changed keys that require a restart, because they change the kiosk's identity, its
-  /// session or its ledger.
+  /// Returns the changed keys that require a restart: those of the kiosk's identity, its time zone,
+  /// its connections and the path of its ledger.
   ///
   /// - Parameter running: The configuration of the running kiosk.
   package func changesForRestart(from running: Self) -> [String] {

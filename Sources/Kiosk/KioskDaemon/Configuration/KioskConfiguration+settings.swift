@@ -17,8 +17,8 @@ extension KioskConfiguration {
   }
 
   /// Applies the stored change without the parts that do not fit the file, and lists those in
-  /// `unusedSettings`. The stored change still contains them: they apply again as soon as a later
-  /// file or menu allows them.
+  /// `unusedSettings`. The stored change still contains these parts: they apply again as soon as a
+  /// later file or menu allows them.
   mutating func apply(_ stored: StoredSettings) {
     let file = FileSettings(menu: menu, stock: stock, hours: hours)
     (settings, fileSettings) = (stored, file)
@@ -79,7 +79,7 @@ extension KioskConfiguration {
       unused: unusedSettings.map(\.detail))
   }
 
-  /// Texts for people: the differences between the values in force and those of the file.
+  /// One text for each difference between the values in force and the file, and each unused part.
   package var settingsDifferences: [String] {
     guard let settings, let file = fileSettings else { return [] }
     let change = settings.change

@@ -19,7 +19,7 @@ extension KioskSettings.Stock {
     let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
     self.init(
       initial: initial.amounts, capacities: capacity.amounts, lowMarks: low.amounts)
-    // An invalid amount is replaced by its default, which may contradict the others: not an error.
+    // A default that replaces an invalid amount may contradict the others: no further error.
     guard section.collector.errors.count == errorsBefore else { return }
     for amounts in [initial, low] { amounts.check(atMost: capacity, in: section) }
   }

@@ -2,7 +2,7 @@ import KioskProtocol
 package import YAMLConfiguration
 
 extension KioskConfiguration {
-  /// The upstream broker to which the ledger's entries are published.
+  /// The upstream broker to which the kiosk publishes the ledger's entries, and the maximum rate.
   package struct Uplink: Sendable, Equatable {
     package var broker = BrokerConfiguration()
     package var root = "kiosk"
@@ -13,13 +13,13 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Uplink {
-  /// Reads the section. Returns `nil` if the uplink is disabled.
+  /// Reads the section. Returns `nil` if the uplink is not configured, or without valid addresses.
   ///
   /// - Parameter isWanted: Whether the file or the environment contains a key of the section.
   init?(_ section: inout Section, isWanted: Bool, kiosk: KioskConfiguration.Kiosk) {
     self.init()
     broker.section = "uplink"
-    // The kiosk's session has another client identifier: both sessions may use one broker.
+    // The client identifier differs from that of the kiosk, because both may use the same broker.
     broker.clientID = "juice-kiosk-\(kiosk.id)-uplink"
     root = kiosk.root
     let tls = section.section("tls") { BrokerConfiguration.TLS(&$0) }

@@ -24,9 +24,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
 
   package var kiosk = Kiosk()
   package var broker = BrokerConfiguration()
-  /// The uplink, or `nil` if there is none.
+  /// The connection to the broker of the chain, or `nil` if it is not configured.
   package var uplink: Uplink?
-  /// The path of the ledger.
   package var ledgerPath = "/var/lib/juice-kiosk/ledger.sqlite"
   package var stock = KioskSettings.Stock(of: .standard)
   package var orders = KioskSettings.Orders()
@@ -105,10 +104,10 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     if let settings { apply(settings) }
   }
 
-  /// Reports each juice of a desired menu that is not on the file's own menu and that no machine
-  /// makes. Such a juice would be ready at once, and only the kiosk's owner may decide that.
+  /// Reports, for a kiosk with machines, each juice of a desired menu that is not on the file's own
+  /// menu and that no machine makes. It would be ready at once, which only the owner may decide.
   ///
-  /// - Parameter desired: The path or the version of the desired menu, for the message.
+  /// - Parameter desired: The path or the version of the desired menu, for the error message.
   private func checkMachines(make desired: String, beyond own: Menu, _ root: Section) {
     guard !machines.isEmpty else { return }
     for juice in menu.juices.map(\.id) where own.juice(juice) == nil {
@@ -120,8 +119,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
 }
 
 extension KioskConfiguration {
-  /// The text of a configuration file at the time it was read. A desired menu is applied to this
-  /// text, so later edits of the file have no effect on it.
+  /// The text of a configuration file when it was read. Menus and changes of the settings apply to
+  /// this text, so later edits of the file do not take effect with them.
   package struct Text: Sendable {
     private let yaml: String
     private let file: String

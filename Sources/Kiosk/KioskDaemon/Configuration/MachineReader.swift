@@ -8,7 +8,7 @@ import YAMLConfiguration
 /// ```yaml
 /// machines:
 ///   - name: bar                 # topics make/bar, made/bar, machine/bar
-///     enabled: true             # false: it gets no jobs
+///     enabled: true             # false: the machine gets no jobs
 ///     juices: [kiwi, mango]     # default: all; []: none
 ///     at_once: 1                # maximum number of jobs sent; the kiosk queues the others
 ///     start_seconds: 15         # time limit for `started`
@@ -16,20 +16,20 @@ import YAMLConfiguration
 ///     on_failure: return        # or keep: whether a failed job's fruit returns to the stock
 ///     programs:                 # default: none
 ///       clean:                  # also rinse, prime
-///         every_hours: 24       # due this time after it was last done
+///         every_hours: 24       # due this time after the program was last done
 ///         every_glasses: 200    # due after this number of glasses
 ///         idle_hours: 2         # due this time after the last glass
 ///         at: closing           # or opening: due at these times of `hours`
 ///         automatic: true       # false: a person starts it
 ///         finish_seconds: 600   # time limit for `done` or `failed`
 ///         uses: {water: 5}      # fruit of the menu
-///         grace_minutes: 60     # only of clean: due for longer, it closes the machine
+///         grace_minutes: 60     # only clean: the machine closes this time after it is due
 /// ```
 ///
 /// A closed machine takes no orders until `clean` is done. A juice that no machine makes is ready
-/// when its order is committed. A machine that is removed from the configuration counts as
-/// disabled, until another machine makes its juices or its entry has `juices: []`, if they need no
-/// machine.
+/// when its order is committed. A machine that is removed from the configuration counts as disabled
+/// until another machine makes its juices. If they need no machine, configure the removed machine
+/// with `juices: []`.
 struct MachineReader {
   private(set) var machines: [KioskSettings.Machine] = []
 

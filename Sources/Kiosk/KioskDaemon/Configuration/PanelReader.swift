@@ -4,7 +4,7 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// Reads `panels`: devices with buttons, and the commands of their presses.
+/// Reads `panels`: devices with buttons, and the commands that their presses cause.
 ///
 /// ```yaml
 /// panels:
@@ -14,7 +14,7 @@ import YAMLConfiguration
 ///     buttons: {single: kiwi, double: {juice: kiwi, quantity: 2}, long: {service: closed}}
 ///     debounce_milliseconds: 1000
 ///     pays: true                         # false: its orders cost nothing, as for the staff
-///     deep_sleep: false                  # esphome: true: the birth message counts as OFF
+///     deep_sleep: false                  # true, only esphome: the birth message counts as OFF
 ///     feedback: ...                      # see `FeedbackReader`
 /// ```
 ///
@@ -111,7 +111,7 @@ struct PanelReader {
     return buttons
   }
 
-  /// Reports a panel whose presses would never count, or could count twice.
+  /// Reports a name that is used twice, and presses that would never count or could count twice.
   private mutating func check(_ panel: PanelBinding, _ section: Section) {
     if let flaw = panel.dialect.flaw(of: panel.topic) {
       section.report(Diagnostic(flaw.problem, hint: flaw.hint), at: "topic")

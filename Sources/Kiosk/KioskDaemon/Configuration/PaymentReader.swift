@@ -11,12 +11,12 @@ import YAMLConfiguration
 ///   free_panels: [staff]        # their orders cost nothing
 ///   devices:
 ///     - name: terminal          # topics charge/terminal, paid/terminal, payment/terminal
-///       enabled: true           # false: it gets no charges
+///       enabled: true           # false: the device gets no charges
 ///       panels: [panel1]        # panels whose customers pay here; default: all
 /// ```
 ///
-/// A panel under `panels` may have `pays: false` instead of an entry in `free_panels`. A juice is
-/// paid only if it has a price above zero. An order of a panel without a device is rejected.
+/// A panel with `pays: false` is free as well, and so is a juice without a price above zero. The
+/// kiosk rejects any other order if no payment device of its panel is available.
 struct PaymentReader {
   private(set) var payment: KioskSettings.Payment?
 

@@ -20,7 +20,7 @@ import YAMLConfiguration
 ///     block_after_seconds: 3600    # time outside the limits; default: never
 ///     silent_after_seconds: 3600   # time without a reading; default: 3600
 ///     fruits: [kiwi]               # the fruits that the sensor blocks
-///     machines: [bar]              # the machines that it blocks
+///     machines: [bar]              # the machines that the sensor blocks
 /// ```
 struct SensorReader {
   private(set) var sensors: [KioskSettings.Sensor] = []

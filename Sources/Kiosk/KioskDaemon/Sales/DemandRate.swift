@@ -13,19 +13,19 @@
 /// 5. The level: the use of the last days divided by the use at these rates; expected to be 1.
 ///
 /// An hour weighs 9/10 of the same hour one week later; for the level, half of the same hour five
-/// days later. Hours count in proportion to the time in which the fruit was available.
+/// days later. Hours count in proportion to the time in which the kiosk could sell the fruit.
 ///
 /// The model is the steady model with Poisson observations of A. C. Harvey and C. Fernandes, "Time
 /// series models for count or qualitative observations" (1989), with a season.
 /// [deploy/docs/forecast.md] contains the formulas and the measured errors.
 struct DemandRate: Sendable {
-  /// The amount of the fruit used per hour, by hour of the week. The first hour is that of
-  /// Thursday, the first day of 1970.
+  /// The amount of the fruit used per hour, by hour of the week. The week begins on Thursday, as
+  /// 1970-01-01 was a Thursday.
   private var rates = [Double](repeating: 0, count: Self.week)
   private var level = 1.0
 
   private static let week = 168
-  /// The factor by which an hour weighs less than the next one.
+  /// The weight of an hour relative to the next hour.
   private static let decay = 0.999_373  // 9/10 in a week
   private static let levelDecay = 0.994_240  // 1/2 in five days
   /// The weight of the prior for an hour of the day and for a weekday, in days.

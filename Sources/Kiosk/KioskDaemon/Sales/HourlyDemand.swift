@@ -26,7 +26,7 @@ struct HourlyDemand: Sendable {
 
   /// Returns the rate of each fruit, computed from the last eight weeks before `end`.
   ///
-  /// - Parameter end: The number of hours that are known.
+  /// - Parameter end: The index after the last hour to use.
   func rates(upTo end: Int) -> [Fruit.ID: DemandRate] {
     let hours = max(0, end - Self.memory)..<end
     let open = sold(in: hours)
@@ -41,7 +41,7 @@ struct HourlyDemand: Sendable {
   ///
   /// A period without a sale counts as an outage if ten or more glasses are usual in its hours of
   /// the week. With random orders (a Poisson process) such a period has a probability of 1 in e^10,
-  /// which is 22,000. Only a period that has ended with a sale counts: before that, the cause may
+  /// which is 22,000. Only a period that has ended with a sale counts: until then, the cause may
   /// also be that there are no customers.
   func sold(in hours: Range<Int>) -> [Double] {
     var usual = [(glasses: Double, weeks: Double)](repeating: (0, 0), count: 168)

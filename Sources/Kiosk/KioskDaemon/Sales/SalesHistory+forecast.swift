@@ -5,8 +5,8 @@ package import KioskProtocol
 extension SalesHistory {
   /// Returns the expected use of each fruit, and the time at which its stock is used up.
   ///
-  /// `DemandRate` gives the expected use of the following hours. The stock is used up when their
-  /// sum reaches it. With less than one hour of history the report contains no expectations.
+  /// `DemandRate` gives the expected use of each following hour. The stock is used up when the sum
+  /// of the use reaches it. With less than one hour of history the report contains no expectations.
   ///
   /// - Parameter stock: The current stock.
   package func forecast(stock: FruitAmounts, at now: Timestamp) -> ForecastReport {

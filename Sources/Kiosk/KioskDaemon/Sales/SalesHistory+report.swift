@@ -31,8 +31,8 @@ extension SalesHistory {
     }
   }
 
-  /// Returns the mean number of glasses made by this time of day, on the same weekday of those last
-  /// weeks that lie within the history. The current hour counts in proportion to its elapsed part.
+  /// Returns the mean number of glasses made until this time on the same weekday of the past weeks
+  /// in the history, or `nil` if there are none. Of the current hour, the elapsed part counts.
   private func usual(at now: Timestamp) -> Double? {
     let (hour, fraction) = (wallClock.hour(at: now), wallClock.fraction(at: now))
     let weeks = (1...Self.weekCount).filter { covers(hour: (today - 7 * $0) * 24) }
@@ -48,7 +48,7 @@ extension SalesHistory {
     return (glasses / Double(weeks.count) * 10).rounded() / 10
   }
 
-  /// Maximum number of past weeks in the mean.
+  /// Maximum number of past weeks in the mean of `usual`.
   static let weekCount = 4
 
   /// Returns whether the whole hour lies within the history.

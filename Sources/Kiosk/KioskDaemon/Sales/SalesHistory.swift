@@ -6,8 +6,8 @@ package import Ledger
 /// The sales of the last days, by hour of local time.
 ///
 /// The history is a summary of the ledger in memory. `read` reads the ledger once, one page per
-/// call; `add` adds each entry committed since. A history is for one day: when the day changes,
-/// create a new one. Its size depends on the menu, not on the number of sales.
+/// call; `add` adds each entry that is committed later. Create a new history when the day changes.
+/// Its size depends on the menu, not on the number of sales.
 package struct SalesHistory: Sendable {
   let wallClock: WallClock
   let menu: Menu
@@ -24,7 +24,7 @@ package struct SalesHistory: Sendable {
   private let dayCount: Int
   /// The time since which the kiosk takes no orders, or `nil` if it takes orders.
   private(set) var closedAt: Timestamp?
-  /// The time of the first known opening or closing.
+  /// The time of the first known opening or closing, or `nil` if none is known.
   private var switchedAt: Timestamp?
 
   struct Hour: Sendable {
@@ -62,14 +62,14 @@ package struct SalesHistory: Sendable {
 
   // MARK: Reading the ledger
 
-  /// The number of entries in a page, which takes 1 ms to read.
+  /// Maximum number of entries in a page. Reading a page takes 1 ms.
   private static let page = 500
 
   /// Reads the next page, from the newest entries to the oldest.
   package mutating func read(_ ledger: KioskLedger) throws(LedgerError) {
     guard !isComplete else { return }
     let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
-    // A wrong clock does not last for a whole page: if a page is too old, all earlier ones are.
+    // A wrong time affects less than a page: if a whole page is too old, so are the earlier pages.
     unread = activity.span == nil && activity.isWhole ? 0 : activity.before
     if let first = activity.span?.lowerBound { begin(at: first) }
     for orders in activity.orders {
@@ -170,7 +170,7 @@ package struct SalesHistory: Sendable {
       hours[hour, default: Hour()].sales.made[juice, default: 0] += glasses
       if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
     case (.failed, let juice?):
-      // The glasses that were made before the failure.
+      // The amount is the price of the glasses that were made before the failure.
       if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
     case (.outOfStock, let juice?):
       hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += orders

@@ -6,12 +6,12 @@ import MessageBroker
 
 /// Publishes sales reports, forecasts and the history, at a limited rate.
 ///
-/// Once the kiosk is online, the ledger is read one page at a time between orders. Changes within
-/// two seconds are published together.
+/// Once the kiosk is online, the publisher reads the ledger between orders, one page at a time. It
+/// combines the changes of two seconds in one publication.
 struct SalesPublisher: Sendable {
   private let settings: KioskSettings
   private var history: SalesHistory?
-  /// The reports published on this connection.
+  /// The last published reports, or `nil` if all reports must be published.
   private var lastPublished: (sales: SalesReport, forecast: ForecastReport, history: HistoryReport)?
   private var publishedAt: Timestamp?
   private var hasChanged = true
@@ -22,12 +22,12 @@ struct SalesPublisher: Sendable {
 
   /// Minimum time between the last entry and the reading of a page, because reading delays orders.
   private static let idleDelay = Duration.milliseconds(50)
-  /// Time after the last page at which the next one is read even while orders arrive.
+  /// Time after a page after which the publisher reads the next page even while orders arrive.
   private static let longestPause = Duration.milliseconds(250)
   /// Minimum time between two publications.
   private static let minimumInterval = Duration.seconds(2)
-  /// Maximum age of the reports. The usual sales by now, and the times at which fruits are used up,
-  /// change even without an order.
+  /// Maximum age of the reports. The usual sales until now, and the times at which fruits are used
+  /// up, change even without an order.
   private static let maximumAge = Duration.seconds(60)
 
   init(settings: KioskSettings) { self.settings = settings }
@@ -41,10 +41,10 @@ struct SalesPublisher: Sendable {
   /// Discards the history, which may differ from the ledger.
   mutating func ledgerFailed() { history = nil }
 
-  /// Discards the history, because the change of the clock corrects the times of earlier entries.
+  /// Discards the history, because a change of the clock corrects the times of earlier entries.
   mutating func clockSet() { (history, hasChanged) = (nil, true) }
 
-  /// Discards the published reports, so that all are published again.
+  /// Makes `due` return all reports, whether they have changed or not.
   mutating func reset() { (lastPublished, publishedAt, hasChanged) = (nil, nil, true) }
 
   /// Returns the time until a page is to be read or a report published.

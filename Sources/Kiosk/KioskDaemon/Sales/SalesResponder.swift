@@ -8,7 +8,7 @@ import MessageBroker
 /// cycle answers one request with one page or one day, so a request delays an order by one page at
 /// most.
 struct SalesResponder: Sendable {
-  /// Maximum number of queued requests. Further ones are dropped; their senders repeat them.
+  /// Maximum number of queued requests. The kiosk drops further ones; their senders repeat them.
   private static let maximumRequests = 8
 
   private let settings: KioskSettings
@@ -33,12 +33,12 @@ struct SalesResponder: Sendable {
 
   var isIdle: Bool { requests.isEmpty }
 
-  /// Discards the requests of a connection that is lost.
+  /// Discards the requests. Called when the connection is lost; the senders repeat their requests.
   mutating func reset() { requests = [] }
 
   mutating func handle(_ deliveries: [Delivery]) {
     for delivery in deliveries where requests.count < Self.maximumRequests {
-      // A retained request would be answered on each connection.
+      // The broker would deliver a retained request again on each connection.
       guard delivery.excess == nil, !delivery.message.retain,
         let sender = settings.topics.sender(requestingReportOn: delivery.message.topic),
         let request = ReportRequest(payload: delivery.message.payload)
@@ -47,7 +47,7 @@ struct SalesResponder: Sendable {
     }
   }
 
-  /// Answers the oldest request.
+  /// Returns the answer to the oldest request, and removes the request.
   ///
   /// - Parameter core: The state after the last entry of the ledger.
   mutating func due(reading ledger: KioskLedger, core: Kiosk) throws(LedgerError) -> [Message] {
@@ -69,7 +69,7 @@ struct SalesResponder: Sendable {
     if last > 0 {
       let activity = try ledger.activity(
         through: last, limit: SalesExtract.maximumEntries, since: request.since)
-      // A wrong clock does not last for a whole page: if a page is too old, all earlier ones are.
+      // A wrong time affects less than a page: if a whole page is too old, so are the earlier ones.
       let isOver = activity.span == nil && activity.isWhole
       page.next = isOver || activity.before == 0 ? nil : activity.before
       page.sums = activity.orders.compactMap(SalesExtract.Sum.init)
@@ -79,7 +79,7 @@ struct SalesResponder: Sendable {
 }
 
 extension SalesExtract.Sum {
-  /// Returns `nil` for orders of an unknown juice, which were rejected.
+  /// Returns `nil` for orders without a juice: the kiosk has rejected them.
   fileprivate init?(_ orders: KioskLedger.Activity.Orders) {
     guard let juice = orders.juice, let status = Status(rawValue: orders.status.rawValue) else {
       return nil

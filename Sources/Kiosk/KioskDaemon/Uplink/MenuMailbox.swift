@@ -1,8 +1,8 @@
 package import KioskProtocol
 import Synchronization
 
-/// A shared object of the uplink and the kiosk: holds the desired menu of a chain until the kiosk
-/// takes it, and the kiosk's report about it until the uplink takes it. Neither side blocks.
+/// Passes the desired menu of a chain from the uplink to the kiosk, and the kiosk's report about
+/// the menu to the uplink. Neither side blocks.
 package final class MenuMailbox: Sendable {
   private struct State {
     var desired: DesiredMenu?
@@ -11,14 +11,14 @@ package final class MenuMailbox: Sendable {
     var current: DesiredMenuReport
     /// The version of the menu in use, or 0 for the menu of the kiosk's own configuration.
     var version: Int
-    /// The version that the kiosk has taken from the mailbox and not reported yet.
+    /// The version that the kiosk has taken and not reported yet, or 0 if there is none.
     var pending = 0
 
     var newest: Int { max(version, pending, desired?.version ?? 0) }
   }
 
   private let state: Mutex<State>
-  /// An element for each menu that arrives in an empty mailbox.
+  /// Yields an element for each menu that arrives in an empty mailbox.
   package let arrivals: AsyncStream<Void>
   private let arrival: AsyncStream<Void>.Continuation
 

@@ -1,8 +1,8 @@
-/// A token bucket that limits entries or requests per second. Its capacity is the tokens of a tenth
-/// of a second, or the number given as `burst`, but at least one token.
+/// A token bucket that limits entries or requests per second. Its capacity is `burst`, by default
+/// the number of tokens added in a tenth of a second, and at least one token.
 struct TokenBucket: Sendable {
   private let perSecond: Int
-  /// The number of tokens that it can hold.
+  /// Maximum number of tokens in the bucket.
   private let capacity: Double
   private var filledAt: Duration?
   /// The number of tokens, including a fraction.
@@ -12,7 +12,7 @@ struct TokenBucket: Sendable {
   ///
   /// - Parameters:
   ///   - perSecond: The number of tokens added per second, at least 1.
-  ///   - burst: The number of tokens that it can hold, or `nil` for a tenth of `perSecond`.
+  ///   - burst: Maximum number of tokens in the bucket, or `nil` for a tenth of `perSecond`.
   init(perSecond: Int, burst: Int? = nil) {
     self.perSecond = max(1, perSecond)
     capacity = max(1, burst.map(Double.init) ?? Double(self.perSecond) / 10)
@@ -31,7 +31,7 @@ struct TokenBucket: Sendable {
 
   mutating func take(_ count: Int) { level -= Double(count) }
 
-  /// Takes one token if there is one.
+  /// Takes one token. Returns `false` if no token is available.
   mutating func take(at now: Duration) -> Bool {
     guard available(at: now) > 0 else { return false }
     take(1)

@@ -13,7 +13,7 @@ package import MessageBroker
 /// | events | up | each entry after the last confirmed one, at most `pace` per second |
 /// | status | up | on each connection, and once more 30 seconds later |
 /// | health | up | every 5 minutes |
-/// | reported menu | up | on each connection after subscribing, and after each change |
+/// | reported menu | up | on each connection after subscribing, and with each new report |
 /// | replay request | down | answered with a `ReplayResult` and the requested events |
 /// | desired menu | down | stored in the `MenuMailbox` |
 ///
@@ -48,9 +48,9 @@ package actor Uplink {
   /// deletes queues of these names that clients have declared on another node meanwhile: their
   /// connections stay open but receive nothing.
   private var clientID: String
-  /// Maximum delay before subscribing, after connections that were lost before they had subscribed.
+  /// Maximum delay before subscribing, increased by each connection that ends before it subscribes.
   private var subscribeDelay = Duration.zero
-  /// The time at which `online` is published again.
+  /// The time at which the uplink publishes `online` again, or `nil` if it has done that.
   private var statusAt: Duration?
   private var scheduler: UplinkScheduler
   /// Limits the rate of requests, because a request takes several queries of the ledger.
@@ -61,8 +61,8 @@ package actor Uplink {
     perSecond: Uplink.requestsPerSecond, burst: Uplink.requestsPerSecond)
   private var menuBucket = TokenBucket(
     perSecond: Uplink.requestsPerSecond, burst: Uplink.requestsPerSecond)
-  /// The serial number that was read last from `broker.confirmed`. It is applied when a later event
-  /// shows that the broker has refused no message up to that number; see `Session.takeEvent`.
+  /// The last value read from `broker.confirmed`. The uplink applies it when a later event shows
+  /// that the broker has refused no message up to this number; see `Session.takeEvent`.
   private var confirmed: UInt64 = 0
   private var healthAt: Duration?
   private var failedAt: Duration?
@@ -73,7 +73,7 @@ package actor Uplink {
   /// low load.
   private static let pollInterval = Duration.milliseconds(250)
   private static let healthInterval = Duration.seconds(300)
-  /// Time between two attempts to read a ledger that cannot be read.
+  /// Pause after the uplink could not read the ledger.
   private static let retryInterval = Duration.seconds(10)
   /// Maximum delay before subscribing, after a connection that had subscribed.
   private static let maximumUnsubscribedTime = Duration.seconds(60)
@@ -122,7 +122,7 @@ package actor Uplink {
     while !Task.isCancelled {
       let event = await broker.nextEvent(timeout: min(wait, Self.pollInterval))
       await handle(event)
-      // A new confirmation is applied in the next turn.
+      // The next turn applies a new confirmation, see `confirmed`.
       let seen = await broker.confirmed
       let isBehind = seen != confirmed
       confirmed = seen
@@ -137,12 +137,12 @@ package actor Uplink {
     await shutDown()
   }
 
-  /// The options of a session without stored state. Senders repeat their requests until they are
-  /// answered.
+  /// The options of a session that the broker does not store: senders repeat a request until they
+  /// receive the answer.
   private var options: SessionOptions {
     var limits = MessageLimits.commands
     limits.payload = DesiredMenu.maximumSize
-    // A message that exceeds the payload limit is reported, and not dropped by the broker.
+    // So the broker also delivers a menu that exceeds the payload limit, and the uplink reports it.
     limits.packet = 4 * limits.payload
     let filters: [String] =
       switch connection {
@@ -164,9 +164,9 @@ package actor Uplink {
 
   private var now: Duration { clock.now().uptime }
 
-  /// The time at which a kiosk that has just connected subscribes. A subscription costs a broker
-  /// four times as much as a connection, and downstream messages are repeated. So if a thousand
-  /// kiosks reconnect at once, all of them publish before most of them subscribe.
+  /// The time at which a kiosk that has just connected subscribes, chosen at random. A subscription
+  /// costs a broker four times as much as a connection, and senders repeat their messages. So if a
+  /// thousand kiosks reconnect at once, all of them publish before most of them subscribe.
   private var subscribesAt: Duration {
     guard case .closed(let since) = connection else { return now }
     return now + max(min((now - since) * 16, Self.maximumUnsubscribedTime), subscribeDelay)
@@ -195,7 +195,7 @@ package actor Uplink {
       logger.notice("the uplink is connected: \(count) entries to publish")
     case .offline(let error):
       if isOpen {
-        // Subscribing adds load to a broker that may be overloaded, so the delay is doubled.
+        // A subscription adds load to a broker that may be overloaded: double the delay.
         if case .subscribed = connection {
           subscribeDelay = .zero
         } else {
@@ -312,7 +312,7 @@ package actor Uplink {
 
   // MARK: Published messages
 
-  /// Publishes at most one page.
+  /// Publishes at most one page of new or requested entries.
   ///
   /// - Returns: The time until the next call is useful.
   private func publishNext() async -> Duration {
@@ -326,7 +326,7 @@ package actor Uplink {
       case .wait(let duration): return duration ?? Self.pollInterval
       case .publish(let seq, let count):
         let page = try ledger.rows(after: seq, limit: count).map(\.row.entry)
-        // A committed entry that is not visible yet is read at the next check.
+        // A committed entry may not be visible yet: the next check reads it.
         guard let last = page.last else { return Self.pollInterval }
         let serial = await publish(page.map(settings.topics.event))
         scheduler.published(through: last.seq, serial: serial)
@@ -355,9 +355,9 @@ package actor Uplink {
     do throws(BrokerError) {
       return try await broker.publish(messages)
     } catch {
-      // A message that no broker accepts is skipped. Otherwise it would block all later ones.
+      // The client has published the valid messages. A retry would only block later messages.
       logger.error("\(error)")
-      // An empty list contains no message that could be invalid.
+      // Returns the serial number of the last message. An empty list contains no invalid message.
       return (try? await broker.publish([])) ?? 0
     }
   }
@@ -368,20 +368,20 @@ package actor Uplink {
     await publish([settings.topics.status(.online)])
   }
 
-  /// Publishes the kiosk's health every 5 minutes only, because thousands of kiosks may share the
-  /// broker. The position in it is the last confirmed entry: the archive must have received it.
+  /// Publishes the kiosk's health only every 5 minutes, because thousands of kiosks may share the
+  /// broker. Its position is the last confirmed entry, which the archive must have received.
   private func publishHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
       var health = uplinkProgress.health
     else { return }
     healthAt = now
-    // Without a position the archive does not detect the loss of the last entries; the error is
-    // logged when the next entries are read.
+    // Without a position the archive does not detect the loss of the last entries. The uplink logs
+    // the error when it reads the next entries.
     health.position = try? ledger.position(of: scheduler.cursor)
     await publish([settings.topics.retained(settings.topics.health, health.payload)])
   }
 
-  /// Publishes a new menu report. The first report of each connection is published before, when the
+  /// Publishes a new menu report. `handle` publishes the first report of each connection, when the
   /// broker has answered the subscriptions.
   private func publishMenuReport() async {
     guard case .subscribed = connection, let report = menus.takeReport() else { return }

@@ -44,10 +44,10 @@ struct UplinkScheduler: Sendable {
   }
 
   enum Step: Hashable, Sendable {
-    /// Publish this number of entries after the entry `after`.
+    /// Publish `count` entries, beginning with the one after the entry `after`.
     case publish(after: Int, count: Int)
     case replay(Replay, count: Int)
-    /// Wait for this time, or for the next event if it is `nil`.
+    /// Wait for this time, or, if it is `nil`, for the next event.
     case wait(Duration?)
   }
 
@@ -84,8 +84,8 @@ struct UplinkScheduler: Sendable {
     isOnline = true
   }
 
-  /// Records the loss of the connection. Unconfirmed entries are published again, and archives
-  /// repeat their requests.
+  /// Records the loss of the connection. The scheduler publishes unconfirmed entries again, and
+  /// archives repeat their requests.
   mutating func connectionLost() {
     isOnline = false
     pending = []
@@ -104,8 +104,8 @@ struct UplinkScheduler: Sendable {
     pending.removeFirst(count)
   }
 
-  /// Records that the broker has refused entries. Refused entries also count as confirmed in
-  /// `BrokerClient.confirmed`, so all entries after the cursor are published again, after a pause.
+  /// Records that the broker has refused entries. `BrokerClient.confirmed` includes these entries,
+  /// so the scheduler publishes all entries after the cursor again, after a pause.
   mutating func refused(at now: Duration) {
     connectionLost()
     isOnline = true
@@ -127,7 +127,7 @@ struct UplinkScheduler: Sendable {
       archive: archive, id: id, epoch: epoch, range: entries.lowerBound...end,
       next: entries.lowerBound)
     if let known = replays.firstIndex(where: { $0.archive == archive }) {
-      // An archive repeats a request until it is answered.
+      // An archive repeats a request until it receives the answer.
       if replays[known].id != id || replays[known].range != replay.range {
         replays[known] = replay
       }
@@ -177,7 +177,7 @@ struct UplinkScheduler: Sendable {
     pending.append((serial, seq - replay.next + 1, nil))
     guard let index = replays.firstIndex(of: replay) else { return nil }
     replays[index].next = seq + 1
-    // The next page is for the next archive.
+    // Moves the replay to the end, so that the next page is for the next archive.
     let moved = replays.remove(at: index)
     if moved.isOver { return moved }
     replays.append(moved)

@@ -1,6 +1,6 @@
 package import KioskProtocol
 
-/// The settings of the uplink.
+/// The topics, the client identifier and the maximum rate of an `Uplink`.
 package struct UplinkSettings: Sendable, Hashable {
   /// The topics at the upstream broker.
   package var topics: KioskTopics

@@ -3,12 +3,12 @@ import KioskProtocol
 /// ESPHome: `<prefix>/binary_sensor/<id>/state` `ON` or `OFF`, and `<prefix>/event/<id>/state`
 /// `{"event_type":"press"}` (esphome.io/components/mqtt).
 ///
-/// Both are retained unless the device is configured otherwise. So the last message is delivered
-/// again with every subscription, and published again when the device reconnects. Of the changes of
-/// a contact, only `ON` is a press.
+/// Both are retained unless the device is configured otherwise. So the broker delivers the last
+/// message again with every subscription, and the device publishes it again when it reconnects. Of
+/// the changes of a contact, only `ON` is a press.
 ///
-/// A device in deep sleep is powered by its button and sleeps before the contact opens: it sends
-/// `ON` each time, and its birth message `online` on `<prefix>/status` in between
+/// A press wakes a device from deep sleep, and the device sleeps again before the contact opens. So
+/// it publishes no `OFF` between two `ON`, but its birth message `online` on `<prefix>/status`
 /// (esphome.io/components/deep_sleep).
 enum ESPHome {
   static func status(of device: String) -> String { "\(device)/status" }

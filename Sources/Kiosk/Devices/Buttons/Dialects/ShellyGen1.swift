@@ -7,7 +7,7 @@ import KioskProtocol
 /// with an event `""`, when the device starts. So a lower count may be a new press; only an equal
 /// count marks a repeat.
 enum ShellyGen1 {
-  /// The interval of repeats, 30 seconds, and 5 more for a slow radio.
+  /// The interval of repeats, 30 seconds, plus 5 seconds for a slow radio.
   static let repetition = Duration.seconds(35)
 
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
@@ -27,6 +27,6 @@ enum ShellyGen1 {
     "S": "single", "SS": "double", "SSS": "triple", "L": "long", "SL": "short_long",
     "LS": "long_short",
   ]
-  /// All words for actions.
+  /// The words for all actions: the kiosk's, and the device's in lower case.
   static let words = ourWord.flatMap { [$0.value, $0.key.lowercased()] }.sorted()
 }

@@ -6,8 +6,8 @@ import KioskProtocol
 ///
 /// The device sends `btn_down` and `btn_up` in addition to each press, and firmware 1.1.0 sent
 /// every message twice: both messages of one press have the same component, key, event and `ts`.
-/// Without a time server `ts` is the time since power-on, which is repeated after each power cut,
-/// so it is no id, and a debounce removes the second message.
+/// Without a time server `ts` counts the time since power-on, so its values occur again after a
+/// power cut. Then `ts` is no id, and a debounce removes the second message.
 ///
 /// A Bluetooth device at a gateway is a component (`bthomedevice:200`), and `idx` is the number of
 /// its key, from 0. A key may have a component of its own as well (`bthomesensor:203`), which sends
@@ -60,7 +60,7 @@ enum ShellyGen2 {
   ]
 
   static let push = "_push"
-  /// All words for actions.
+  /// The words for all actions: the kiosk's and the device's.
   static let words = ["single", "double", "triple", "long"].flatMap { [$0, $0 + push] }
 
   private static func press(_ json: JSON, at time: JSON?) -> Signal.Press? {
@@ -77,7 +77,7 @@ enum ShellyGen2 {
     return press
   }
 
-  /// Returns the time as a word, or `nil` if it is before 2001, because the clock is not set.
+  /// Returns the time as a word, or `nil` before September 2001, because then the clock is not set.
   private static func unixTime(_ json: JSON) -> String? {
     let seconds: Double? =
       switch json {
@@ -97,7 +97,7 @@ enum ShellyGen2 {
   }
 
   private static let input = "input:"
-  /// The kind of component that repeats the pushes of another one.
+  /// The kind of component that repeats the pushes of another component.
   package static let sensor = "bthomesensor:"
 }
 

@@ -6,7 +6,7 @@ import KioskProtocol
 ///
 /// With `SetOption4 1` the same message has the topic `stat/<name>/BUTTON1` (Tasmota #23574), and
 /// old builds send `{"ACTION":"SINGLE"}` there (Tasmota #8177). The case of topics and members
-/// varies. All other answers of a device have these topics, too. There is no counter.
+/// varies. The device also publishes its answers to commands on these topics. There is no counter.
 enum Tasmota {
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard let level = levels.first?.lowercased() else { return Signal() }
@@ -14,7 +14,7 @@ enum Tasmota {
     if level == "result" {
       json = try JSON.object(payload)
     } else {
-      // Other answers, such as those of a Backlog command, are not JSON and no press.
+      // Messages on other topics are no presses, nor are answers that are not JSON, as to Backlog.
       guard Kind(of: level) != nil, let parsed = try? JSON.parse(payload) else { return Signal() }
       json = parsed
     }
@@ -54,7 +54,7 @@ enum Tasmota {
     switch kind {
     case .button:
       return Signal.Press(input: String(key.dropFirst(kind.rawValue.count)), words: words)
-    // A device may have both, and a switch sends ON and OFF, so only its full name is unambiguous.
+    // A device may have buttons and switches, so a switch is bound by its full name: `switch1_on`.
     case .switch: return Signal.Press(inputs: [key], words: words, wordsAlone: false)
     }
   }
