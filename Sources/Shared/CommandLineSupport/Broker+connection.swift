@@ -3,7 +3,7 @@ import MosquittoBroker
 package import YAMLConfiguration
 
 extension BrokerConfiguration {
-  /// Returns a client for this broker that is not yet connected.
+  /// Returns an unconnected client for this broker.
   package func makeBroker() throws(Failure) -> any BrokerClient {
     let connection = try connection()
     do throws(BrokerError) { return try MosquittoClient(connection) } catch {
@@ -11,7 +11,7 @@ extension BrokerConfiguration {
     }
   }
 
-  /// Probes this broker.
+  /// Probes the first address of this broker.
   ///
   /// - Throws: `Failure` if the password cannot be read.
   package func run(

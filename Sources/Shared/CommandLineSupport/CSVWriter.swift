@@ -7,7 +7,7 @@
 package struct CSVWriter: Sendable {
   package enum Cell: ExpressibleByStringLiteral, Equatable, Sendable {
     case text(String)
-    /// A number as digits; an empty text writes an empty field.
+    /// A number as text, such as `3.50`; an empty text writes an empty field.
     case number(String)
 
     package static func number(_ number: Int?) -> Cell { .number(number.map { String($0) } ?? "") }
@@ -25,7 +25,7 @@ package struct CSVWriter: Sendable {
   /// The text before the first line.
   package var start: String { isForExcel ? "\u{FEFF}sep=,\r\n" : "" }
 
-  /// Returns a line without the line feed at its end.
+  /// Returns a line without the line feed at its end, but for Excel with a carriage return.
   package func line(_ cells: [Cell]) -> String {
     cells.map(field).joined(separator: ",") + (isForExcel ? "\r" : "")
   }

@@ -20,8 +20,8 @@ package struct ConfigurationFileOptions<File: ConfigurationFile>: ParsableArgume
     config ?? (FileManager.default.fileExists(atPath: File.defaultPath) ? File.defaultPath : nil)
   }
 
-  /// A warning about the environment variables of Kubernetes, which are ignored; or `nil` if there
-  /// are none.
+  /// A warning that the program ignores environment variables that Kubernetes has set, or `nil` if
+  /// there are none.
   package var serviceLinksWarning: String? {
     let names = ServiceLinks.names(in: ProcessInfo.processInfo.environment)
     guard let first = names.first else { return nil }

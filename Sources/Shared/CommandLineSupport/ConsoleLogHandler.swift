@@ -27,7 +27,7 @@ package struct ConsoleLogHandler: LogHandler {
 }
 
 extension ConsoleLogHandler {
-  /// The time of day of the system's clock, in its time zone.
+  /// The time of day of the system's clock, in the system's time zone.
   private static var timeOfDay: String {
     var (now, parts) = (time(nil), tm())
     localtime_r(&now, &parts)

@@ -9,7 +9,7 @@ extension DesiredMenu {
   package static func text(of file: String) throws(Failure) -> String {
     let data: Data
     do {
-      // Bounds the read: the file may be a pipe or too large.
+      // Reads a limited number of bytes, because the file may be a pipe or too large.
       let handle = try FileHandle(forReadingFrom: URL(filePath: file))
       data = try handle.read(upToCount: maximumSize + 1) ?? Data()
     } catch {

@@ -1,18 +1,18 @@
 import ArgumentParser
 import Foundation
 
-/// A file of which each write is synced to the disk before the call returns.
+/// A file that syncs each write to the disk before the call returns.
 package final class DurableFile: Sendable {
   private let path: String
   private let descriptor: Int32
   private let appends: Bool
-  /// Whether the file did not exist before.
+  /// Whether opening has created the file.
   package let isNew: Bool
 
   /// Opens the file, and creates it if it does not exist.
   ///
-  /// - Parameter appends: Whether each write goes to the end of the file; otherwise to its
-  ///   beginning.
+  /// - Parameter appends: Whether each write appends to the file; otherwise it overwrites the
+  ///   beginning of the file.
   package init(_ path: String, appends: Bool) throws(Failure) {
     (self.path, self.appends) = (path, appends)
     let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (appends ? O_APPEND : 0)

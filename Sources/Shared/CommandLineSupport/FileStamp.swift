@@ -1,17 +1,17 @@
 import Foundation
 
-/// The identity of the contents of a file, derived only from its status (stat(2)). A changed file
-/// has another stamp; for changes in quick succession see `isSettled`.
+/// A value that identifies the contents of a file, derived only from its status (stat(2)). Changed
+/// contents have another stamp; for changes in quick succession see `isSettled`.
 package struct FileStamp: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
   private let size: Int64
-  /// The time of the last change of the contents or the permissions, which no program can set.
+  /// The time of the last change of the contents or the status. No program can set this time.
   private let changed: Duration
   /// Whether users other than the owner have a permission for the file.
   package let isShared: Bool
 
-  /// Reads the status of a file, following symbolic links; needs no file descriptor. Returns `nil`
+  /// Reads the status of a file, following symbolic links, without opening the file. Returns `nil`
   /// if there is no such file, or its folder is not accessible.
   package init?(_ path: String) {
     var status = stat()

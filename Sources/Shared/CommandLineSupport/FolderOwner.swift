@@ -10,8 +10,8 @@ package struct FolderOwner: Sendable {
   private let group: gid_t
 
   /// Determines the owner by walking from `/` to the folder, following folders and links that root
-  /// owns. The first folder or link with another owner determines the result. A process that is not
-  /// root cannot switch users, so the result is its own user.
+  /// owns. The first folder or link with an owner other than root determines the result. A process
+  /// that is not root cannot switch users, so the result is its own user.
   ///
   /// - Parameter path: The path of a file in the folder; neither has to exist.
   /// - Throws: `Failure` if two users, neither of them root, can change where the path leads.
@@ -50,8 +50,8 @@ package struct FolderOwner: Sendable {
         )
       }
       if owner == nil, status.st_uid != 0 { owner = status }
-      // A link that belongs to a user is not followed here: after `switchUser()` it leads only to
-      // files that the user may access.
+      // The walk ends at a link of a user: after `switchUser()` the link leads only to files that
+      // the user may access.
       if isLink { break }
     }
     (user, group) = (owner?.st_uid ?? 0, owner?.st_gid ?? 0)
@@ -88,7 +88,7 @@ package struct FolderOwner: Sendable {
     path.split(separator: "/").filter { $0 != "." }
   }
 
-  /// Returns the target of a link, or an empty text if it is no longer a link.
+  /// Returns the target of a link, or an empty text if the file is no longer a link.
   private static func target(of link: String) -> String {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
   }

@@ -11,7 +11,7 @@ package struct NotifySocket: Sendable {
     self.path = path
   }
 
-  /// Sends one or several lines, such as `READY=1`, as one datagram, without blocking.
+  /// Sends one or more lines, such as `READY=1`, as one datagram, without blocking.
   ///
   /// - Returns: Whether the datagram was sent.
   @discardableResult

@@ -29,7 +29,7 @@ extension ParsableCommand {
       case let command as any PreparedCommand: runAsync(try command.prepare())
       case is any AsyncParsableCommand:
         runAsync {
-          // Parsed again, because a command value must not be passed to another thread.
+          // Parses the command again, because a command value cannot be sent to another thread.
           var command = try parseAsRoot() as? any AsyncParsableCommand
           try await command?.run()
         }
@@ -75,8 +75,8 @@ extension ParsableCommand {
     exit(withError: failure.status)
   }
 
-  /// An error that names the first word of the command line that is not a command, and the most
-  /// similar command; `nil` if there is none. ArgumentParser suggests options only.
+  /// An error that names the first word that is not a command, and suggests a command; or `nil` if
+  /// no such word precedes the options. ArgumentParser suggests options only.
   private static var misspelledCommand: ValidationError? {
     var commands = configuration.subcommands
     for word in CommandLine.arguments.dropFirst() where !commands.isEmpty && word != "help" {

@@ -3,17 +3,17 @@ import Foundation
 import KioskProtocol
 
 package enum StandardError {
-  /// Writes a text for people. An error is ignored, because there is no other place to report it.
+  /// Writes a text for people. Ignores an error, because there is no other place to report it.
   package static func write(_ line: String, terminator: String = "\n") {
     _ = writeAll(line.visibleLines + terminator, to: STDERR_FILENO)
   }
 
-  /// The width of the terminal in columns, or `nil` if standard error is not a terminal.
+  /// The width for wrapped text in columns, or `nil` if standard error is not a terminal.
   package static var width: Int? { terminalWidth(STDERR_FILENO) }
 }
 
 package enum StandardInput {
-  /// Maximum length of a line in bytes. The start of a longer line is dropped.
+  /// Maximum length of a line in bytes. `lines` omits the start of a longer line.
   private static let maximumLine = 1 << 16
 
   /// The lines of standard input. A separate thread reads them, so that no thread of Swift's thread
@@ -52,12 +52,12 @@ package enum StandardInput {
 }
 
 package enum StandardOutput {
-  /// Writes one line without buffering, so that the reader of a pipe receives it immediately.
+  /// Writes a text and a line feed without buffering: the reader of a pipe receives it immediately.
   ///
   /// - Parameter change: The change that the command has already made. The error message names it,
   ///   so that a script does not repeat the command.
-  /// - Throws: `Failure` with exit code 74 if the disk is full or the reader of the pipe has
-  ///   ended.
+  /// - Throws: `Failure` with exit code 74 if the write fails: the disk is full, or the reader of
+  ///   the pipe has ended.
   package static func write(_ line: String, after change: String? = nil) throws(Failure) {
     let error = writeAll(line + "\n", to: STDOUT_FILENO)
     guard error != 0 else { return }
@@ -76,12 +76,12 @@ package enum StandardOutput {
     return Int(size.ws_col)
   }
 
-  /// The width of the terminal in columns, or `nil` if standard output is not a terminal.
+  /// The width for wrapped text in columns, or `nil` if standard output is not a terminal.
   package static var width: Int? { terminalWidth(STDOUT_FILENO) }
 }
 
-/// Returns the width of a terminal in columns: at least 20, and 80 if the terminal does not report
-/// it. Returns `nil` if the descriptor is not a terminal.
+/// Returns the width of a terminal in columns: at least 20, and 80 if the width is unknown.
+/// Returns `nil` if the descriptor is not a terminal.
 private func terminalWidth(_ descriptor: Int32) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }
   var size = winsize()

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder for the small private files of a program, readable by its user only.
+/// A folder for the small private files of a program. Only the program's user can read them.
 ///
 /// Not synchronized: the caller prevents concurrent writes to the same file.
 package struct StateFolder: Sendable {
@@ -38,7 +38,7 @@ package struct StateFolder: Sendable {
     return data
   }
 
-  /// Writes a file atomically. When this returns, the file is on the disk.
+  /// Writes a file atomically. When the call returns, the file is on the disk.
   ///
   /// - Parameter owner: The user and group of the file, or `nil` for those of the process.
   package func write(
@@ -66,8 +66,8 @@ package struct StateFolder: Sendable {
       throw StateError(new, "cannot be written: \(error.localizedDescription)")
     }
     guard rename(new, place) == 0 else { throw StateError(place) }
-    // The new name survives a power cut only after fsync of the folder. Without it, a power cut may
-    // restore the old file, for example with a user that was removed.
+    // The new name survives a power cut only after fsync of the folder. Otherwise a power cut may
+    // restore the old file, for example with a removed user.
     let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(parent) }
     guard parent >= 0, fsync(parent) == 0 else { throw StateError(folder) }

@@ -1,5 +1,5 @@
 extension String {
-  /// The width in columns of a terminal; a Korean syllable takes two.
+  /// The width in columns of a terminal; a Korean syllable has a width of 2.
   package var columns: Int { reduce(0) { $0 + $1.columns } }
 
   package func padded(to width: Int, left: Bool = false) -> String {

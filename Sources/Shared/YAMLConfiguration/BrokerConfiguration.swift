@@ -9,7 +9,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
   package var username: String?
   /// The path of the file that contains the password; see `readPassword()`.
   package var passwordFile: String?
-  /// The password, after `loadPassword()`.
+  /// The password that `loadPassword()` has read.
   package var loadedPassword: String?
   /// The section that contains this configuration, for error messages.
   package var section = "broker"
@@ -75,8 +75,7 @@ extension BrokerConfiguration {
 
   /// Reads the key `addresses`.
   ///
-  /// - Returns: `false`, after reporting an error, if the key is missing, or is no list of 1 to 16
-  ///   addresses.
+  /// - Returns: Whether the key has 1 to 16 addresses; if not, the method has reported an error.
   package mutating func readAddresses(_ section: inout Section) -> Bool {
     let addresses = section.list("addresses", of: .address(usualPort: tls == nil ? 1883 : 8883))
     guard let addresses, let first = addresses.first, addresses.count <= Self.maximumAddresses
@@ -92,7 +91,7 @@ extension BrokerConfiguration {
 
   private static let maximumAddresses = 16
 
-  /// Reads the protocol and the account.
+  /// Reads the protocol, the client identifier and the account.
   package mutating func readAccount(_ section: inout Section) {
     section.read("protocol", .choice(), into: &`protocol`)
     section.read("client_id", .text, into: &clientID)
@@ -140,7 +139,7 @@ extension BrokerConfiguration.TLS {
 }
 
 extension Format where Value == BrokerConfiguration.Address {
-  /// A host with an optional port: `broker.local`, `10.0.0.7:1884`, `[fe80::1]:1884`.
+  /// A host with an optional port, such as `broker.local`, `10.0.0.7:1884` or `[fe80::1]:1884`.
   static func address(usualPort: Int) -> Self {
     Format { scalar throws(Diagnostic) in
       let text = try Format<String>.text.read(scalar)

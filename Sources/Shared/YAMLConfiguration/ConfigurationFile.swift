@@ -1,6 +1,6 @@
 /// The configuration of a program: a strictly parsed YAML file.
 package protocol ConfigurationFile {
-  /// The path to use if the command line contains none.
+  /// The path of the file if the command line contains no path.
   static var defaultPath: String { get }
 
   /// Creates a configuration with all defaults.
@@ -17,8 +17,8 @@ extension ConfigurationFile {
   ///   - path: The path, or `nil` for the built-in defaults.
   ///   - environment: The variables of the process; those that start with `KIOSK_` override values
   ///     of the file.
-  /// - Throws: All errors. If the YAML is invalid or contains a duplicate key, only that is
-  ///   reported.
+  /// - Throws: All errors; but only the errors of the syntax if the file is not valid YAML or
+  ///   contains a duplicate key.
   package static func load(
     path: String?, environment: [String: String] = [:]
   ) throws(ConfigurationErrors) -> Self {

@@ -15,20 +15,20 @@ package import KioskProtocol
 ///   currency: EUR         # only with prices
 /// ```
 ///
-/// Without `base` these fruits and juices are the whole menu. An absent or empty section selects
-/// the built-in menu.
+/// Without `base`, the fruits and juices of the section are the whole menu. An absent or empty
+/// section selects the built-in menu.
 package struct MenuReader {
   /// All valid fruits, even if the menu as a whole is invalid.
   package private(set) var fruits: [Fruit] = []
   private var juices: [Juice] = []
   /// The menu; the built-in one if `menu` is invalid.
   package private(set) var menu = Menu.standard
-  /// Whether the fruits are those of the kiosk, so that the menu may not contain its own.
+  /// Whether the fruits are those of the kiosk, so that the section may not contain fruits.
   private var hasFruits = false
-  /// Whether the fruits of the kiosk are unknown, so that the menu may use any.
+  /// Whether the fruits of the kiosk are unknown, so that the juices may use any fruit.
   private var allowsAnyFruit = false
 
-  /// The menu to start from.
+  /// The menu to which the section adds its entries.
   private enum Base: String, CaseIterable {
     case none
     case standard
@@ -79,7 +79,7 @@ package struct MenuReader {
     }
     let currency = section.read("currency", .currency)
     let isMissing = !section.has("currency")
-    // If the currency is invalid, only that is reported, and not every price as well.
+    // If the currency is invalid, the reader reports the currency, but no prices.
     let price = currency.map(Format.price) ?? (isMissing ? Format.inNoCurrency : nil)
     section.section(
       "fruits", unknown: hasFruits ? "is allowed only in the kiosk's own file" : Section.unknownKey
@@ -105,7 +105,7 @@ package struct MenuReader {
 }
 
 extension Fruit {
-  /// Creates a fruit of which only the id is known.
+  /// Creates a fruit whose name is its id.
   package init(_ id: ID) { self.init(id: id, name: LocalizedName(fallback: id.text)) }
 
   /// Reads the fruit `key`, or reports an error and returns `nil`.
@@ -131,7 +131,7 @@ extension Fruit {
       return nil
     }
     guard let id = ID(section, key) else { return nil }
-    // A fruit without a name is kept, so that its recipes are not reported as well.
+    // A fruit with an invalid name stays on the menu, so that its recipes are not errors, too.
     self.init(
       id: id, name: name ?? LocalizedName(fallback: key), crate: crate, keepsHours: keeps,
       cost: cost)
@@ -211,7 +211,7 @@ extension Money {
 }
 
 extension Identifier {
-  /// Creates an id from a key of the section, or reports an error.
+  /// Creates an id from a key of the section, or reports an error and returns `nil`.
   fileprivate init?(_ section: Section, _ key: String) {
     do throws(Diagnostic) {
       self = try Format<Self>.identifier().read(Scalar(variable: key))

@@ -39,12 +39,12 @@ struct KioskClient {
   }
 
   /// Sends a request and waits for its result, including the time that a machine takes to make the
-  /// juice. After a lost connection it sends the request again with the same id.
+  /// juice. After a lost connection the client sends the request again with the same id.
   ///
   /// - Parameters:
   ///   - timeout: Maximum time until the result arrives.
-  ///   - accepted: Called when the customer must pay, and when a machine has been assigned to make
-  ///     the juice.
+  ///   - accepted: Receives the results before the last one: the customer must pay, or a machine
+  ///     will make the juice.
   func send(
     _ request: Request, timeout: Duration, accepted: (CommandResult) -> Void = { _ in }
   ) async throws(Failure) -> CommandResult {
@@ -101,8 +101,8 @@ struct KioskClient {
   }
 
   private func publish(_ request: Request) async {
-    // The request is valid. Without a connection it is not published: `send` publishes it when
-    // the connection is online.
+    // The request is valid. Without a connection the broker client drops it, and `send` publishes
+    // it again when the connection is online.
     _ = try? await broker.publish([
       Message(topic: topics.command(from: source), payload: request.payload)
     ])

@@ -5,7 +5,7 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-// Reads the retained messages of the kiosks at the broker, for the messages of a command.
+// Reads retained messages from the broker, for the texts that a command prints.
 
 extension KioskConfiguration {
   /// Describes the kiosk that a command without a configuration file addresses.
@@ -34,9 +34,10 @@ extension KioskConfiguration {
     return "there is no configuration file: this is for kiosk \(name(kiosk.id)) at \(address)"
   }
 
-  /// Returns a suggestion for a juice or a fruit that is not on the kiosk's menu.
+  /// Suggests an id of the kiosk's menu for a juice or a fruit that is not on it.
   ///
-  /// - Returns: The suggestion, or `nil` if there is none or the menu cannot be read.
+  /// - Returns: The suggestion, or `nil` if the command names no such juice or fruit, or the menu
+  ///   cannot be read.
   func suggestion(for command: Command, timeout: Duration) async -> String? {
     // The rejection of the command is the error to report. An error here only omits the suggestion.
     guard let payload = try? await retained([topics.menu], timeout: timeout)[topics.menu],

@@ -30,8 +30,8 @@ struct RequestOptions: ParsableArguments {
 
   /// Sends the command and prints its result.
   ///
-  /// - Throws: `Failure`, or an exit code with `--json`, unless the result is a success and can be
-  ///   printed.
+  /// - Throws: `ValidationError` for an invalid option. `Failure`, or an exit code with `--json`,
+  ///   unless the result is a success and can be printed.
   func send(_ command: Command, of kind: Command.Kind) async throws {
     let source = Source(kind: kind, name: name)
     if let flaw = source.flaw { throw ValidationError(flaw) }

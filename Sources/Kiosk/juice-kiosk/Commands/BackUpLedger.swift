@@ -16,8 +16,8 @@ extension LedgerCommands {
     func run() throws {
       let path = try options.file()
       if file == "-" {
-        // If the reader of the pipe ends, SIGPIPE ends this process without a message, because the
-        // reader reports its own error.
+        // If the reader of the pipe ends, SIGPIPE ends this process without a message: the reader
+        // reports its own error.
         signal(SIGPIPE, SIG_DFL)
         return try options.open().backUp(writingTo: STDOUT_FILENO)
       }

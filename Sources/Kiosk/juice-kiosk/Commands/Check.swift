@@ -72,7 +72,7 @@ struct Check: AsyncParsableCommand {
     try StandardOutput.write("The broker can be reached, and the login is good.")
   }
 
-  /// Logs in with a client identifier of its own, so that a running kiosk keeps its session.
+  /// Logs in with another client identifier, so that a running kiosk keeps its session.
   private func logIn(_ configuration: KioskConfiguration) async throws {
     let client = try await KioskClient(
       configuration, as: Source(kind: .order, name: "check"), timeout: .seconds(timeout))
@@ -168,8 +168,8 @@ struct Check: AsyncParsableCommand {
 }
 
 extension KioskConfiguration {
-  /// A description of the operator's change and of the ways to remove it, or `nil` if the values in
-  /// force are those of the file.
+  /// A description of the operator's change and of the ways to remove it, or `nil` if no value
+  /// differs from the file.
   var settingsSummary: String? {
     guard let settings, !settingsDifferences.isEmpty else { return nil }
     return "by \(settings.by) at \(settings.at): \(settingsDifferences.joined(separator: ", ")); "

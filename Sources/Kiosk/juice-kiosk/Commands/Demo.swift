@@ -32,7 +32,7 @@ struct Demo: AsyncParsableCommand {
   }
 }
 
-/// Runs a broker, a kiosk and a panel until the end of the input.
+/// Runs a broker, a kiosk and a panel until `quit` or the end of the input.
 private func demonstrate(in language: Language, logger: Logger) async throws {
   try await DemoBroker.run { port, folder in
     var configuration = KioskConfiguration()

@@ -71,8 +71,8 @@ struct Doctor: PreparedCommand {
     if let warning = options.serviceLinksWarning {
       findings.append(.note(.configuration, "environment", warning))
     }
-    // Root reads the passwords now, and below switches to the user that owns the ledger's folder. A
-    // password that cannot be read is a finding of `password` or of the login.
+    // Root reads the passwords here, before it switches to the user that owns the ledger's folder.
+    // `password`, `uplinkPassword` or the login reports a password that cannot be read.
     try? configuration.broker.loadPassword()
     let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
     findings += uplinkPassword

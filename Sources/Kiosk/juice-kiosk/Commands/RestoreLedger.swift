@@ -21,8 +21,8 @@ extension LedgerCommands {
     func run() throws {
       let path = try options.file()
       let owner = try FolderOwner(ofFolderOf: path)
-      // Root opens another user's backup before it switches users. A backup in a folder of the
-      // ledger's owner is opened as that owner, who could have replaced it with a symbolic link.
+      // Root opens another user's backup before it switches to the ledger's owner. It opens a
+      // backup in that owner's folder only afterwards: the owner may have replaced it with a link.
       let isOwners = try FolderOwner(ofFolderOf: file).user == owner.user
       let early = isOwners ? nil : try BackupFile(path: file)
       try owner.switchUser()

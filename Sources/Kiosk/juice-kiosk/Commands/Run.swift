@@ -26,13 +26,13 @@ struct Run: PreparedCommand {
   @OptionGroup var logging: LogOptions
 
   func prepare() throws -> @Sendable () async throws -> Void {
-    // Until the signal is trapped, the default action of SIGHUP would end the program. A SIGHUP
-    // that is ignored here needs no reload, because the configuration is read below.
+    // Until `serve` traps the signal, the default action of SIGHUP would end the program. A SIGHUP
+    // before the configuration is read needs no reload.
     signal(SIGHUP, SIG_IGN)
     let text = try options.text()
     let configuration = try text.withMenu()
-    // Root switches to the user that owns the ledger's folder. As that user the program reads the
-    // password, and the configuration at each reload.
+    // Root switches to the user that owns the ledger's folder. As that user, the program reads the
+    // password and, at each reload, the configuration.
     try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
     return { try await serve(configuration, text) }
   }
@@ -69,8 +69,8 @@ struct Run: PreparedCommand {
     let reload = ReloadService(
       options: options, text: text, configuration: configuration, menus: menus,
       controller: controller, manager: manager, logger: logger, hangups: hangups)
-    // Services stop in reverse order. So the controller finishes its batch and disconnects first, a
-    // waiting reload ends with it, and the uplink can still send the kiosk's last entries.
+    // Services stop in reverse order: the controller finishes its batch and disconnects first. This
+    // ends a waiting reload, and the uplink can still send the kiosk's last entries.
     let services: [(any Service)?] = [
       reload, uplink.map { uplink in UntilShutdown { await uplink.run() } },
       UntilShutdown { await controller.run(clientID: broker.clientID) { manager?.report($0) } },

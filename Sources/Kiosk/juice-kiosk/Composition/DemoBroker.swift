@@ -3,14 +3,14 @@ import Foundation
 
 /// A temporary mosquitto on a free port of the loopback interface, for `juice-kiosk demo`.
 enum DemoBroker {
-  /// Runs the broker while `body` runs, then kills it and removes its folder.
+  /// Runs the broker while `body` runs, then kills the broker and removes its folder.
   ///
   /// - Parameter body: Receives the broker's port and the path of the temporary folder.
   static func run(_ body: (_ port: Int, _ folder: URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-kiosk-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    // If this fails, the system deletes the folder later, with its other temporary files.
+    // If the removal fails, the system deletes the folder later, with other temporary files.
     defer { try? FileManager.default.removeItem(at: folder) }
     let port = try freePort()
     let file = folder.appending(path: "mosquitto.conf")

@@ -11,7 +11,7 @@ import Logging
 import MessageBroker
 import YAMLConfiguration
 
-// The composition root: the only file that creates components from a configuration.
+// The composition root: creates the parts of the daemon from a configuration.
 
 extension Controller {
   static func build(
@@ -31,7 +31,7 @@ extension Uplink {
   /// Creates the uplink of a configuration. Returns `nil` if the configuration has no uplink.
   ///
   /// - Parameters:
-  ///   - uplinkProgress: The object shared with the controller that writes the same ledger.
+  ///   - uplinkProgress: The progress, shared with the controller of the same ledger.
   ///   - menus: The mailbox for the menus that the chain publishes.
   static func build(
     _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress, menus: MenuMailbox,
@@ -114,7 +114,7 @@ extension Discovery {
 }
 
 extension KioskConfiguration {
-  /// The report to the chain about the menu in use.
+  /// The report to the chain about the menu in use; version 0 is the configuration's own menu.
   var menuReport: DesiredMenuReport {
     .taken(version: desiredMenu?.version ?? 0, detail: menuProblem)
   }

@@ -25,7 +25,7 @@ struct MenuFile {
     try file.read(upTo: 8 * DesiredMenu.maximumSize).map { try DesiredMenu(payload: $0) }
   }
 
-  /// Returns the first three lines of an error, and the number of the others, on one line.
+  /// Returns the first three lines of an error, and the number of further lines, as one line.
   static func summary(of error: any Error) -> String {
     let problems = "\(error)".split(separator: "\n")
     let more = problems.count > 3 ? ["\(problems.count - 3) more"] : []
@@ -38,7 +38,7 @@ struct MenuFile {
   func write(_ menu: DesiredMenu?) throws(StateError) { try file.write(menu?.payload) }
 }
 
-/// The file beside the ledger that stores the change that an operator has made. If the file does
+/// The file beside the ledger that stores an operator's change of the settings. If the file does
 /// not exist or cannot be used, the kiosk starts with the values of its configuration.
 struct SettingsFile {
   private let file: LedgerSideFile
@@ -62,7 +62,7 @@ struct SettingsFile {
   func write(_ settings: StoredSettings?) throws(StateError) { try file.write(settings?.payload) }
 }
 
-/// A file with the name of the ledger and another ending.
+/// A file beside the ledger: its path is the ledger's path with an ending such as `.menu`.
 private struct LedgerSideFile {
   let path: String
   private let folder: StateFolder
@@ -92,15 +92,15 @@ extension ConfigurationOptions {
     try KioskConfiguration.Text(path: file, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// Returns the configuration with the menu and the settings in force.
+  /// Returns the configuration with the stored menu and the stored change; see `withMenu()`.
   func loadWithMenu() throws -> KioskConfiguration { try text().withMenu() }
 }
 
 extension KioskConfiguration.Text {
   /// Returns the configuration with the stored menu of the chain and the stored change of an
   /// operator, if there are any. If the menu cannot be read or does not fit the file, the
-  /// configuration has the file's own menu and `menuProblem`. If the change cannot be read, it has
-  /// no change and `settingsProblem`.
+  /// configuration has the file's own menu and `menuProblem`. If the change cannot be read, the
+  /// configuration has no change and `settingsProblem`.
   func withMenu() throws(ConfigurationErrors) -> KioskConfiguration {
     var own = try configuration()
     let settingsFile = SettingsFile(own)

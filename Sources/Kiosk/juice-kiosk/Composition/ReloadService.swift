@@ -8,8 +8,8 @@ import UnixSignals
 import YAMLConfiguration
 
 /// Applies a new configuration to the running kiosk, completely or not at all. On SIGHUP it reads
-/// the file again. On a new menu from the chain or a new change of an operator, it combines both
-/// with the text of the file that was read last.
+/// the file again. On a new menu from the chain or a new change of an operator, it combines the
+/// current menu and change with the text of the file as last read.
 struct ReloadService: Service {
   let options: ConfigurationOptions
   /// The text that the kiosk started with; `configuration` is its parsed form.
@@ -73,8 +73,8 @@ struct ReloadService: Service {
   private func reload(after running: Running) async throws -> Running {
     let text = try options.text()
     var configuration = try text.withMenu()
-    // The running kiosk keeps a menu and settings that it cannot read again. If the new file does
-    // not fit them, this throws and the kiosk keeps all of its configuration.
+    // If the stored menu or change cannot be read, the current one applies. If it does not fit the
+    // new file, this function throws, and the kiosk keeps its whole configuration.
     var (menu, settings) = (configuration.desiredMenu, configuration.settings)
     var (menuProblem, settingsProblem) = (configuration.menuProblem, configuration.settingsProblem)
     if let problem = menuProblem {
@@ -125,7 +125,7 @@ struct ReloadService: Service {
     do {
       let new = try running.text.configuration(
         under: menu, with: running.configuration.settings)
-      // Stored before the kiosk uses the menu, so that the next start uses it, too.
+      // Writes the file before the reload, so that a start after a crash uses the same menu.
       try file.write(menu)
       switch await reload(new) {
       case .taken:
@@ -173,7 +173,7 @@ struct ReloadService: Service {
       // The change of the settings does not repair the stored menu.
       new.menuProblem = running.configuration.menuProblem
       if let flaw = new.unusedSettings.first { throw parsed.rejection(flaw.reason, flaw.detail) }
-      // Stored before the kiosk uses the change, so that the next start uses it, too.
+      // Writes the file before the reload, so that a start after a crash uses the same change.
       try file.write(settings)
       switch await reload(new) {
       case .taken:

@@ -7,7 +7,7 @@ import Synchronization
 /// Reports the kiosk's state to systemd, for a service of `Type=notify` (sd_notify(3)).
 ///
 /// It reports readiness, a status line, and a watchdog signal from the cycle. systemd restarts a
-/// kiosk whose cycle hangs, but not one that is waiting for its broker.
+/// kiosk whose cycle hangs, but not a kiosk without a connection to its broker.
 final class ServiceManager: Sendable {
   private struct Reported {
     var condition: KioskCondition?
@@ -51,7 +51,7 @@ final class ServiceManager: Sendable {
       {
         next.lastWatchdogAt = now
         lines.append("WATCHDOG=1")
-        // As long as the cycle runs, this extends the time limit of the start, too.
+        // As long as the cycle runs, this line extends the time limit of the start.
         if !next.isReady { lines.append("EXTEND_TIMEOUT_USEC=\(watchdogTimeout.microseconds)") }
       }
       // If sending fails, the next call repeats the report.

@@ -1,7 +1,7 @@
 import CommandLineSupport
 import KioskProtocol
 
-/// The output of a machine: permanent lines and, on a terminal, progress bars below them.
+/// The output of a simulated device: permanent lines and, on a terminal, progress bars below them.
 struct PourScreen {
   let isLive: Bool
   /// The first error of standard output.
@@ -34,7 +34,7 @@ struct PourScreen {
   }
 
   /// The escape sequence that erases the bars (ECMA-48: CPL, then ED). A terminal that has become
-  /// narrower since shows a bar in several rows.
+  /// narrower shows a bar in several rows.
   private var erasure: String {
     let columns = StandardOutput.columns ?? .max
     let rows = drawn.reduce(0) { $0 + 1 + ($1 - 1) / columns }

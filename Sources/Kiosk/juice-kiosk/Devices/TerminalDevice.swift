@@ -14,7 +14,7 @@ protocol TerminalDevice: Actor {
   var link: TerminalLink { get set }
   /// The topics of the kiosk's messages to the device.
   var subscriptions: [String] { get }
-  /// The line to print and the messages to publish, besides the status, when a connection is
+  /// The line to print and the messages to publish, besides the status, when the connection is
   /// online.
   var opening: (line: String, messages: [Message]) { get }
   func message(_ status: MachineStatus) -> Message
@@ -22,11 +22,11 @@ protocol TerminalDevice: Actor {
   /// state.
   var wait: Duration? { get }
 
-  /// Returns the actions for a message, or `nil` if it is not a request to the device.
+  /// Returns the actions for a message, or `nil` if the message is not a request to the device.
   func receive(_ message: Message) throws(JSONError) -> [Action]?
   /// Executes actions in order.
   func perform(_ actions: [Action]) async throws(Failure)
-  /// Ends the work whose time has expired. Called after each event and after each `wait`.
+  /// Ends the work whose time has expired. `run()` calls this after each event and each `wait`.
   func tick() async throws(Failure)
   /// Processes a line that a person has typed.
   func type(_ line: String) async throws(Failure)
@@ -107,15 +107,15 @@ extension TerminalDevice {
     return []
   }
 
-  /// Publishes messages: those of a batch when it is acknowledged, others at once.
+  /// Publishes messages: at once, but during a batch only when `run()` acknowledges the batch.
   func publish(_ messages: [Message]) async {
     do throws(BrokerError) { try await link.broker.publish(messages) } catch {
       link.screen.print("\(error)")
     }
   }
 
-  /// Runs the device until it is stopped; if it reads lines, at most until the end of standard
-  /// input. It disconnects cleanly in both cases.
+  /// Runs the device until a shutdown; if it reads lines, at most until the end of standard input.
+  /// The device disconnects cleanly in both cases.
   ///
   /// - Parameter lost: The consequence of the end of standard input, for the error message; or
   ///   `nil` if the device reads no lines.

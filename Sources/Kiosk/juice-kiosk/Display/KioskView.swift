@@ -99,10 +99,10 @@ extension KioskView {
   /// Returns the lines of the whole display.
   ///
   /// - Parameters:
-  ///   - width: The width of the terminal in columns; no line is wider.
+  ///   - width: The width of the terminal in columns, at least 20, to which lines are cut.
   ///   - color: Whether to use the terminal's colors.
   func lines(width: Int, color: Bool) -> [String] {
-    // Two spaces, a name, a space, a number of 5 digits and two spaces.
+    // A row begins with two spaces, a name, a space, a number of 5 digits and two spaces.
     let nameWidth = min(20, max(6, width - 20))
     let rest = width - nameWidth - 10
     func row(_ name: String, _ count: String) -> String {
@@ -162,7 +162,7 @@ extension MachineReport {
   }
 }
 
-/// The ids and names of a menu's fruits, or of its juices.
+/// The names and the order of a menu's fruits or juices, by their ids.
 private struct MenuList {
   private(set) var names: [String: String] = [:]
   private var places: [String: Int] = [:]

@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// The printed record of food safety of several days.
+/// The printed report on the food safety of several days.
 struct SafetyView {
   let title: String
   let days: [SafetyDay]

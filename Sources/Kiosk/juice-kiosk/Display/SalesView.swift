@@ -102,7 +102,7 @@ struct SalesView {
     return rows.isEmpty ? ["  nothing"] : rows
   }
 
-  /// The lines about fruit that was taken out: one for each reason, and the cost.
+  /// The lines about fruit that a person has taken out: one for each reason, and one for the cost.
   private var waste: [String] {
     var sum = Waste()
     for day in sales.days { sum += day.tally.waste }
@@ -131,7 +131,7 @@ struct SalesView {
     }
   }
 
-  /// Returns a day and a time in the kiosk's time zone.
+  /// Returns the day, the hour and the minute in the kiosk's time zone as text.
   private func time(_ at: Timestamp) -> String {
     let minutes = Int((wallClock.fraction(at: at) * 60).rounded())
     let (day, hour) = (wallClock.day(at: at), wallClock.hour(at: at))

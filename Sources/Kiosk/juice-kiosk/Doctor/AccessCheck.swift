@@ -79,7 +79,7 @@ struct AccessCheck {
 }
 
 extension [String] {
-  /// The first five elements on one line, and the number of the others.
+  /// The first five elements on one line, and the number of further elements.
   var listed: String {
     let rest = count - 5
     return prefix(5).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")

@@ -26,7 +26,7 @@ import YAMLConfiguration
 /// | `payment` | Are the configured payment devices online, and must a person decide? |
 ///
 /// While a kiosk runs, no check uses the kiosk's client identifier, because a second connection
-/// with it takes over the session. The doctor publishes nothing.
+/// with the same identifier takes over the session. The doctor publishes nothing.
 struct BrokerExamination {
   let configuration: KioskConfiguration
   let settings: KioskSettings
@@ -127,7 +127,8 @@ struct BrokerExamination {
     return findings + (try await examine(retained, limits))
   }
 
-  /// Subscribes to the kiosk's subscriptions, and to its own topics where the broker allows it.
+  /// Reads the retained messages on the kiosk's subscriptions and, if the broker allows it, on all
+  /// topics of the kiosk and those of the broker's statistics.
   private func readRetained() async throws(Failure) -> RetainedMessages {
     let more = [
       "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
@@ -187,7 +188,7 @@ struct BrokerExamination {
       + PaymentCheck(settings: settings, retained: retained).findings()
   }
 
-  /// Returns whether no kiosk has used the session for longer than the broker stores it.
+  /// Returns whether no kiosk has been online for twice the lifetime of the session, or ever.
   private func isAway(_ retained: RetainedMessages) -> Bool {
     guard !ledger.isRunning,
       retained.payloads[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
@@ -196,7 +197,7 @@ struct BrokerExamination {
   }
 
   /// Connects with the kiosk's own client identifier while no kiosk runs. If the broker has a
-  /// session for it, the session belongs to another client.
+  /// session of this identifier, the session belongs to another client.
   private func duplicateClientIDs() async throws(Failure) -> [Finding] {
     guard broker.protocol == .v5,
       case .success(let report) = try await run(
@@ -213,8 +214,7 @@ struct BrokerExamination {
     ]
   }
 
-  /// The client identifier of the probes that do not use the kiosk's own. Such a probe ends the
-  /// session of the previous one.
+  /// The client identifier of the login, which differs from the kiosk's.
   var clientID: String { "juice-kiosk-doctor-probe-\(number)" }
 
   private func run(

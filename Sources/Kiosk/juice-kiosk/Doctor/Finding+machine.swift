@@ -134,7 +134,7 @@ extension [Finding] {
   static func disk(of ledger: String) -> [Finding] {
     let folder = URL(filePath: ledger).deletingLastPathComponent().path
     guard let space = DiskSpace(of: folder) else { return [] }
-    // A ledger that does not exist has no size; one that cannot be read is a finding of its own.
+    // A ledger that does not exist has no size. `LedgerView` reports an unreadable ledger.
     let size = (try? FileManager.default.attributesOfItem(atPath: ledger)[.size] as? Int) ?? 0
     let text = "\(space.free / 1_000_000) MB are free"
     let fix =
@@ -155,7 +155,7 @@ extension [Finding] {
     return [room, warning]
   }
 
-  /// Checks the dates of the fruit that the ledger lists.
+  /// Checks whether fruit in the ledger has expired, and whether the clock was behind.
   static func dates(_ batches: Batches) -> [Finding] {
     var findings: [Finding] = []
     if batches.clockBehind > 0 {

@@ -9,7 +9,7 @@ import KioskProtocol
 /// |---|---|---|
 /// | `ok` | as it should be | 0 |
 /// | `note` | worth knowing, or a check that was not possible | 0 |
-/// | `warning` | the kiosk works, but will lose orders or need manual work | 1 |
+/// | `warning` | the kiosk works, but may lose orders or need manual work | 1 |
 /// | `error` | the kiosk does not work, or not as configured | that of the first error |
 struct Finding {
   /// The area of a check, in the order in which the checks run.
@@ -23,7 +23,7 @@ struct Finding {
     case ok
     /// A fact worth knowing, or a check that was not possible.
     case note
-    /// The kiosk works, but the problem will cost orders or manual work.
+    /// The kiosk works, but may lose orders or need manual work.
     case warning
     /// The kiosk does not work, or not as configured.
     case error
@@ -40,7 +40,7 @@ struct Finding {
   let text: String
   /// The action that solves the problem, or `nil` if no action is necessary.
   let fix: String?
-  /// For an error, the exit code with which other commands fail because of it.
+  /// The exit code of other commands that fail for the same reason; 0 unless this is an error.
   let status: ExitCode
 
   private init(
@@ -73,7 +73,7 @@ struct Finding {
 
   /// Creates an error.
   ///
-  /// - Parameter status: The exit code, or `nil` for the default of the check.
+  /// - Parameter status: The exit code, or `nil` for the usual one of the check.
   static func error(
     _ check: Check, _ place: String, _ text: String, fix: String, status: ExitCode? = nil
   ) -> Finding {
@@ -90,7 +90,7 @@ struct Finding {
 }
 
 extension [Finding] {
-  /// The exit code of the first error, or 1 if there are only warnings.
+  /// The exit code of the first error; without errors, 1 if there is a warning, otherwise 0.
   var status: ExitCode {
     if let error = first(where: { $0.severity == .error }) { return error.status }
     return contains { $0.severity == .warning } ? .failure : .success

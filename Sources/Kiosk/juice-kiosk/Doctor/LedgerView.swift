@@ -13,7 +13,7 @@ struct LedgerView {
   var lastEntry: Timestamp?
   /// The latest time among the last `examinedEntries` entries.
   var latestTime: Timestamp?
-  /// Number of entries that are not confirmed upstream, or `nil` if there is no ledger.
+  /// Number of entries that are not confirmed upstream, or `nil` without a readable ledger.
   var waiting: Int?
   /// Names of the sources of orders among the last `examinedEntries` entries.
   var panels: Set<String> = []
@@ -22,8 +22,8 @@ struct LedgerView {
 
   var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
 
-  /// Returns the time since a kiosk was last online, or `nil` if no kiosk ever was online, or a
-  /// kiosk runs.
+  /// Returns the time since a kiosk was last online, or `nil` if a kiosk runs or none was ever
+  /// online.
   func absence(at now: Timestamp) -> Duration? {
     guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
     return now.since(lastHeartbeat)

@@ -2,20 +2,20 @@ import CommandLineSupport
 import Foundation
 import KioskProtocol
 
-// Facts about this computer.
+// Facts about this computer, for the doctor.
 
 /// The clock of this computer.
 struct MachineClock {
   let now: Timestamp
   /// Whether a time server keeps the clock synchronized, or `nil` if the kernel does not report it.
   let isSynchronised: Bool?
-  /// The build time of this program, from the modification date of its file. A correct clock shows
-  /// a later time.
+  /// The build time of this program, from the modification date of its file, or `nil` if the date
+  /// cannot be read. A correct clock shows a later time.
   let builtAt: Timestamp?
 
   static var current: MachineClock {
     let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
-    // Without a build time, the clock is only compared with the ledger.
+    // Without a build time, the doctor compares the clock only with the ledger.
     let attributes = try? FileManager.default.attributesOfItem(atPath: program)
     let modified = attributes?[.modificationDate] as? Date
     return MachineClock(
@@ -23,10 +23,10 @@ struct MachineClock {
       builtAt: modified.map { Timestamp($0) })
   }
 
-  /// The result of ntp_adjtime(3). 5 is TIME_ERROR: the clock is not synchronized.
+  /// The result of ntp_adjtime(3), or `nil` if it fails. 5 is TIME_ERROR: not synchronized.
   ///
   /// Swift's Glibc module does not include <sys/timex.h>. The argument is smaller than 512 bytes;
-  /// if all of them are zero, the function changes nothing.
+  /// if all its bytes are zero, the function changes nothing.
   private static var kernelState: Int32? {
     guard let symbol = dlsym(nil, "ntp_adjtime") else { return nil }
     typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int32

@@ -32,7 +32,7 @@ struct MachinesCheck {
         fix: program.fix(on: machine))
     }
     if settings.isEnabled { return [status(of: machine, report)] + undecided + programs }
-    // It makes nothing, or has been removed and still has open jobs.
+    // A machine that makes no juice, or a removed machine that still has open jobs.
     if settings.juices == [] { return undecided + programs }
     let disabled = Finding.warning(
       .machines, topic, "is disabled or no longer configured: its juices are not sold",

@@ -17,9 +17,9 @@ struct RetainedMessages {
   ///
   /// - Parameters:
   ///   - timeout: Maximum time for the connection and the subscriptions.
-  ///   - makeBroker: Returns a new client: the first one, and another one after each subscription
-  ///     that the broker refuses.
-  /// - Throws: `Failure` if the broker does not accept the connection in time.
+  ///   - makeBroker: Returns a new client, for the first connection and for one more after each
+  ///     refused subscription.
+  /// - Throws: `Failure` if the broker refuses the login, or does not answer in time.
   init(
     of filters: [TopicFilter], timeout: Duration,
     _ makeBroker: () throws(Failure) -> any BrokerClient

@@ -12,8 +12,8 @@ enum BrokerStatistics {
   static let version = "$SYS/broker/version"
 }
 
-/// Checks whether the broker's limits suffice for the kiosk, and whether another client uses its
-/// session.
+/// Checks whether the broker's limits suffice for the kiosk, whether the broker has dropped
+/// messages, and whether another client uses the kiosk's session.
 struct SessionCheck {
   let settings: KioskSettings
   let broker: BrokerConfiguration
@@ -144,8 +144,8 @@ struct SessionCheck {
     }
   }
 
-  /// A warning about more than five lost connections per quarter of an hour, as in the monitoring
-  /// rules.
+  /// A warning about more than five lost connections per quarter of an hour on average, as in the
+  /// monitoring rules.
   private var restartFindings: [Finding] {
     guard ledger.isRunning, let health = retained.health(settings.topics) else { return [] }
     let reconnects = health.counters.reconnects

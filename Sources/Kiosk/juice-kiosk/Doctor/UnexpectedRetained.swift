@@ -75,7 +75,7 @@ struct UnexpectedRetained {
 }
 
 extension KioskSettings {
-  /// Returns the topics of the kiosk's retained state and reports.
+  /// Returns the topics of the kiosk's retained state, reports and discovery messages.
   fileprivate func stateTopics(_ ledger: LedgerState, at now: Timestamp) -> Set<String> {
     var opened = LedgerState()
     opened.stock = stock.initial

@@ -11,8 +11,8 @@ struct UplinkCheck {
   let ledger: LedgerView
   let timeout: Duration
 
-  /// Maximum number of unconfirmed entries that is normal: they are sent within seconds, and the
-  /// ledger records their confirmation only with a later commit.
+  /// Maximum number of unconfirmed entries that is normal: the uplink sends them within seconds,
+  /// and the ledger records their confirmation only with a later commit.
   private static let usual = 1000
 
   func findings() async throws(Failure) -> [Finding] {

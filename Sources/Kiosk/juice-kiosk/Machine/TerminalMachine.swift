@@ -35,7 +35,7 @@ actor TerminalMachine: TerminalDevice {
     let begun: ContinuousClock.Instant
     /// The time and the kind of the pour's end, or `nil` if a person reports it.
     let ending: (at: ContinuousClock.Instant, kind: Outcome)?
-    /// Duration of the whole order.
+    /// Duration of the whole order; zero if a person reports the end.
     let length: Duration
   }
 
@@ -73,7 +73,7 @@ actor TerminalMachine: TerminalDevice {
 
   /// Reports the active jobs as failed.
   func stop() async {
-    // If the record of an end fails, the next start reports the job as one with unknown result.
+    // If the log cannot record an end, the machine reports the job as unknown after its next start.
     for pour in pours { try? await end(pour, .failed(reason: "stopped", used: nil)) }
   }
 

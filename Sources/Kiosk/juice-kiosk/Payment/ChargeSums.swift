@@ -17,7 +17,7 @@ struct ChargeSums {
 
   /// Adds up the amounts of charges.
   ///
-  /// - Parameter name: Returns the name of the group of a charge.
+  /// - Parameter name: Returns the name of a charge's group.
   init(_ rows: [KioskLedger.ChargeRow], by name: (KioskLedger.ChargeRow) -> String) {
     for row in rows {
       let key = Key(name: name(row), currency: row.currency)

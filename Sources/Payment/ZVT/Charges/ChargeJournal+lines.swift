@@ -29,7 +29,7 @@ extension ChargeJournal.Entry {
     }
   }
 
-  /// Parses a line. Returns `nil` if it is not an entry.
+  /// Parses a line. Returns `nil` if the line is not an entry.
   package init?(line: [UInt8]) {
     guard let json = try? JSON.parse(line) else { return nil }
     if let last = json.integer("last") {

@@ -1,10 +1,9 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// The journal of the device: the state of each charge, and the ends of day.
+/// The journal of the device: the state of each charge, and the last end of day.
 ///
-/// The value is the result of applying the entries in their order. The file contains one entry per
-/// line.
+/// The value is the result of applying the entries of the file in their order.
 package struct ChargeJournal: Sendable {
   package enum Entry: Hashable, Sendable {
     case charge(ChargeRecord)
@@ -14,11 +13,11 @@ package struct ChargeJournal: Sendable {
     case closing(Int)
     case total(PaymentTotal)
     /// The highest charge number, the sums of the day, and the last end of day. A new file begins
-    /// with it; a shortened file contains it after the records.
+    /// with a summary; a shortened file contains one after the records.
     case summary(last: Int, Day, PaymentTotal?)
   }
 
-  /// The receipt and trace number by which a result of the terminal is recognized.
+  /// The receipt number and the trace number that identify a result of the terminal.
   package struct ResultID: Hashable, Sendable {
     package var receipt: Int?
     package var trace: Int?
@@ -41,7 +40,7 @@ package struct ChargeJournal: Sendable {
     package init() {}
   }
 
-  /// Maximum number of final records that are kept, besides all records that are not final.
+  /// Maximum number of final records in the journal, besides all records that are not final.
   private static let maximumFinal = 2_000
   private static let maximumSeen = 500
 
@@ -51,15 +50,15 @@ package struct ChargeJournal: Sendable {
   package private(set) var last = 0
   package private(set) var day = Day()
   package private(set) var total: PaymentTotal?
-  /// The number of an end of day that was requested and has no result, or `nil`.
+  /// The number of the requested end of day that has no result yet, or `nil`.
   package private(set) var closing: Int?
-  /// The latest results, the oldest first.
+  /// The latest results of the terminal, the oldest first.
   private var seen: [ResultID] = []
   private var finalNumbers: [Int] = []
 
   package init() {}
 
-  /// Applies an entry.
+  /// Updates the records and the sums with an entry.
   package mutating func apply(_ entry: Entry) {
     switch entry {
     case .charge(let record):
@@ -95,7 +94,7 @@ package struct ChargeJournal: Sendable {
     if seen.count > Self.maximumSeen { seen.removeFirst() }
   }
 
-  /// Whether the terminal has reported this result before.
+  /// Returns whether the journal contains this result of the terminal.
   func hasSeen(_ id: ResultID) -> Bool { seen.contains(id) }
 
   /// The records that are not final, sorted by charge number.
@@ -103,16 +102,16 @@ package struct ChargeJournal: Sendable {
     records.values.filter { !$0.state.isFinal }.sorted { $0.charge < $1.charge }
   }
 
-  /// The entries that make an equal journal from an empty one.
+  /// The entries that, applied to an empty journal, result in this journal.
   package var shortened: [Entry] {
-    // The summary follows the records, because it replaces the sums to which they were added.
+    // The summary follows the records, because it replaces the sums that result from them.
     records.values.sorted { $0.charge < $1.charge }.map(Entry.charge) + seen.map(Entry.seen)
       + [.summary(last: last, day, total)] + (closing.map { [.closing($0)] } ?? [])
   }
 }
 
 extension PaymentTotal {
-  /// Whether the terminal reports another sum than the device.
+  /// Whether the terminal has reported another sum than that of the journal.
   package var isDifferent: Bool {
     terminalNet.map { $0 != captured.units - refunded.units } ?? false
   }

@@ -1,25 +1,25 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The stored state of a charge. Amounts without a currency are in its smallest unit.
+/// The stored state of a charge. Integer amounts are in the smallest unit of the currency.
 package struct ChargeRecord: Hashable, Sendable {
   package enum State: String, CaseIterable, Sendable {
-    /// The prompt was requested; its result may be unknown.
+    /// The kiosk has requested the charge; the result of the prompt may be unknown.
     case begun
     case held
     case declined
-    /// The capture was requested.
+    /// The kiosk has requested the capture.
     case capturing
     case captured
-    /// The release of the hold, or the end of the prompt, was requested.
+    /// The kiosk or the device has requested the release of the hold, or the end of the prompt.
     case releasing
     case released
     case refunding
     case refunded
-    /// The device cannot find out what became of the charge.
+    /// The terminal's answers do not prove the state of the charge.
     case unknown
 
-    /// Whether a command that moves money was requested and has no result yet.
+    /// Whether a requested command that moves money has no result yet.
     var isInProgress: Bool {
       switch self {
       case .begun, .capturing, .releasing, .refunding: true
@@ -27,7 +27,7 @@ package struct ChargeRecord: Hashable, Sendable {
       }
     }
 
-    /// Whether no amount is held any more, and no command is in progress.
+    /// Whether the state is known, no amount is held and no command is in progress.
     package var isFinal: Bool {
       switch self {
       case .declined, .captured, .released, .refunded: true
@@ -65,7 +65,7 @@ package struct ChargeRecord: Hashable, Sendable {
   package var last4: String?
   package var reason: String?
 
-  /// Stores the receipt data of a result.
+  /// Updates the receipt data with those of a result.
   mutating func take(_ fields: Fields) {
     receipt = fields.receipt ?? receipt
     trace = fields.trace ?? trace

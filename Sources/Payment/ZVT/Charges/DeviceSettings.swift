@@ -1,7 +1,7 @@
 package import JuiceDomain
 import KioskProtocol
 
-/// The settings of a payment device, and how its terminal differs from those of other makers.
+/// The settings of a payment device, including the features in which terminals differ.
 package struct DeviceSettings: Sendable {
   /// The way in which amounts are held.
   package enum Mode: String, CaseIterable, Sendable {
@@ -56,7 +56,6 @@ package struct DeviceSettings: Sendable {
 
   package init() {}
 
-  /// Returns the method for a charge.
   func method(of request: ChargeRequest) -> ChargeRecord.Method {
     switch mode {
     case .goodsFirst: .goodsFirst

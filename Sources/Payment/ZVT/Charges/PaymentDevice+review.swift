@@ -1,11 +1,11 @@
 import JuiceDomain
 import KioskProtocol
 
-// The review of charges whose last result was lost: in a power cut, with a connection, by an abort.
+// The review of charges whose last result was lost by a power cut, a lost connection or an abort.
 //
 // The device asks the terminal two questions: which reservations are open (06 23 FF FF), and what
-// the last result was (06 20). The last result is that of the lost command if the journal does not
-// contain it, and if it can be that of one command only. A state that the answers do not prove is
+// the last result was (06 20). The last result belongs to the lost command if the journal does not
+// contain the result and it fits one command only. A state that the answers do not prove is
 // `unknown`.
 
 extension PaymentDevice {
@@ -70,18 +70,18 @@ extension PaymentDevice {
     review(&actions)
   }
 
-  /// Decides about all unclear charges, and about those of another terminal, as soon as both
-  /// questions are answered.
+  /// Decides about all unclear charges, and about those of another terminal, when the terminal has
+  /// answered both questions.
   private mutating func review(_ actions: inout [Action]) {
     if evidence.last == nil, !knowsRepeat { evidence.last = .unknown }
-    // The second question is also asked once on each connection, so that a result of another
-    // program is not taken for the result of a later charge.
+    // The device asks the second question on each connection, so that it does not take a result of
+    // another program for the result of a later charge.
     guard evidence.open != nil, evidence.last != nil else { return }
     let records = journal.open.filter {
       unclear.contains($0.charge) || $0.state != .unknown && !isHere($0)
     }
     let last = evidence.last
-    // After a start it is not known which of the requested commands was sent.
+    // A result that fits several charges proves nothing: the command of each may be the last one.
     if records.count(where: { newResult(of: $0) != nil }) > 1 { evidence.last = .unknown }
     for record in records { decide(record, &actions) }
     unclear = []
@@ -132,7 +132,7 @@ extension PaymentDevice {
     guard isHere(record), let fields = newResult else { return nil }
     let amount = fields.amount
     let isHeld = record.receipt.flatMap { evidence.isOpen($0) } ?? false
-    // `nil` if the answers do not prove whether the result is that of an open reservation.
+    // Whether the result is that of an open reservation, or `nil` if the answers do not prove it.
     let isHold = fields.receipt.flatMap { evidence.isOpen($0) }
     let fits: Bool
     switch (record.method, record.state) {
@@ -170,7 +170,7 @@ extension PaymentDevice {
         actions.append(.publish(record.answer))
       }
     case (.goodsFirst, _) where record.isBookedEarly:
-      // A release that was sent as a reversal.
+      // The release of a completed payment is a reversal.
       decideRelease(record, &actions)
     case (.goodsFirst, _): decideGoods(record, &actions)
     case (.reservation, _): actions.append(.publish(record.answer))
@@ -194,7 +194,7 @@ extension PaymentDevice {
       return finish(record, isRelease ? .releasing : .held, &actions)
     }
     if case .all = evidence.open {
-      // The terminal has a hold that belongs to no charge: it may be the hold of this one.
+      // The terminal has a hold that belongs to no charge: that may be the hold of this charge.
       return finish(record, .unknown, reason: "the terminal does not say", &actions)
     }
     if knowsLast, newResult == nil {
@@ -218,7 +218,7 @@ extension PaymentDevice {
     finish(record, .unknown, reason: "the terminal does not say", &actions)
   }
 
-  /// Decides about a release whose result was lost. A repetition is safe: the reversal of a hold
+  /// Decides about a release whose result was lost. A repetition is safe: the release of a hold
   /// that does not exist moves no money.
   private mutating func decideRelease(_ record: ChargeRecord, _ actions: inout [Action]) {
     let receipt = record.method == .reservation ? record.receipt : nil
@@ -235,7 +235,7 @@ extension PaymentDevice {
 
   private mutating func decideRefund(_ record: ChargeRecord, _ actions: inout [Action]) {
     if let fields = newResult(of: record) {
-      // Stored first, so that after a power cut it is not taken for the result of another refund.
+      // Stores the result first, so that no later review takes it for that of another refund.
       see(fields, &actions)
       return finish(record, .refunded, &actions)
     }

@@ -22,8 +22,8 @@ extension PaymentDevice {
     var actions: [Action] = []
     perform(session.close(), at: now, &actions)
     isConnected = false
-    // A capture, release or refund that was not sent waits for the next connection. The one whose
-    // result was lost is unclear since `perform`.
+    // A capture, release or refund that the device has not sent stays requested. `perform` has
+    // marked the charge whose result was lost as unclear.
     for record in journal.open where Self.mayBeUnclear(record) && !Self.needsCommand(record) {
       unclear.insert(record.charge)
     }
@@ -57,7 +57,7 @@ extension PaymentDevice {
     return actions
   }
 
-  /// Whether the terminal still waits for the customer's card.
+  /// Returns whether the terminal still waits for the customer's card.
   private func isPrompting(_ charge: Int) -> Bool {
     guard let record = journal.records[charge] else { return false }
     return record.held == nil && (record.state == .begun || record.state == .releasing)
@@ -261,7 +261,7 @@ extension PaymentDevice {
     }
   }
 
-  /// Processes the end of a payment that was approved and has waited for the goods.
+  /// Processes the end of an approved payment that has waited for the goods.
   private mutating func endGoods(
     _ record: ChargeRecord, _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
   ) {
@@ -317,7 +317,7 @@ extension PaymentDevice {
     guard var record = journal.records[charge] else { return }
     switch outcome {
     case .completed(let status, _) where status?.resultCode ?? 0 == 0:
-      // The record keeps the receipt of the payment, by which a person finds it.
+      // The record keeps the receipt of the payment, so that a person can find the payment.
       if let status { see(status, &actions) }
       finish(record, state, &actions)
     case .aborted(.alreadyReversed, _, _): finish(record, state, &actions)
@@ -383,14 +383,14 @@ extension PaymentDevice {
     }
   }
 
-  /// Stores a result as seen, so that it is not taken for the result of a later command.
+  /// Stores a result, so that no later review takes it for the result of another command.
   mutating func see(_ fields: Fields, _ actions: inout [Action]) {
     guard let id = ChargeJournal.ResultID(fields), !journal.hasSeen(id) else { return }
     journal.apply(.seen(id))
     actions.append(.store(.seen(id)))
   }
 
-  /// Stores the record, and begins a review that asks the terminal for its state.
+  /// Stores the record, and begins a review of the charge.
   private mutating func ask(about record: ChargeRecord, _ actions: inout [Action]) {
     if record != journal.records[record.charge] { store(record, &actions) }
     unclear.insert(record.charge)
@@ -400,7 +400,7 @@ extension PaymentDevice {
 
 /// The intermediate statuses (04 FF).
 private enum Progress {
-  /// Whether the status shows that the customer acts or that a card is processed.
+  /// Returns whether the status shows an action of the customer or the processing of a card.
   static func isCustomer(_ code: UInt8) -> Bool {
     switch code {
     case 0x0A, 0x0E, 0x17, 0xFF: false
@@ -408,7 +408,7 @@ private enum Progress {
     }
   }
 
-  /// Whether the status shows a card in the reader: PIN, request to the host, selection, removal.
+  /// Returns whether the status shows a card in the reader: PIN, host request, selection, removal.
   static func isPresented(_ code: UInt8) -> Bool {
     switch code {
     case 0x01, 0x02, 0x04, 0x05, 0x0B, 0x2C, 0x41, 0x42, 0x44, 0x45, 0x4E, 0x57, 0x5E, 0x68,

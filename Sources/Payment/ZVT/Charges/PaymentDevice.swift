@@ -51,15 +51,17 @@ package struct PaymentDevice: Sendable {
   struct Prompt {
     let charge: Int
     let lines: [String]
+    /// Maximum time without an action of the customer.
     let pay: Duration
     var isShown = false
-    /// Whether the command of the prompt was sent.
+    /// Whether the device has sent the command of the prompt.
     var hasBegun = false
+    /// The time of the customer's last action, or of the beginning.
     var last: Duration
     /// The time at which the prompt ends even if the customer is active.
     let limit: Duration
     var isEnded = false
-    /// The time at which the abort is sent again if the prompt has not ended.
+    /// The time at which the device sends the abort again if the prompt has not ended.
     var nextAbort: Duration?
     var hasTimedOut = false
     var isPresented = false
@@ -75,7 +77,7 @@ package struct PaymentDevice: Sendable {
   // The state of the connection.
   var isConnected = false
   var isRegistered = false
-  /// Whether the next registration is sent without a TLV container.
+  /// Whether the next registration contains no TLV container.
   var withoutContainer = false
   var version: String?
   /// The id of the connected terminal.
@@ -96,14 +98,14 @@ package struct PaymentDevice: Sendable {
   var capture: DeviceSettings.Capture
   var showsText: Bool
 
-  // The review of charges whose state is not known.
+  // The review of charges whose state is unclear.
   var needsReview = true
-  /// Numbers of the charges whose last command may have been executed.
+  /// Numbers of the charges whose state only a review can determine.
   var unclear: Set<Int> = []
   var evidence = Evidence()
   /// Receipts of open reservations that belong to no charge, or `nil` before the first review.
   var foreign: Set<Int>?
-  /// The earliest time of the next release of such a reservation after a failed one, by receipts.
+  /// The earliest time of the next release of such a reservation after a failed one, by receipt.
   var nextForeignRelease: [Int: Duration] = [:]
 
   var endOfDayIsDue = false
@@ -133,7 +135,7 @@ package struct PaymentDevice: Sendable {
       || (record.state == .held && record.method == .goodsFirst && !record.isBookedEarly)
   }
 
-  /// Time at which `tick(at:)` must be called, or `nil` if no timer runs.
+  /// The time at which the caller must call `tick(at:)`, or `nil` if no timer runs.
   package var deadline: Duration? {
     guard isConnected else { return nil }
     var times = [session.deadline].compactMap(\.self)
@@ -188,7 +190,7 @@ package struct PaymentDevice: Sendable {
         (record.state, record.reason) = (.declined, "wrong currency")
         return change(record, &actions)
       }
-      // Busy: no answer, the kiosk sends the charge again.
+      // A busy device does not answer, and the kiosk sends the charge again.
       guard canBegin else { return }
       var record = ChargeRecord(request, settings.method(of: request))
       record.terminal = terminal
@@ -203,8 +205,8 @@ package struct PaymentDevice: Sendable {
         ],
         pay: pay, last: now, limit: now + max(pay, .seconds(300)))
     case .release(let charge), .capture(let charge, _), .refund(let charge):
-      // A lost journal may have contained a hold for this number: then the terminal has a hold that
-      // belongs to no charge.
+      // A lost journal may have contained a hold for this number. In that case the terminal has a
+      // hold that belongs to no charge.
       let isRelease = if case .release = command { foreign?.isEmpty ?? false } else { false }
       change(
         ChargeRecord(never: charge, settings.currency, isRelease ? .released : .unknown), &actions)
@@ -305,14 +307,14 @@ package struct PaymentDevice: Sendable {
     lastReceipt == receipt
   }
 
-  /// Publishes the states and the total that a kiosk may not have, after a reconnect to the broker.
+  /// Publishes the status, the last total and the states of open charges, after each connect.
   package mutating func brokerConnected() -> [Action] {
     lastStatus = status
     return [.status(status)] + (journal.total.map { [.total($0)] } ?? [])
       + journal.open.filter { !unclear.contains($0.charge) }.map { .publish($0.answer) }
   }
 
-  /// Requests an end of day, which begins as soon as no charge is open.
+  /// Requests an end of day, which begins as soon as no charge is open except unknown ones.
   package mutating func endDay(at now: Duration) -> [Action] {
     endOfDayIsDue = true
     var actions: [Action] = []
@@ -322,13 +324,13 @@ package struct PaymentDevice: Sendable {
 
   // MARK: Records
 
-  /// Stores a record.
+  /// Updates the journal, and appends the action that stores the record.
   mutating func store(_ record: ChargeRecord, _ actions: inout [Action]) {
     journal.apply(.charge(record))
     actions.append(.store(.charge(record)))
   }
 
-  /// Stores and publishes a record.
+  /// Stores a record, and publishes its answer.
   mutating func change(_ record: ChargeRecord, _ actions: inout [Action]) {
     store(record, &actions)
     actions.append(.publish(record.answer))
@@ -354,12 +356,12 @@ package struct PaymentDevice: Sendable {
   /// begun.
   var hasWork: Bool { nextOperation != nil || (prompt.map { !$0.hasBegun } ?? false) }
 
-  /// The charge whose capture, release or refund is next, or `nil`.
+  /// The first charge that needs a capture, a release or a refund, or `nil` if none does.
   private var nextOperation: ChargeRecord? {
     journal.open.first { !unclear.contains($0.charge) && Self.needsCommand($0) }
   }
 
-  /// Returns whether a capture, a release or a refund was requested that is a command of its own.
+  /// Returns whether the requested capture, release or refund needs a separate terminal command.
   static func needsCommand(_ record: ChargeRecord) -> Bool {
     switch record.state {
     case .capturing: record.method == .reservation
@@ -488,7 +490,7 @@ package struct PaymentDevice: Sendable {
     current.isEnded = true
     let isDue = isFirst || (current.nextAbort.map { $0 <= now } ?? false)
     if current.hasBegun, settings.canAbort, isDue {
-      // The terminal ignores an abort that arrives between two of its states, so it is repeated.
+      // The device repeats the abort: a terminal ignores one that arrives between two states.
       current.nextAbort = now + .seconds(2)
       prompt = current
       perform(session.abort(), at: now, &actions)

@@ -12,7 +12,7 @@ enum BCD {
     return number
   }
 
-  /// Returns the digits as text, or `nil` if one is above 9.
+  /// Returns the digits as text, or `nil` if a digit is above 9.
   static func text(_ bytes: some Collection<UInt8>) -> String? {
     var text: [UInt8] = []
     for byte in bytes {
@@ -22,7 +22,7 @@ enum BCD {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Encodes a number in `count` bytes. Omits the highest digits if it needs more bytes.
+  /// Encodes a number in `count` bytes. Omits the highest digits if the number needs more bytes.
   static func bytes(_ number: Int, count: Int) -> [UInt8] {
     var (rest, bytes) = (number.magnitude, [UInt8](repeating: 0, count: count))
     for index in bytes.indices.reversed() {

@@ -1,7 +1,7 @@
 /// The decoded fields (BMP) of a packet, without confidential data.
 ///
 /// The decoder skips card numbers, tracks, chip data and free texts (22, 23, 24, 2D, 2E, 3C and
-/// others). Of a card number it keeps only the last four digits.
+/// others), except the last four digits of a card number.
 package struct Fields: Hashable, Sendable {
   /// Field 27: 0 means success.
   package private(set) var resultCode: UInt8?
@@ -9,7 +9,7 @@ package struct Fields: Hashable, Sendable {
   package private(set) var amount: Int?
   /// Field 49: the ISO 4217 number, such as 978 for EUR.
   package private(set) var currency: Int?
-  /// Field 87; `nil` for FFFF.
+  /// Field 87, or `nil` if the field is absent or has the value FFFF.
   package private(set) var receipt: Int?
   /// Whether field 87 is present, also with the value FFFF.
   package private(set) var hasReceipt = false
@@ -43,13 +43,14 @@ package struct Fields: Hashable, Sendable {
 
   /// Reads fields up to the end of the bytes.
   ///
-  /// - Returns: `nil` if a field is unknown, is longer than the rest, or has an invalid value.
+  /// - Returns: `nil` if a field is unknown or longer than the rest, except a TLV container, or if
+  ///   an amount, a currency, a trace or a receipt number is invalid.
   package init?(_ bytes: [UInt8], _ text: TerminalText) {
     var rest = bytes[...]
     while let id = rest.popFirst() {
       guard let length = Self.length(of: id, &rest) else { return nil }
       if length > rest.count {
-        // A truncated container is accepted: it is the last field, and a payment needs none of it.
+        // Accepts a truncated container: it is the last field, and a payment does not need it.
         guard id == 0x06 else { return nil }
         isWhole = false
       }
@@ -58,7 +59,7 @@ package struct Fields: Hashable, Sendable {
     }
   }
 
-  /// Returns the length of a field's value, and removes the bytes that contain it.
+  /// Returns the length of a field's value, and removes the bytes that encode it from `rest`.
   private static func length(of id: UInt8, _ rest: inout ArraySlice<UInt8>) -> Int? {
     switch id {
     case 0x06: return TLV.length(&rest)
@@ -109,8 +110,8 @@ package struct Fields: Hashable, Sendable {
       guard !value.elementsEqual([0xFF, 0xFF]) else { break }
       guard let number = BCD.number(value) else { return false }
       receipt = number
-    // An invalid value of these is ignored, because no amount depends on them: a terminal without a
-    // clock may send one.
+    // Ignores invalid values of the following fields, because no amount depends on them: a terminal
+    // without a clock may send an invalid time.
     case 0x0C: time = BCD.text(value)
     case 0x0D: date = BCD.text(value)
     case 0x29: terminal = BCD.text(value)
@@ -164,8 +165,8 @@ package struct Fields: Hashable, Sendable {
 }
 
 extension Fields.Totals {
-  /// Skips the first and the last receipt number, and adds up the number and the sum of payments of
-  /// each of seven kinds of card.
+  /// Adds up the numbers and the sums of payments of all kinds of card. The value begins with two
+  /// receipt numbers.
   fileprivate init?(_ value: ArraySlice<UInt8>) {
     var (rest, count, amount) = (value.dropFirst(4), 0, 0)
     while rest.count >= 7, let number = rest.popFirst() {

@@ -24,8 +24,7 @@ enum TLV {
     return (elements, true)
   }
 
-  /// Removes the length at the beginning of the bytes and returns it. Returns `nil` if it is
-  /// invalid.
+  /// Removes and returns the length at the beginning, or returns `nil` if it is invalid.
   static func length(_ rest: inout ArraySlice<UInt8>) -> Int? {
     guard let first = rest.popFirst() else { return nil }
     switch first {

@@ -1,8 +1,8 @@
-/// A command of the register to the terminal. Amounts are in the smallest unit of the currency, and
-/// `currency` is its ISO 4217 number.
+/// A command of the cash register, which is this program, to the terminal. Amounts are in the
+/// smallest unit of the currency, and `currency` is the ISO 4217 number.
 package enum TerminalCommand: Hashable, Sendable {
   case register(password: Int, configuration: UInt8, currency: Int, hasContainer: Bool)
-  /// Pays at once, or when the goods are made: see `TerminalSession.goods`.
+  /// Requests a payment, which the terminal captures at once or when the goods are made (`Goods`).
   ///
   /// - Parameter asks: Maximum number of times that the terminal asks whether the goods are made.
   case authorise(amount: Int, asks: UInt8)
@@ -20,7 +20,6 @@ package enum TerminalCommand: Hashable, Sendable {
   case endOfDay(password: Int)
   case display(lines: [String], seconds: UInt8)
 
-  /// Returns the command as a packet.
   package func packet(_ text: TerminalText) -> APDU {
     func amount(_ amount: Int) -> [UInt8] { [0x04] + BCD.bytes(amount, count: 6) }
     func receipt(_ receipt: Int) -> [UInt8] { [0x87] + BCD.bytes(receipt, count: 2) }
@@ -117,7 +116,6 @@ package enum Goods: Hashable, Sendable {
   /// Made in part: the terminal captures this amount, in the smallest unit of the currency.
   case madeInPart(amount: Int)
 
-  /// The answer as a packet.
   package var answer: APDU {
     switch self {
     case .beingMade: APDU(0x849C)

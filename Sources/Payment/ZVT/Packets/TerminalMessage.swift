@@ -1,18 +1,18 @@
 /// A decoded packet of a terminal, without confidential data.
 package enum TerminalMessage: Hashable, Sendable {
-  /// `80 00`, and `84 00` of some terminals: the command was received.
+  /// `80 00`, and `84 00` of some terminals: the terminal has received the command.
   case acknowledged
   /// `84 xx`: the terminal refuses the command. `84 83`: it does not support the command.
   case refused(UInt8)
-  /// `04 0F`, with `nil` for fields that cannot be read.
+  /// `04 0F`: the status information, with `nil` for fields that cannot be read.
   case status(Fields?)
   /// `04 FF`: the intermediate status, such as `0A`: present card.
   case progress(UInt8)
-  /// `06 0F`, with `nil` for fields that cannot be read.
+  /// `06 0F`: the completion of a command, with `nil` for fields that cannot be read.
   case completed(Completion?)
-  /// `06 1E`: the reason, and the fields after it, with `nil` for fields that cannot be read.
+  /// `06 1E`: the reason for an abort, and its fields, with `nil` for fields that cannot be read.
   case aborted(UInt8, Fields?)
-  /// `06 D1` or `06 D3`: a number of lines to print, whose texts are discarded.
+  /// `06 D1` or `06 D3`: the number of lines to print. This program discards their texts.
   case print(lines: Int)
   /// `04 01`: the terminal sends a date and a time to the register, which ignores them.
   case setClock

@@ -24,18 +24,18 @@ package struct TerminalSession: Sendable {
     case accepted
     /// An intermediate status, such as `0A`: present card.
     case progress(UInt8)
-    /// A payment is approved, and the terminal asks whether the goods are made.
+    /// The terminal has approved a payment, and asks whether the goods are made.
     case approved(Fields)
     /// The command has ended.
     case ended(TerminalCommand, Outcome)
-    /// The connection must be dropped, for this reason.
+    /// The caller must drop the connection, for this reason.
     case drop(String)
   }
 
   /// The outcome of a command.
   package enum Outcome: Hashable, Sendable {
-    /// The terminal executed the command. The values are the last status information, or `nil` if
-    /// there was none or it could not be read, and the completion.
+    /// The terminal executed the command. The values are the last status information and the
+    /// completion, each `nil` if it is absent or cannot be read.
     case completed(Fields?, TerminalMessage.Completion?)
     /// The terminal ended the command. This does not prove that no money was moved.
     case aborted(ResultCode, status: Fields?, Fields?)
@@ -71,7 +71,7 @@ package struct TerminalSession: Sendable {
   package var isIdle: Bool { if case .idle = state { true } else { false } }
   package var isOpen: Bool { if case .closed = state { false } else { true } }
 
-  /// The time at which `tick(at:)` must be called, or `nil` if no timer runs.
+  /// The time at which the caller must call `tick(at:)`, or `nil` if no timer runs.
   package var deadline: Duration? { deadlineOfPacket }
 
   /// Resets the session for a new connection.
@@ -104,7 +104,7 @@ package struct TerminalSession: Sendable {
     }
   }
 
-  /// Asks a terminal that is still busy with a command of an earlier connection to end it.
+  /// Asks a terminal that still executes a command of an earlier connection to end that command.
   package func abortUnknown() -> [Action] { [.send(APDU(0x06B0).bytes)] }
 
   package mutating func receive(_ bytes: [UInt8], at now: Duration) -> [Action] {
@@ -115,7 +115,7 @@ package struct TerminalSession: Sendable {
     for packet in received where isOpen { receive(packet, at: now, &actions) }
     guard isOpen else { return actions }
     if received.isEmpty {
-      // An incomplete packet does not extend the deadline.
+      // The start of a packet may shorten the deadline; a part of a packet never extends it.
       if !wasInPacket, reader.isInPacket { extend(to: now + settings.acknowledgement) }
     } else {
       setDeadline(at: now)

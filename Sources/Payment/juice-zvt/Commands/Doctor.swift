@@ -113,7 +113,7 @@ struct DoctorReport {
     }
   }
 
-  /// Returns whether the device runs.
+  /// Returns whether the device runs, and adds a finding if it does or the lock fails.
   mutating func examineLock(_ path: String) -> Bool {
     do throws(Failure) {
       try JournalLock(ofJournal: path).take()

@@ -56,7 +56,7 @@ actor DeviceService {
   private var work: Work?
   private var terminal = Terminal.disconnected
   private var isOnline = false
-  /// Whether the broker has been reached since the program was started.
+  /// Whether the program has been connected to the broker at least once.
   private var wasOnline = false
   private var fault: String?
   private var timer: (at: Duration, task: Scheduled<Void>)?
@@ -81,7 +81,7 @@ actor DeviceService {
     let topics =
       [self.topics.charge(by: configuration.name)]
       + ChargeRequest.Action.allCases.map { self.topics.charge($0, by: configuration.name) }
-    // Before the connection, with which a second program would end that of the first one.
+    // Locks the journal first: the connection of a second program would end that of the first.
     try open()
     await broker.connect(
       SessionOptions(
@@ -90,7 +90,7 @@ actor DeviceService {
         limits: .commands))
     let (handled, handle) = AsyncStream<Void>.makeStream()
     let reader = Task { [broker, input] in
-      // Reads one batch at a time: the next one after this one is acknowledged.
+      // Reads one event at a time: the next one after `process` has returned.
       var turns = handled.makeAsyncIterator()
       while let event = await broker.nextEvent(timeout: nil) {
         input.yield(.broker(event))
@@ -285,7 +285,7 @@ actor DeviceService {
     terminal = work == nil ? .disconnected : .waiting(schedule(.reconnect, in: time))
   }
 
-  /// Closes the connection. An attempt to connect goes on: `receive` handles its result.
+  /// Closes the connection. An attempt to connect continues, and `receive` handles its result.
   private func disconnect() {
     switch terminal {
     case .connecting: return
@@ -318,7 +318,7 @@ actor DeviceService {
       attempts = isShort ? attempts + 1 : 0
       let hint = attempts > 2 ? ": does another program use this terminal?" : ""
       logger.warning("the connection to the terminal was lost\(hint)")
-      // If the terminal was ready, connects soon, to ask it for the result of the lost command.
+      // If the terminal was ready, reconnects soon, to ask for the result of the lost command.
       let wasReady = work?.device.status == .online
       try run { $0.disconnected(at: $1) }
       reconnect(in: wasReady ? .seconds(1) : backoff)
@@ -340,7 +340,7 @@ actor DeviceService {
 
   private func setTimer() {
     let endOfDay = nextEndOfDay.map { now + .seconds(max(0, $0.timeIntervalSinceNow)) }
-    // The clock may be set, so the end of day is checked every minute.
+    // Checks the end of day every minute, because a person may set the clock.
     let times = [work?.device.deadline, endOfDay.map { min($0, now + .seconds(60)) }]
     guard let next = times.compactMap(\.self).min() else {
       timer?.task.cancel()

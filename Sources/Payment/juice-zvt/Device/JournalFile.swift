@@ -4,18 +4,18 @@ import Foundation
 import KioskProtocol
 import ZVT
 
-/// The file of the charge journal: one entry per line, each on the disk before the next step.
+/// The file of the charge journal: one entry per line. Each entry is on the disk when `write`
+/// returns. The caller must hold the `JournalLock`.
 ///
-/// The caller must hold its `JournalLock`. A line that a power cut has truncated is removed: the
-/// device executed no action after it.
+/// Opening removes a line that a power cut has truncated: the device executed no action after it.
 final class JournalFile {
   /// Maximum size in bytes. A larger file is an error.
   private static let maximumSize = 64 << 20
-  /// Size in bytes above which the file is shortened when it is opened.
+  /// Size in bytes above which opening shortens the file.
   private static let longSize = 4 << 20
 
   let path: String
-  /// The journal at the time when the file was opened.
+  /// The journal at the time of the opening.
   let journal: ChargeJournal
   /// The time of the first entry, or of the opening if no entry has a time.
   let begun: Timestamp
@@ -48,8 +48,9 @@ final class JournalFile {
     }
   }
 
-  /// Reads a journal and the time of its first entry, without changing or locking the file. Returns
-  /// `nil` if the file does not exist.
+  /// Reads a journal and the time of its first entry, without changing or locking the file.
+  ///
+  /// - Returns: `nil` if the file does not exist.
   static func view(
     _ path: String
   ) throws(Failure) -> (journal: ChargeJournal, begun: Timestamp)? {
@@ -109,7 +110,7 @@ final class JournalFile {
     }
   }
 
-  /// Replaces the file by one with the entries that are still needed.
+  /// Replaces the file with a file of only the necessary entries.
   ///
   /// - Returns: The new size in bytes.
   private static func shorten(_ path: String, _ journal: ChargeJournal) throws(Failure) -> Int {

@@ -110,7 +110,7 @@ struct TerminalExamination {
       return actions
     }
 
-    /// Ends the dialog: with a failure, unless it has a result.
+    /// Ends the dialog. If it has no result yet, the result is a failure.
     mutating func end() -> [TerminalSession.Action] {
       result = result ?? .failure(current.map(Problem.silent) ?? .unreachable("no connection"))
       return []

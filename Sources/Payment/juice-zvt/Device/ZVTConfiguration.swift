@@ -8,7 +8,7 @@ import ZVT
 struct ZVTConfiguration: ConfigurationFile, Sendable {
   static let defaultPath = "/etc/juice-zvt/zvt.yaml"
 
-  /// A time of day.
+  /// A time of day in the time zone of the configuration.
   struct TimeOfDay: Sendable, Equatable {
     var hour: Int
     var minute: Int

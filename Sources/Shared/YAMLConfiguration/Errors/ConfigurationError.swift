@@ -11,14 +11,14 @@ package struct ConfigurationError: Error, Hashable {
   }
 
   package let place: Place
-  /// The full path of the key, `broker.port`; empty if the error does not concern a single key.
+  /// The full path of the key, such as `broker.port`; empty if the error concerns no single key.
   package let path: String
   package let problem: String
   package let hint: String?
 
   /// Creates the error for a diagnostic.
   ///
-  /// - Parameter path: The full path of the key; empty if the error does not concern a single key.
+  /// - Parameter path: The levels of the key's path; empty if the error concerns no single key.
   package init(_ diagnostic: Diagnostic, at place: Place, path: [String]) {
     self.place = place
     self.path = path.map(\.printable).joined(separator: ".")
@@ -46,7 +46,7 @@ extension ConfigurationError.Place: CustomStringConvertible {
 }
 
 extension ConfigurationError.Place: Comparable {
-  /// Orders errors by their place in the file, then those of the environment.
+  /// Orders the file as a whole first, then positions in the file, then environment variables.
   package static func < (left: Self, right: Self) -> Bool { left.order < right.order }
 
   private var order: (Int, Int, Int, String) {
@@ -60,7 +60,7 @@ extension ConfigurationError.Place: Comparable {
 
 /// All errors of a configuration.
 package struct ConfigurationErrors: Error, Hashable {
-  /// The errors in the order of the file, those of the environment last; never empty.
+  /// The errors in the order of the file, then those of the environment; never empty.
   package let errors: [ConfigurationError]
 
   package init(_ errors: [ConfigurationError]) { self.errors = errors }

@@ -1,6 +1,6 @@
 import KioskProtocol
 
-/// The problem of a value, without its place in the file.
+/// A problem in a configuration file, without its place.
 package struct Diagnostic: Error {
   package let problem: String
   package var hint: String?

@@ -1,17 +1,17 @@
 /// Suggestions for misspelled words.
 package enum Suggestion {
-  /// Returns a question that contains the most similar word, otherwise a list of all words, or
-  /// `nil` if there are no words.
+  /// Returns a question with the most similar word; if no word is similar, a list of all words.
+  /// Returns `nil` if there are no words.
   package static func hint(for word: String, among words: [String]) -> String? {
     guard !words.isEmpty else { return nil }
     if let nearest = nearest(to: word, among: words) { return "did you mean '\(nearest)'?" }
     return "known here: \(words.joined(separator: ", "))"
   }
 
-  /// Returns the most similar known word; at most a third of its letters may differ. An incomplete
-  /// word (`password` for `password_file`) counts as two edits.
+  /// Returns the most similar word, with at most one edit per three letters, or one edit in all.
+  /// An incomplete word (`password` for `password_file`) counts as at most two edits.
   private static func nearest(to word: String, among words: [String]) -> String? {
-    // Limits the time of the comparison, which is quadratic. No key is longer.
+    // Limits the time of the comparison, which is quadratic. No key is longer than 64 bytes.
     guard word.utf8.count <= 64 else { return nil }
     let word = word.lowercased()
     return words.map { candidate in

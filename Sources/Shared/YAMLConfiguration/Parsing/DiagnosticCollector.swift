@@ -11,7 +11,7 @@ package final class DiagnosticCollector {
   package private(set) var settings: [[String]] = []
   package private(set) var errors: [ConfigurationError] = []
 
-  /// Variables of the program that do not override keys.
+  /// Variables with the prefix `KIOSK_` that do not override keys.
   private static let otherVariables: Set = ["KIOSK_LOG_LEVEL"]
 
   package init(file: String, environment: [String: String]) {
@@ -28,10 +28,10 @@ package final class DiagnosticCollector {
     errors.append(ConfigurationError(diagnostic, at: place, path: path))
   }
 
-  /// Adds the errors of another text that was parsed together with this one.
+  /// Adds the errors of another collector.
   package func merge(_ other: DiagnosticCollector) { errors += other.errors }
 
-  /// Returns the variable that overrides `path`: `KIOSK_BROKER_PORT` for `broker.port`.
+  /// Returns the variable that overrides `path`, such as `KIOSK_BROKER_PORT` for `broker.port`.
   package func variable(for path: [String]) -> (name: String, value: String)? {
     let name = Self.variableName(path)
     return environment[name].map { (name, $0) }
@@ -47,7 +47,7 @@ package final class DiagnosticCollector {
     environment.keys.contains { $0.hasPrefix(Self.variableName(path) + "_") }
   }
 
-  /// Reports every variable that corresponds to no registered key. Call it after all keys are read.
+  /// Reports every variable that corresponds to no registered key. The caller reads all keys first.
   package func reportUnknownVariables() {
     let settings = settings.map(Self.variableName)
     let known = Self.otherVariables.union(settings)

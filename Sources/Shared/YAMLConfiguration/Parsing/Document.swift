@@ -11,7 +11,8 @@ package struct Document {
 
   /// Parses the text.
   ///
-  /// - Returns: The document, or `nil`, after reporting an error, if the text is not valid YAML.
+  /// - Returns: The document, or `nil`, after reporting an error, if the text is too large or not
+  ///   valid YAML.
   package static func compose(_ yaml: String, collector: DiagnosticCollector) -> Document? {
     func fail(_ diagnostic: Diagnostic, _ mark: Mark?) -> Document? {
       let place = mark.map {
@@ -75,7 +76,7 @@ package struct Document {
 }
 
 extension Document {
-  /// The placeholder for a file's path in messages if there is no file.
+  /// The text in messages for the path of the file if there is no file.
   package static let defaults = "(defaults)"
 
   /// Returns the text of a configuration file, or an empty text without a path.

@@ -71,8 +71,8 @@ extension Format where Value == String {
     return host
   }
 
-  /// The path of a file. A relative path starts in the folder of the configuration file; in an
-  /// environment variable, in the folder where the program was started.
+  /// The path of a file. A relative path starts in the folder of the configuration file; that of an
+  /// environment variable starts in the folder where the program was started.
   package static let path = Format { scalar throws(Diagnostic) in
     let path = try text.read(scalar)
     guard !path.hasPrefix("~") else {
@@ -155,7 +155,7 @@ extension Format where Value == TimeZone {
     let name = try scalar.string()
     guard let zone = TimeZone(identifier: name) else {
       let known = TimeZone.knownTimeZoneIdentifiers
-      // A city alone is a common mistake.
+      // A common mistake is to write only the city.
       let city = known.first { $0.lowercased().hasSuffix("/" + name.lowercased()) }
       let hint = city.map { "did you mean '\($0)'?" }
       throw Diagnostic(
@@ -164,8 +164,8 @@ extension Format where Value == TimeZone {
     return zone
   }
 
-  /// A name like `Asia/Seoul`, or `UTC`. PostgreSQL reads many other names as abbreviations of other
-  /// zones: `IST` is Israel's time there, and India's here.
+  /// A name like `Asia/Seoul`, or `UTC` or `GMT`. PostgreSQL reads many other names as those of
+  /// other zones: `IST` is Israel's time in PostgreSQL, and India's in this program.
   package static let timeZoneRegion = Format { scalar throws(Diagnostic) in
     let name = try scalar.string()
     let zone = try timeZone.read(scalar)

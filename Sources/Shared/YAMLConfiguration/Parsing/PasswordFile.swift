@@ -5,7 +5,7 @@ package enum PasswordFile {
   /// - Parameters:
   ///   - key: The key that contains the path, for messages.
   ///   - what: The name of the secret, for messages.
-  /// - Returns: The text without a byte order mark at its start and line ends at its end.
+  /// - Returns: The text without a byte order mark at its start and without line ends at its end.
   /// - Throws: `ConfigurationErrors` if the file does not exist, is empty or is readable by users
   ///   other than its owner, except a mounted secret. No message contains the secret.
   package static func read(

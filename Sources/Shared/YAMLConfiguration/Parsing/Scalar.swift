@@ -3,7 +3,7 @@ package import Yams
 
 /// A single value of a configuration file or an environment variable, as written.
 package struct Scalar {
-  /// The type that YAML assigns to the text, which may surprise its author: `no` is a Boolean,
+  /// The type that YAML assigns to the text, which its author may not expect: `no` is a Boolean,
   /// `0755` an octal number, `2026-11-21` a date.
   package enum Kind {
     case text

@@ -20,8 +20,8 @@ package import Yams
 /// | `list(_:read:)` | a list of sections | no call of `read` |
 /// | `list(_:of:)` | a list of values | `nil` |
 ///
-/// Each call registers its key as known; `reportUnknownKeys` reports all other keys. An invalid
-/// value is reported and then treated as absent, so that one pass finds all errors.
+/// Each call registers its key as known; `reportUnknownKeys` reports all other keys. The section
+/// reports an invalid value and then treats it as absent, so that one pass finds all errors.
 package struct Section {
   package typealias Place = ConfigurationError.Place
 
@@ -142,8 +142,8 @@ package struct Section {
   /// Reads a nested section; an absent one is empty.
   ///
   /// - Parameters:
-  ///   - hasVariables: Whether environment variables override its keys. `false` if the keys are
-  ///     chosen by the kiosk owner.
+  ///   - hasVariables: Whether environment variables override its keys; `false` if the kiosk owner
+  ///     chooses the keys.
   ///   - unknown: The problem to report for an unknown key.
   package mutating func section<Value>(
     _ key: String, hasVariables: Bool = true, unknown: String = Self.unknownKey,
@@ -193,7 +193,7 @@ package struct Section {
 
   /// Reads a list of single values.
   ///
-  /// - Returns: The values, or `nil` if the list is absent or invalid.
+  /// - Returns: The valid values, or `nil` if the key is absent or is not a list.
   package mutating func list<Value>(_ key: String, of format: Format<Value>) -> [Value]? {
     known.append(key)
     guard let node = entries[key]?.node else { return nil }
@@ -215,7 +215,7 @@ package struct Section {
     }
   }
 
-  /// Reads a required key, and reports an error if it is absent.
+  /// Reads a required key. Reports an error and returns `nil` if the key is absent or invalid.
   package mutating func require<Value>(_ key: String, _ format: Format<Value>) -> Value? {
     let value = read(key, format)
     if value == nil, !has(key) { report(Diagnostic("is missing"), at: key) }
@@ -257,7 +257,7 @@ package struct Section {
     collector.report(diagnostic, at: place, path: path)
   }
 
-  /// Reports every unknown key. Call it after all keys of the section are read.
+  /// Reports every unknown key. The caller reads all keys of the section first.
   package func reportUnknownKeys() {
     for (index, key) in keys.enumerated() where !known.contains(key) {
       let hint = decimalCommaHint(at: index) ?? Suggestion.hint(for: key, among: known)
@@ -265,8 +265,8 @@ package struct Section {
     }
   }
 
-  /// Returns the hint for a decimal comma: `{price: 3,50}` is `price: 3` and a key `50` without a
-  /// value.
+  /// Returns a hint if the key may result from a decimal comma: `{price: 3,50}` is `price: 3` and a
+  /// key `50` without a value.
   private func decimalCommaHint(at index: Int) -> String? {
     func kind(_ key: String) -> Scalar.Kind? {
       entries[key]?.node.scalar.map { Scalar($0, folder: "").kind }

@@ -1,8 +1,8 @@
 /// The environment variables that Kubernetes sets in each container for each service (field
-/// `enableServiceLinks` of a pod). Those of a service `kiosk` or `kiosk-…` start with `KIOSK_`, as
-/// the variables that override keys do.
+/// `enableServiceLinks` of a pod). The variables of a service `kiosk` or `kiosk-…` start with
+/// `KIOSK_`, like the variables that override keys.
 package enum ServiceLinks {
-  /// Returns the names of such variables, sorted.
+  /// Returns the sorted names of these variables.
   package static func names(in environment: [String: String]) -> [String] {
     environment.filter { contains($0.key, $0.value) }.keys.sorted()
   }

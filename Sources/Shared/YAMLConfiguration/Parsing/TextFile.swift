@@ -49,7 +49,7 @@ package enum TextFile {
   /// The modes of such files cannot always be chosen, and all processes of the container belong to
   /// the program.
   private static func isMountedSecret(_ path: String, _ file: stat) -> Bool {
-    // Kubernetes links to the file in a folder of the current version.
+    // In Kubernetes the path is a link to the file in the folder of the current version.
     guard file.st_mode & 0o222 == 0, let real = realpath(path, nil) else { return false }
     defer { free(real) }
     let folder = URL(filePath: String(cString: real)).deletingLastPathComponent()
