@@ -8,7 +8,7 @@ package struct ArchiveSettings: Sendable {
   /// The topic levels before the kiosk id, the same for all kiosks.
   package var root: String
   /// The MQTT client identifier of the session in which the broker keeps events; the same for every
-  /// archiver of a chain. It is also the `Request.ID` of the replay requests to kiosks.
+  /// archiver of a chain. It is also the archive's name in the topics of replay requests.
   package var clientID: String
   /// Maximum number of events committed in one transaction.
   package var batch: Int

@@ -7,8 +7,8 @@ extension ArchiveStore {
   enum GapAnswer {
     /// The kiosk did not answer, or was busy.
     case later(String)
-    /// The kiosk published all the requested entries that it has, and some of the range are
-    /// missing.
+    /// The kiosk published all the requested entries that it has, and some entries of the range are
+    /// still missing.
     case incomplete
     /// The kiosk has no entry of the range.
     case never(String)

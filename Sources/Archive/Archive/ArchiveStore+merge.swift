@@ -151,7 +151,7 @@ extension ArchiveStore {
       """, [.array(kiosks.map(\.key.text)), .array(kiosks.map { "\($0.value)" })])
   }
 
-  /// Maximum number of stored conflicts per key. The first ones are kept.
+  /// Maximum number of stored conflicts per key. The archive keeps the first ones.
   private static let maximumConflicts = 10
 
   /// Stores the rows of `arrival` whose key is stored with different content.

@@ -98,7 +98,7 @@ package struct Archiver: Service {
     return store
   }
 
-  /// Time after which this archiver tries to take the lock again. A waiting archiver tries five
-  /// times during it.
+  /// Time for which an archiver without a broker leaves the lock to other archivers. A waiting
+  /// archiver tries to take the lock five times in this time.
   private static let handoverDelay = Duration.seconds(5)
 }

@@ -39,8 +39,8 @@ package final class DailySums {
   }
 
   /// Tries to become the only session that computes sums: of two sessions, the slower one would
-  /// replace newer rows with older ones. PostgreSQL holds the lock for as long as the session
-  /// exists (`juic`, 3).
+  /// replace newer rows with older ones. PostgreSQL holds the lock (`juic`, 3) for as long as the
+  /// session exists.
   ///
   /// - Returns: `false` if another session holds the lock.
   package func takeLock() throws(DatabaseError) -> Bool {
@@ -126,8 +126,8 @@ extension DailySums {
     let values = days.map { "('\($0.kiosk)', '\($0.day)'::date)" }.joined(separator: ", ")
     return [
       "INSERT INTO picked VALUES \(values)",
-      // Waits for the transactions of batches that have locked a mark, so that the next statement
-      // reads their entries.
+      // Waits for the transactions of batches that have locked a mark, so that the statement
+      // `entries` reads their entries.
       "DELETE FROM dirty_day USING picked WHERE dirty_day.kiosk = picked.kiosk AND dirty_day.day = picked.day",
       "DELETE FROM picked USING closed_day WHERE closed_day.kiosk = picked.kiosk AND closed_day.day = picked.day",
       entries, Self.sales, Self.takings, Self.fruits, Self.jobs, Self.cups, Self.waitingCups,

@@ -34,7 +34,7 @@ package struct EventBatch: Sendable {
           throw UnreadableEvent("its \(excess.rawValue) is too large")
         }
         let message = delivery.message
-        // Tested first, because most messages are events.
+        // Tests for events first, because most messages are events.
         if let kiosk = Self.kiosk(of: message.topic, "events", root: root) {
           rows.append(try EventRow(message, of: kiosk))
         } else if let kiosk = Self.kiosk(of: message.topic, "status", root: root) {

@@ -66,8 +66,8 @@ struct EventColumn {
   private static let seqs = 1...(1 << 53)
   private static let counts = 0...Int(Int32.max)
 
-  /// Returns whether a member belongs in this column; otherwise it is a part of `more`. A kiosk
-  /// records a rejected order with any quantity that its command had.
+  /// Returns whether a member belongs in this column; otherwise it is a part of `more`, like a
+  /// quantity out of range, which a rejected order may have.
   func stores(_ member: JSON.Member) -> Bool {
     guard member.key == name else { return false }
     guard name == "quantity", case .integer(let number) = member.value else { return true }

@@ -15,9 +15,9 @@ import Postgres
 /// | once a second: request missing entries, send menus | `ReplayScheduler`, `RolloutTable` |
 /// | when idle: probe the database | `ArchiveStore` |
 ///
-/// If the process or the database fails before the commit, the broker redelivers the batch; if
-/// after it, the entries are recognized by their keys. Like the controller, the actor runs on the
-/// executor of its broker client.
+/// If the process or the database fails before the acknowledgement, the broker redelivers the
+/// batch, and the store recognizes by its key each entry that was committed before. The actor runs
+/// on the executor of its broker client.
 actor EventIngester {
   /// The reason why `run()` returned.
   enum End {
@@ -124,7 +124,7 @@ actor EventIngester {
     case .offline(let error):
       if offlineSince == nil { offlineSince = .now }
       logger.warning("\(error); waiting for it")
-      // Another archiver may have taken over the session; in that case the lock is lost.
+      // Another archiver may have taken over the MQTT session; in that case the lock is lost.
       try store.probe()
     case .sessionBegan, .updated, .refused, .confirmed, nil:
       break

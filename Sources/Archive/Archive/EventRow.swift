@@ -21,8 +21,8 @@ package final class EventRow: Sendable {
 
   /// Decodes an event.
   ///
-  /// - Parameter kiosk: The kiosk that sent it.
-  /// - Throws: `UnreadableEvent` if it is not an entry of a ledger, or if it contains a value that
+  /// - Parameter kiosk: The kiosk that sent the event.
+  /// - Throws: `UnreadableEvent` if the event is not an entry of a ledger, or contains a value that
   ///   PostgreSQL cannot store (U+0000, the year 0) or that exceeds a limit of `EventColumn`.
   package init(_ message: Message, of kiosk: KioskID) throws(UnreadableEvent) {
     let bytes = message.payload

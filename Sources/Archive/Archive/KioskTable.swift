@@ -29,8 +29,8 @@ package struct KioskTable {
   }
 
   /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new
-  /// list lacks. A new kiosk gets the menu of the latest completed rollout for its region, and joins
-  /// the open one: if that is aborted, the kiosk has a menu of the chain.
+  /// list lacks. A new kiosk gets the menu of the latest completed rollout for its region, so that
+  /// it has a menu of the chain even if the open rollout, which it joins, is aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {

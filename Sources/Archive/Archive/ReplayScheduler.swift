@@ -10,9 +10,9 @@ struct ReplayScheduler: Sendable {
     fileprivate(set) var sentAt: ContinuousClock.Instant
     fileprivate(set) var lastAnswerAt: ContinuousClock.Instant
 
-    /// The request, with an id derived from the range, so that another archiver can continue it. It
-    /// includes the entry after the gap: a kiosk whose ledger begins with that entry then reports
-    /// it as the first one, and does not reject the request.
+    /// The request, with an id derived from the range, so that another archiver can continue the
+    /// replay. The range includes the entry after the gap: a kiosk whose ledger begins with that
+    /// entry then reports it as the first one, and does not reject the request.
     var request: ReplayRequest {
       let id = "\(ledger.epoch)-\(range.lowerBound)-\(range.upperBound)"
       return ReplayRequest(

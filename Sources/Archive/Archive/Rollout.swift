@@ -14,7 +14,7 @@ package struct Rollout: Equatable, Sendable {
     /// Each kiosk was sent the menu, and has reported or exceeded the timeout.
     case done
 
-    /// Whether it prevents another rollout from starting.
+    /// Whether a rollout in this state prevents another rollout from starting.
     package var isOpen: Bool { self == .running || self == .paused }
   }
 
@@ -44,7 +44,7 @@ package struct Rollout: Equatable, Sendable {
 
   enum Step: Equatable {
     /// Send the menu to this number of further kiosks. `rest` is the part of `sinceLast` that was
-    /// too short for another one, in seconds; it counts for the next step.
+    /// too short for another kiosk, in seconds; it counts for the next step.
     case send(Int, rest: Double = 0)
     case wait
     case become(State)
@@ -88,8 +88,8 @@ package struct Rollout: Equatable, Sendable {
     guard let sinceLast else { return .send(1) }
     let due = max(0, min(sinceLast, 60)) * Double(perMinute) / 60
     guard due >= 1 else { return .wait }
-    // After a pause, limits the number of menus, so that those not sent during it do not all follow
-    // at once.
+    // Limits the number of menus after a pause, so that the menus that were not sent during the
+    // pause do not all follow at once.
     return .send(
       min(Int(due), max(1, perMinute / 6), counts.unsent),
       rest: due.truncatingRemainder(dividingBy: 1) * 60 / Double(perMinute))

@@ -172,7 +172,7 @@ package struct RolloutTable {
           """, [version])
       }
       if decision == .resume {
-        // A rollout that was aborted sends the menu again to kiosks that have not reported it.
+        // After an abort, the archiver sends the menu again to kiosks that have not reported it.
         try database.run(
           """
           UPDATE juice.rollout_kiosk SET sent = NULL
@@ -236,8 +236,8 @@ package struct RolloutTable {
 
   // MARK: The archiver
 
-  /// Lets each kiosk that has not reported do so within `reconnectTime` from now, or the timeout if
-  /// that is shorter: no kiosk could report during an outage of the broker.
+  /// Extends the time of each kiosk that has not reported: to `reconnectTime` from now, or to the
+  /// timeout if that is shorter, because no kiosk could report during an outage of the broker.
   func extendTimeouts() throws(DatabaseError) {
     try database.run(
       """

@@ -26,7 +26,7 @@ typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
 
 extension ConfigurationOptions {
   /// Runs the part of a command that uses the database. If the connection fails and there is no
-  /// configuration file, the error message says that the file is missing.
+  /// configuration file, the error message states that the file is missing.
   func withSettings<Result>(_ body: (ArchiveSettings) throws -> Result) throws -> Result {
     let settings = try ArchiveSettings(load())
     do { return try body(settings) } catch ArchiveError.database(let error)

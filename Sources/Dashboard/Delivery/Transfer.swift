@@ -201,8 +201,8 @@ private final class Exchange {
 private final class CancellationDeadline: Sendable {
   private let time = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// Time that a cancelled transfer has to receive its response. If it ended at once, a message
-  /// that the server has accepted would be sent again.
+  /// Time in which a cancelled transfer may still receive its response. If the transfer ended at
+  /// once, a message that the server has already accepted might be sent again.
   private static let grace = Duration.seconds(3)
 
   var hasPassed: Bool { time.withLock { $0.map { $0 <= .now } ?? false } }

@@ -209,8 +209,8 @@ package struct ActivityLog: Sendable, Equatable {
 
   /// Starts another day. The alerts that have not ended remain open.
   ///
-  /// - Parameter stored: The log whose records the day has already. A day begins again after the
-  ///   clock was wrong.
+  /// - Parameter stored: The stored log of the day. It has records if the day begins again, after
+  ///   the clock was wrong.
   package mutating func begin(day: Int64, continuing stored: ActivityLog) {
     (self.day, records, counts, isCut) = (day, stored.records, stored.counts, stored.isCut)
   }

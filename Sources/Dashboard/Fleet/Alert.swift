@@ -6,7 +6,7 @@ package enum Alert: Hashable, Sendable {
   /// The dashboard has no connection to its broker, and therefore no current state of any kiosk.
   case noBroker
   case offline(KioskID)
-  /// A machine is not working, is out of a fruit, or a program of it needs a person.
+  /// A machine is not working or is out of a fruit, or one of its programs needs a person.
   case machine(KioskID, MachineID)
   /// A person has to decide about a job.
   case job(KioskID, Int, ticket: Int)
@@ -16,7 +16,7 @@ package enum Alert: Hashable, Sendable {
   case charge(KioskID, Int, ticket: Int?)
   /// The total of a payment device's last end of day differs from the ledger.
   case difference(KioskID, PaymentDeviceID)
-  /// A sensor has been outside its limits for too long, blocks fruits or machines, or is silent.
+  /// The value of a sensor was outside the limits for too long, or the sensor is silent.
   case sensor(KioskID, SensorID)
   /// Some of a fruit expires within `KioskState.expiryNotice`.
   case expires(KioskID, Fruit.ID)

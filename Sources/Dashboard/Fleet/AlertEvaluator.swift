@@ -13,8 +13,9 @@ package import KioskProtocol
 ///
 /// | alert | must be active for |
 /// |---|---|
-/// | broker, kiosk, machine or payment device offline | `offlineDelay` |
-/// | fault of a machine or payment device; machine out of a fruit | 0 s |
+/// | broker or kiosk offline; machine offline, silent, disabled or unknown | `offlineDelay` |
+/// | payment device off, without a reason | `offlineDelay` |
+/// | machine with fault, missing fruit or due program; payment device off, with a reason | 0 s |
 /// | undecided job or charge; end of day with a difference | 0 s |
 /// | sensor with an alarm, a block or no readings | 0 s |
 /// | fruit too short for a juice; fruit that expires soon or has expired | 0 s |
@@ -52,7 +53,7 @@ package struct AlertEvaluator: Sendable {
 
   /// Maximum number of notified alerts that are not resolved. Further alerts are not notified.
   package static let maximum = 10_000
-  /// Time after its beginning at which a notified alert is deleted if its kiosk has no status.
+  /// Age at which a notified alert is deleted if its kiosk has no status.
   private static let retention = Duration.seconds(30 * 24 * 3600)
 
   private let rules: Rules

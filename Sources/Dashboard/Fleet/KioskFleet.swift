@@ -62,8 +62,7 @@ package struct KioskFleet: Sendable {
   /// Reads a message.
   ///
   /// - Parameter isRetained: Whether the broker had stored the message, so that its age is unknown.
-  /// - Returns: The kiosk that changed, or `nil` if the message concerns no kiosk or cannot be
-  ///   read.
+  /// - Returns: The kiosk that changed, or `nil` if the message cannot be read or changes no kiosk.
   @discardableResult
   package mutating func receive(
     topic: String, payload: [UInt8], isRetained: Bool, at now: Timestamp

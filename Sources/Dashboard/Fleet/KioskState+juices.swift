@@ -11,7 +11,7 @@ package enum SaleObstacle: Hashable, Sendable {
   case blocked([Fruit.ID])
   /// No machine for the juice works.
   case machine
-  /// A machine that makes the juice must be cleaned first.
+  /// A machine that makes the juice is being cleaned, or must be cleaned first.
   case cleaning
   /// No payment device works, and the juice has a price.
   case payment
@@ -21,7 +21,7 @@ package enum SaleObstacle: Hashable, Sendable {
 
 // The juices that a kiosk can sell.
 extension KioskState {
-  /// Returns the number of glasses of a juice that can be made now; 0 if no machine for it works.
+  /// Returns the number of glasses of a juice that can be made now; 0 if the stock is unknown.
   package func servings(of juice: Juice) -> Int {
     guard let stock, isMakeable(juice.id) else { return 0 }
     return juice.servings(from: stock.fruits)

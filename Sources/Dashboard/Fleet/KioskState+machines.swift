@@ -29,8 +29,8 @@ extension KioskState {
       || sensors.values.contains(where: \.needsAttention) || !expired.isEmpty
   }
 
-  /// Returns whether the kiosk can make the juice: no sensor blocks its fruits, and a machine for
-  /// it works or it needs no machine.
+  /// Returns whether the kiosk can make the juice: no sensor blocks its fruits, and either it needs
+  /// no machine, or one of its machines takes orders and has the fruits.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
     let (makers, blocked) = (machines.values.filter { $0.makes(juice) }, blockedFruits)
     if makers.isEmpty, blocked.isEmpty { return true }

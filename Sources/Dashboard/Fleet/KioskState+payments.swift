@@ -17,8 +17,7 @@ extension KioskState {
   }
 
   /// The payment devices whose last end of day differs from the ledger, with the amount by which
-  /// the device's total exceeds that of the ledger, in smallest units. Without devices that were
-  /// removed.
+  /// the device's total exceeds that of the ledger, in smallest units. Omits removed devices.
   package var dayDifferences: [(device: PaymentDeviceID, units: Int, currency: Currency)] {
     lastTotals.sorted { $0.key < $1.key }.compactMap { device, entry in
       guard payments[device] != nil, case .total(let total, _, let units) = entry.outcome,

@@ -6,8 +6,7 @@ extension KioskState {
   /// Time for which an entry can be undone.
   package static let undoTime = Duration.seconds(600)
 
-  /// Returns the latest entry with this `seq` among the latest restocks, openings, closings and
-  /// decisions, or `nil`.
+  /// Returns the latest entry with this `seq` among `services`, or `nil` if there is none.
   package func service(_ seq: Int) -> LedgerEntry? { services.first { $0.seq == seq } }
 
   /// Returns the restock that undoes an entry of the history, or `nil` if the entry is older than
@@ -20,7 +19,7 @@ extension KioskState {
   {
     guard let id = Request.ID("undo-\(entry.epoch)-\(entry.seq)"),
       now.since(entry.at) < Self.undoTime, !services.contains(where: { $0.id == id }),
-      // A later entry with the same or a lower number: the backup did not contain this one.
+      // A later entry has the same or a lower number if the restored backup lacked `entry`.
       ![services, orders].joined().contains(where: { $0.seq <= entry.seq && entry.isBefore($0) })
     else { return nil }
     let changes: FruitAmounts

@@ -35,7 +35,7 @@ extension KioskState {
 
   package var isDiskShort: Bool { disk.map { $0.freeSpace != .enough } ?? false }
 
-  /// The next fruit to run out and the expected time. Fruits that are out already do not count.
+  /// The next fruit to run out and the expected time, or `nil`. Omits fruits without stock.
   package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
     forecast?.fruits
       .compactMap { fruit, outlook in
@@ -88,8 +88,8 @@ extension KioskFleet {
   /// stockout, then by name.
   ///
   /// - Parameters:
-  ///   - text: A part of the id, the name, the place or the name of a fruit that is short, or a
-  ///     state.
+  ///   - text: A word for a state; or a part of the kiosk's id, name or place, or of the name of a
+  ///     machine, a juice or a fruit that has a problem.
   ///   - language: The language of the names to sort by.
   package func byUrgency(
     matching text: String = "", in language: Language = .english
@@ -98,7 +98,7 @@ extension KioskFleet {
     return
       kiosks.filter { search?.matches($0) ?? true }
       .map { kiosk in
-        // Sort only keys, because moving a state takes longer than a comparison.
+        // Sorts only keys, because moving a state takes longer than a comparison.
         (
           urgency: kiosk.urgency, dry: kiosk.nextStockout?.at.milliseconds ?? .max,
           title: kiosk.title(language), id: kiosk.id

@@ -44,12 +44,12 @@ package struct KioskState: Sendable, Identifiable {
   /// there is none. Only the payload is stored, because the decoded reports of a thousand kiosks
   /// need much memory.
   package private(set) var salesPayload: [UInt8] = []
-  /// The latest orders, the newest first.
+  /// The latest orders that have ended, the newest first.
   package private(set) var orders = Recent()
   /// Restocks, removed and expired fruit, openings, closings, decisions, programs, steps of
   /// sensors, and ends of day, the newest first.
   package private(set) var services = Recent()
-  /// Captures, refunds and their requests, the newest first.
+  /// Captures, refunds and requests for refunds, the newest first.
   package private(set) var captures = Recent()
 
   /// Maximum number of machines of one kiosk, of its payment devices, and of its sensors.
@@ -66,8 +66,8 @@ package struct KioskState: Sendable, Identifiable {
   /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
 
-  /// Reads a message on a topic of this kiosk. Ignores a message that cannot be read without
-  /// logging it, because any number of them may arrive; the latest readable one remains in force.
+  /// Reads a message on a topic of this kiosk. Ignores an unreadable message, and does not log it,
+  /// because any number of them may arrive; the latest readable one remains in force.
   ///
   /// - Parameters:
   ///   - topic: The topic levels after the id of the kiosk.

@@ -2,9 +2,8 @@
 // and all text is filtered again before it is written to the log, a page, a message or a terminal.
 
 extension Unicode.Scalar {
-  /// Whether this is a control or format character or a line break: invisible, but a terminal, a
-  /// browser or a mail program may interpret it. U+202E, for example, reverses the text that
-  /// follows.
+  /// Whether the scalar is a control character, a format character or a line break. A terminal, a
+  /// browser or a mail program may interpret such a scalar: U+202E reverses the text after it.
   package var isInvisible: Bool {
     if value < 0x7F { return value < 0x20 }
     return switch properties.generalCategory {
@@ -41,7 +40,7 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-  /// Whether an invisible character may begin with this byte in UTF-8. No Korean character begins
+  /// Whether an invisible character may begin with this byte in UTF-8. No Hangul syllable begins
   /// with such a byte.
   fileprivate var mayBeginInvisible: Bool {
     self < 0x20 || self == 0x7F || self == 0xC2 || (0xD8...0xE2).contains(self) || self >= 0xEF
@@ -49,8 +48,8 @@ extension UInt8 {
 }
 
 extension JSON {
-  /// Returns the text of a member for people, truncated after `limit` Unicode scalars, or `nil` if
-  /// it has no visible character.
+  /// Returns the text of a member without invisible characters, truncated after `limit` Unicode
+  /// scalars; or `nil` if the member is not a text or has no visible character.
   package func visibleText(_ key: String, upTo limit: Int = .max) -> String? {
     guard let text = text(key)?.visible(upTo: limit), !text.allSatisfy(\.isWhitespace) else {
       return nil

@@ -14,8 +14,8 @@ package struct BrokerAddress: Sendable, Hashable, CustomStringConvertible {
 /// Rotates the order in which attempts to connect try several addresses.
 ///
 /// An attempt tries the addresses until one accepts, and each attempt begins with the next address,
-/// so that an unreachable one does not block. Each client has its own random order: the clients of
-/// a cluster are spread over its nodes, and the clients of a failed node over the remaining ones.
+/// so that not all begin with an unreachable one. Each client has its own random order: the clients
+/// of a cluster are spread over its nodes, and the clients of a failed node over the other nodes.
 package struct AddressRing: Sendable {
   private let addresses: [BrokerAddress]
   private var index = 0

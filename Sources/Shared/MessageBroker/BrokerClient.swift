@@ -17,7 +17,7 @@
 /// It is an actor, so that a client actor that adopts its executor (`unownedExecutor`) calls it
 /// without a thread switch.
 package protocol BrokerClient: Actor {
-  /// Starts connecting and returns; the outcome is reported as an event. Called once.
+  /// Starts to connect, and returns at once; an event reports the outcome. Call it only once.
   func connect(_ options: SessionOptions)
 
   /// Replaces the options without ending the session or the connection.
@@ -28,8 +28,8 @@ package protocol BrokerClient: Actor {
   /// `absence` keep the values given to `connect`. The other options apply immediately on the
   /// client side, and on the broker side from the next connect.
   ///
-  /// The outcome is reported as the event `updated`; await it before the next call. Called after
-  /// `connect`.
+  /// The event `updated` reports the outcome; await the event before the next call. Call `connect`
+  /// before the first call.
   func update(_ options: SessionOptions)
 
   /// Waits for the next event.
@@ -132,7 +132,7 @@ package struct Delivery: Sendable, Equatable {
   /// Whether the broker has set the DUP flag (it may have delivered the message before) and the
   /// session was resumed.
   package let isRedelivery: Bool
-  /// The first part that was too large, or `nil`. Such a message must not be executed.
+  /// The first part that was too large, or `nil`. A message with an excess must not be executed.
   package let excess: Excess?
 
   package init(

@@ -3,10 +3,10 @@ package struct Message: Sendable, Hashable {
   package var topic: String
   package var payload: [UInt8]
   package var qos: QoS
-  /// Published: whether the broker retains the message for later subscribers. Received: whether it
-  /// was retained before the subscription; but see `SessionOptions.retainAsPublished`.
+  /// Whether the broker retains the message for later subscribers. In a received message: whether
+  /// the broker had retained it before the subscription; but see `retainAsPublished`.
   package var retain: Bool
-  /// The expiry interval in seconds; ignored on MQTT 3.1.1. Received: the remaining time.
+  /// The expiry interval in seconds; in a received message, the remaining time. MQTT 5 only.
   package var expiry: UInt32?
   /// The topic for a response; MQTT 5 only.
   package var responseTopic: String?
@@ -31,7 +31,8 @@ package struct Message: Sendable, Hashable {
   }
 }
 
-/// The quality of service. QoS 2 is not used: command ids make QoS 1 exactly once, end to end.
+/// The quality of service. QoS 2 is not used: with command ids, QoS 1 suffices to execute each
+/// command exactly once.
 package enum QoS: UInt8, Sendable, Comparable {
   case atMostOnce = 0
   case atLeastOnce = 1

@@ -14,7 +14,7 @@ package struct MessageLimits: Sendable, Equatable {
   /// The size of all user properties together, as encoded in the packet.
   package var userProperties: Int
 
-  /// Limits for clients that execute commands, whose senders are not trusted.
+  /// Limits for clients that execute commands of untrusted senders.
   package static let commands = MessageLimits(
     packet: 1 << 16, payload: 4096, topic: 512, topicLevels: 32, responseTopic: 256,
     responseTopicLevels: 16, correlationData: 256, userProperties: 4096)
@@ -25,7 +25,7 @@ package struct MessageLimits: Sendable, Equatable {
     packet: 1 << 20, payload: 1 << 20, topic: 65_535, topicLevels: 65_535, responseTopic: 256,
     responseTopicLevels: 16, correlationData: 256, userProperties: 1 << 20)
 
-  /// Returns the first part of a message that exceeds its limit.
+  /// Returns the first part of a message that exceeds its limit, or `nil` if no part does.
   package func excess(of sizes: MessageSizes) -> Delivery.Excess? {
     if sizes.topic > topic || sizes.topicLevels > topicLevels { return .topic }
     if sizes.payload > payload { return .payload }

@@ -16,8 +16,8 @@ package struct SessionOptions: Sendable {
   package var will: Message?
   /// The keep-alive interval in seconds, at least 5.
   package var keepAlive: UInt16
-  /// Whether the first connect begins a session without earlier state. Later ones follow
-  /// `sessionExpiry`.
+  /// Whether the first connect begins a session without earlier state. For later connects
+  /// `sessionExpiry` applies.
   package var cleanStart: Bool
   /// The time for which a session outlives its connection; zero ends it with the connection.
   ///

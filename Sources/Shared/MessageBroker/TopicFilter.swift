@@ -102,7 +102,7 @@ extension TopicFilter {
     }
   }
 
-  /// The text before the first level with a wildcard, or `nil` if there is none.
+  /// The text before the first level with a wildcard, or `nil` if no level has a wildcard.
   fileprivate var prefixBeforeWildcard: Substring.UTF8View? {
     guard let wildcard = text.utf8.firstIndex(where: "+#".utf8.contains) else { return nil }
     return text.utf8[..<wildcard]

@@ -13,9 +13,9 @@ extension Connection {
   func configure(
     _ configuration: MosquittoClient.Configuration, _ options: SessionOptions
   ) throws(BrokerError) {
-    // libmosquitto only queues packets; `mosquitto_loop_write` sends them. The PUBACK of a message
-    // is queued before `on_message` is called (lib/handle_publish.c) and is sent after
-    // `acknowledge()`.
+    // With this setting libmosquitto only queues packets, and `mosquitto_loop_write` sends them.
+    // libmosquitto queues the PUBACK of a message before it calls `on_message`
+    // (lib/handle_publish.c); `acknowledge()` sends the PUBACK.
     mosquitto_threaded_set(handle, true)
     for (option, value) in [
       (MOSQ_OPT_PROTOCOL_VERSION, configuration.protocolVersion.rawValue),

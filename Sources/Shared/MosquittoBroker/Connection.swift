@@ -122,12 +122,13 @@ final class Connection: @unchecked Sendable {
     if hasConnectAck { try check(mosquitto_loop_misc(handle)) }
   }
 
-  /// Sends the DISCONNECT (3.14) without acknowledging the current batch.
+  /// Sends the DISCONNECT (3.14), with `acknowledging` after the queued packets.
   ///
-  /// `mosquitto_disconnect` is not suitable: it sends the PUBACKs in its queue first, and it closes
-  /// the socket at once. Closing with unread data sends a reset that may overtake the DISCONNECT,
-  /// and the broker publishes the will. So the two bytes are written directly to the socket, except
-  /// with TLS or after a partly written packet.
+  /// `mosquitto_disconnect` sends the PUBACKs in its queue first, and closes the socket at once.
+  /// Closing with unread data sends a reset that may overtake the DISCONNECT, and the broker
+  /// publishes the will. So this function writes the two bytes directly to the socket if no packet
+  /// must precede them. With TLS or after a partly written packet this is not possible: without
+  /// `acknowledging`, the function then sends no DISCONNECT.
   ///
   /// - Returns: Whether the broker will close the connection when it has processed the DISCONNECT.
   func disconnect(acknowledging: Bool) -> Bool {
@@ -188,7 +189,7 @@ final class Connection: @unchecked Sendable {
     if usesTLS, !hasConnectAck, !inbox.tlsErrors.isEmpty || error == EPROTO {
       throw BrokerError(tlsErrors: inbox.tlsErrors)
     }
-    // A refused client certificate looks like this from libmosquitto 2.0.21 on.
+    // From libmosquitto 2.0.21 on, a refused client certificate causes these errors.
     let guess =
       (usesTLS ? "; it may require a client certificate" : "") + BrokerError.hint(version)
     switch code {
@@ -199,8 +200,8 @@ final class Connection: @unchecked Sendable {
       throw .connectionLost("the broker sent nothing for the keep-alive time of \(keepAlive) s")
     case MOSQ_ERR_ERRNO.code:
       throw .connectionLost(systemError(error) + (hasConnectAck ? "" : guess))
-    // libmosquitto checks the properties of incoming messages, each version more of them; brokers
-    // relay some that it rejects (`handle__publish`, `mosquitto_property_check_all`).
+    // libmosquitto checks the properties of incoming messages; each version checks more of them.
+    // Brokers relay some that it rejects (`handle__publish`, `mosquitto_property_check_all`).
     case MOSQ_ERR_PROTOCOL.code, MOSQ_ERR_MALFORMED_PACKET.code, MOSQ_ERR_MALFORMED_UTF8.code,
       MOSQ_ERR_DUPLICATE_PROPERTY.code:
       // Before the login, the rejected packet is the CONNACK. A broker that supports only MQTT

@@ -33,7 +33,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
 
   /// The result of a wait.
   struct Readiness {
-    /// Whether the socket was watched for reading: then `!canRead` means that it is empty.
+    /// Whether the socket was watched for reading: then `!canRead` means that the socket is empty.
     var isWatched = false
     var canRead = false
     /// The time of the result. Jobs that ran since may have taken some time.

@@ -14,7 +14,7 @@ extension MosquittoClient.Configuration {
   ///
   /// - Throws: `BrokerError` if the broker refuses or ends the connection.
   package func run(_ probe: BrokerProbe) async throws(BrokerError) -> BrokerProbe.Report {
-    // On its own thread: it blocks, and libmosquitto's writes require that SIGPIPE is blocked.
+    // The probe has its own thread: it blocks, and libmosquitto's writes need a blocked SIGPIPE.
     let result = await withCheckedContinuation { done in
       do throws(BrokerError) {
         try startThread {

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// A thread for an actor that uses a `PostgresConnection`, whose calls block. Runs the jobs of the
-/// actor one after the other, outside the thread pool that all other tasks share.
+/// An executor for an actor that uses a `PostgresConnection`, whose calls block. Runs the jobs of
+/// the actor one after the other, outside the thread pool that all other tasks share.
 package final class DatabaseThread: SerialExecutor {
   private let queue: DispatchQueue
 

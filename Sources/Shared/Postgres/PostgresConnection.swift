@@ -152,7 +152,7 @@ extension PostgresConnection {
     return words.joined(separator: " ")
   }
 
-  /// Reads all results, or until the server expects the rows of a COPY.
+  /// Reads the results up to the last one, or until the server expects the rows of a COPY.
   private func readResponse() throws(DatabaseError) -> Response {
     try flush()
     var answer = Response()

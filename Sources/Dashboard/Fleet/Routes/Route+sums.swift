@@ -4,9 +4,9 @@ extension Route {
   /// The amount of one fruit to load on the van.
   package struct Load: Hashable, Sendable {
     package let fruit: Fruit
-    /// The sum of the planned amounts of all stops.
+    /// The sum of the planned amounts of all stops that are not skipped.
     package let sum: Int
-    /// Number of portions in a crate, or `nil` if no menu states it.
+    /// Number of pieces in a crate, or `nil` if no menu states it.
     package let crate: Int?
     /// The sum in crates, rounded up, or `nil` if the fruit has no crates.
     package let crates: Int?

@@ -31,7 +31,7 @@ package struct Route: Hashable, Sendable, Identifiable {
   /// The user who created the route.
   package let createdBy: String
   package let plan: RoutePlan
-  /// The IANA name of the time zone in which its times are shown, or `nil` for UTC.
+  /// The IANA name of the time zone in which pages show the times of the route, or `nil` for UTC.
   package let timeZone: String?
   package var stops: [Stop]
   /// The name under which the route is planned again, or `nil` if it has none.
@@ -61,11 +61,11 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let now: Int
     /// The expected stock on arrival.
     package let expected: Int
-    /// Number of portions to bring.
+    /// Number of pieces to bring.
     package let bring: Int
     /// Whether a forecast was available. If not, `expected` equals `now`.
     package let isForecast: Bool
-    /// Number of expired portions to take out, according to the stock when the route was created.
+    /// Number of expired pieces to take out, according to the stock when the route was created.
     package let takeOut: Int
   }
 
@@ -79,7 +79,7 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let wasOnline: Bool
     package let lines: [Line]
     /// The id of the restock command for this stop. It changes only after the kiosk has rejected
-    /// the command, so a stop is applied once, even if it is sent repeatedly.
+    /// the command or applied a correction: repeated copies of a report are applied once.
     package internal(set) var command: Request.ID
     /// The latest report, or `nil` if the stop is not confirmed.
     package internal(set) var report: StopReport?
@@ -116,11 +116,11 @@ package struct Route: Hashable, Sendable, Identifiable {
     /// The amounts that the user has entered: `brought`, or more if not all of it fitted.
     package let entered: FruitAmounts
     package let counted: FruitAmounts
-    /// The recorded stock of the counted fruits, as the page showed it. If the kiosk's ledger
-    /// differs when the command arrives, the kiosk rejects it.
+    /// The recorded stock of the counted fruits, as the page showed it. If the kiosk's stock
+    /// differs when the command arrives, the kiosk rejects the command.
     package let ledger: FruitAmounts
     package var outcome: Outcome
-    /// Whether this report has replaced an earlier one that the kiosk had applied.
+    /// Whether this report corrects an earlier one that the kiosk has applied.
     package internal(set) var isCorrection = false
 
     package init(
@@ -199,7 +199,7 @@ extension Route.Stop {
     case send(Route.StopReport)
     /// The kiosk has already answered the command.
     case answered(Route.StopReport)
-    /// The page with the report is older than the latest rejection.
+    /// The page with the report shows an earlier state of the stop.
     case outdated
   }
 

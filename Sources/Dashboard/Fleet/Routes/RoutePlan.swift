@@ -1,8 +1,8 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The times of a route. Together with the stocks and forecasts of the kiosks, it determines the
-/// kiosks to visit and the amounts to bring.
+/// The parameters of a route. Together with the stocks and forecasts of the kiosks, they determine
+/// the kiosks to visit and the amounts to bring.
 package struct RoutePlan: Hashable, Sendable {
   package enum Fill: String, CaseIterable, Sendable {
     /// Brings as much as the kiosk has room for.
@@ -50,8 +50,8 @@ package struct RoutePlan: Hashable, Sendable {
   ///
   /// - `expected` is the current stock minus the expected use until the arrival, and at least zero.
   /// - The room is the capacity minus `expected`. The need is the expected use from the arrival to
-  ///   the end, with the margin, plus the reserve, minus `expected`. The reserve is one portion
-  ///   less than the largest amount in a recipe, so that every juice can be sold until the end.
+  ///   the end, with the margin, plus the reserve, minus `expected`. The reserve is one piece less
+  ///   than the largest amount in a recipe, so that every juice can be sold until the end.
   /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
   /// - Of a fruit that keeps for some hours, the plan brings at most the expected use within these
   ///   hours after the arrival, minus `expected`, so that no fruit expires.

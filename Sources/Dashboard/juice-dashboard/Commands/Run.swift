@@ -39,8 +39,8 @@ struct Run: AsyncParsableCommand {
         "passwords are sent to \(settings.host) unencrypted: set dashboard.tls, or use a proxy with TLS"
       )
     }
-    // Reads the password files before opening anything, so that an unreadable file ends the program
-    // here.
+    // Reads the password files before it opens a connection, so that an unreadable file ends the
+    // program here.
     if let notify = configuration.notify { _ = try Notifier.Receiver.all(notify) }
     let archive = try configuration.archive.map { try ChainArchive(ChainSettings($0)) }
     Self.allowManyConnections()

@@ -158,8 +158,8 @@ struct PasswordOptions: ParsableArguments {
   @Flag(help: "Generate a password, and print it.")
   var generate = false
 
-  /// Reads or generates the password. A generated one is printed before it is stored, so that no
-  /// user gets a password that no person has seen.
+  /// Reads or generates a password, and returns its hash. Prints a generated password before the
+  /// caller stores the hash, so that no user gets a password that no person has seen.
   func hash() throws -> PasswordHash {
     let password = generate ? Self.generated : try Self.read()
     let hash = try PasswordHash(of: password, cost: .standard)

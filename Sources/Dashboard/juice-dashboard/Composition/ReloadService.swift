@@ -68,7 +68,7 @@ struct NotificationService: Service {
         notifier = try await make(notifier?.state)
         running = notifier.map { notifier in Task { await notifier.run() } }
       } catch {
-        // No notifier ran before.
+        // `make` throws only if there was no notifier to replace.
         logger.error("no notifications are sent: \(error)")
       }
     }

@@ -100,8 +100,8 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 package struct Request: Hashable, Sendable {
   package typealias ID = Identifier<Request>
 
-  /// The id of the command: the same for all copies of one button press, another one for each
-  /// press. `nil` for a button that cannot count.
+  /// The id of the command: the same for all copies of one button press, and a new one for each
+  /// press; or `nil` if the button does not count its presses.
   package let id: ID?
   package let sentAt: Timestamp?
   package let command: Command

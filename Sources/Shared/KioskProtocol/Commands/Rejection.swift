@@ -1,4 +1,4 @@
-/// The reason why a command was rejected, as its result names it.
+/// The reason why the kiosk rejects a command: the member `reason` of the result.
 package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   /// The juice is not on the menu.
   case unknownJuice = "unknown_juice"
@@ -27,7 +27,7 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case belowZero = "below_zero"
   /// The fruit has already expired at the time of the restock.
   case expired
-  /// All machines that make the juice are offline, in fault or failing.
+  /// No machine that makes the juice is available, or the machine cannot run the program now.
   case machineDown = "machine_down"
   /// A machine that makes the juice must be cleaned first.
   case cleaningDue = "cleaning_due"
@@ -42,11 +42,11 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case unknownCharge = "unknown_charge"
   /// The device reports another amount or currency than the kiosk requested.
   case wrongAmount = "wrong_amount"
-  /// The kiosk has no such machine.
+  /// The kiosk has no such machine, or the machine has no such program.
   case unknownMachine = "unknown_machine"
-  /// No job or charge with this number needs a decision.
+  /// No job or charge with this number, or sensor with this name, needs the decision.
   case noDecisionNeeded = "no_decision_needed"
-  /// The command cannot be stored in the ledger.
+  /// The kiosk cannot store the command.
   case notRecorded = "not_recorded"
 }
 

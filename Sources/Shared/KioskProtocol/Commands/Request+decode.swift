@@ -29,7 +29,7 @@ extension Request {
     guard case .object = json else {
       throw Rejection(.malformed, "a JSON object is expected, this is \(json.kind)")
     }
-    // The id first: if another member is invalid, the rejection still identifies the command.
+    // Reads the id first: if another member is invalid, the rejection still identifies the command.
     let id = try json.requestID()
     do {
       self.init(id: id, sentAt: try json.timestamp(), command: try Command(kind: kind, json: json))

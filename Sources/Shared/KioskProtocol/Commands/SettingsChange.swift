@@ -78,7 +78,7 @@ extension SettingsChange {
 }
 
 extension JSON {
-  /// Returns the members of the object at `key`; none if it is absent.
+  /// Returns the members of the object at `key`; none if the object is absent.
   fileprivate func members(_ key: String) throws(Rejection) -> [Member] {
     guard let value = self[key], value != .null else { return [] }
     guard case .object(let members) = value else {

@@ -20,7 +20,7 @@ extension FormattedMessage {
 
   /// Parses a payload, ignoring unknown members.
   ///
-  /// - Throws: `JSONError` if it is not JSON, or a required member is missing or invalid.
+  /// - Throws: `JSONError` if the payload is not JSON, or a required member is missing or invalid.
   package init(payload: [UInt8]) throws(JSONError) { try self.init(JSON.parse(payload)) }
 
   package init(_ json: JSON) throws(JSONError) {
@@ -39,14 +39,14 @@ extension JSONWriter {
   }
 }
 
-/// The members of a message that is read or written. Each method reads or writes, and returns the
-/// value.
+/// The members of a message that is read or written. Each method reads or writes a member, and
+/// returns its value.
 ///
 /// Reading truncates a text for people, and removes its invisible characters.
 package struct Members<Message> {
-  /// The object that is read, or `null` while one is written.
+  /// The object that is read, or `null` while a message is written.
   let json: JSON
-  /// The message that is written, or `nil` while one is read.
+  /// The message that is written, or `nil` while a message is read.
   private let message: Message?
   fileprivate var writer: JSONWriter
 
@@ -62,7 +62,7 @@ package struct Members<Message> {
   /// a `standard`.
   ///
   /// - Parameters:
-  ///   - standard: The value of an absent member; `nil` if the member is required.
+  ///   - standard: The value of an absent member, or `nil` if the member is required.
   ///   - isValid: Returns whether a value is in range.
   package mutating func required<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value, or standard: Value? = nil,

@@ -11,7 +11,7 @@ extension JSON {
     return try parser.parseText()
   }
 
-  /// Parses an object as `parse(_:)` does. Use it to copy members exactly as they were written.
+  /// Parses an object like `parse(_:)`. Use this function to copy members exactly as written.
   ///
   /// - Returns: The members, each with the range of its text in `bytes`, from its key to its value;
   ///   or `nil` if the value is not an object.
@@ -27,7 +27,7 @@ extension JSON {
 
 /// A syntax error in a JSON text, or a missing or invalid member of a message.
 package struct JSONError: Error, Hashable, CustomStringConvertible {
-  /// The position of a syntax error in bytes, from 0; `nil` for a member.
+  /// The position of a syntax error in bytes, from 0; or `nil` for an error of a member.
   package let offset: Int?
   package let problem: String
 

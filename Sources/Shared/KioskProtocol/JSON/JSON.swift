@@ -19,13 +19,13 @@ package enum JSON: Hashable, Sendable {
     package let value: JSON
   }
 
-  /// The value of an object's member, or `nil` if there is none or this is not an object.
+  /// The value of a member, or `nil` if there is no such member or the value is not an object.
   package subscript(key: String) -> JSON? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.key == key }?.value
   }
 
-  /// The number if it is whole, however it is written (`1`, `1.0`, `1e0`), otherwise `nil`.
+  /// The number if it is whole, in any notation (`1`, `1.0`, `1e0`), otherwise `nil`.
   package var wholeNumber: Int? {
     switch self {
     case .integer(let number): number

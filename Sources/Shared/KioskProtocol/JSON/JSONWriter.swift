@@ -4,8 +4,7 @@ package struct JSONWriter {
 
   package init() { bytes.reserveCapacity(256) }
 
-  /// Creates a writer with given bytes, such as none for a placeholder that is swapped with another
-  /// writer.
+  /// Creates a writer whose output begins with `bytes`; without bytes, a placeholder for `swap`.
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// Returns the encoding of an object with the members that `write` adds.
@@ -26,7 +25,7 @@ package struct JSONWriter {
     write(value)
   }
 
-  /// Writes a number so that parsing returns the same one.
+  /// Writes a number so that parsing returns the same number.
   ///
   /// - Parameter value: A finite number.
   package mutating func member(_ key: StaticString, _ value: Double) {
@@ -151,7 +150,7 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Returns the text as it stands between the quotes of a JSON string.
+  /// Returns the text as the content of a JSON string, without the quotes.
   package static func escape(_ text: String) -> String {
     var writer = JSONWriter()
     writer.write(text)

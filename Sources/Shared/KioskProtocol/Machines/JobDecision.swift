@@ -13,7 +13,7 @@ package struct JobDecision: Hashable, Sendable {
   package enum Choice: String, CaseIterable, Hashable, Sendable {
     /// The customer has received the juice.
     case poured
-    /// The juice is made again for the customer.
+    /// A machine makes the juice again for the customer.
     case again
     /// The customer does not receive the juice, and the unused fruit is returned to the stock.
     case giveBack = "give_back"

@@ -7,7 +7,7 @@ package struct MachineAnswer: Hashable, Sendable {
 
   package enum Status: Hashable, Sendable {
     case started
-    /// The machine has the job, but cannot continue without a person, for this reason, such as a
+    /// The machine has the job, but cannot continue without a person. The reason is, for example, a
     /// missing cup.
     case waiting(reason: String)
     case done
@@ -40,7 +40,7 @@ package struct MachineAnswer: Hashable, Sendable {
 }
 
 extension FruitAmounts {
-  /// Returns the amounts that an attempt cannot have used up, because the order took less.
+  /// Returns the amounts that an attempt cannot have used: below 0, or more than the order took.
   package func impossible(for taken: FruitAmounts) -> FruitAmounts {
     FruitAmounts(filter { !(0...(taken[$0.fruit] ?? 0)).contains($0.amount) })
   }

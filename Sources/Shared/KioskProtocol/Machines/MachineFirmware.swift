@@ -7,7 +7,7 @@ package struct MachineFirmware: Sendable {
   package private(set) var last: Int
   /// The jobs in progress.
   package private(set) var running: [MachineOrder] = []
-  /// Whether the machine is in fault. It then begins no jobs; the kiosk repeats or cancels them.
+  /// Whether the machine is in fault. It then begins no job; the kiosk resends or cancels the job.
   package var isInFault = false
   private let atOnce: Int
   /// The reasons why jobs wait for a person, by job number.

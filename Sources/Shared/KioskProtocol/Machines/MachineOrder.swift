@@ -6,10 +6,10 @@ package typealias MachineID = Identifier<MachineReport>
 /// A job for a machine: the payload of `make/<machine>`. The kiosk sends it again until the machine
 /// has answered.
 package struct MachineOrder: Hashable, Sendable {
-  /// The job number. Numbers increase: a machine never begins a job whose number is not higher than
-  /// the last one.
+  /// The job number. A machine begins a job only if its number is higher than that of the last job
+  /// that the machine began or cancelled.
   package let job: Int
-  /// The customer's ticket. It is `nil` for a program, like `juice`.
+  /// The customer's ticket. `ticket` and `juice` are `nil` for a program.
   package let ticket: Int?
   package let juice: Juice.ID?
   /// The program to run, or `nil` for an order.
@@ -36,7 +36,7 @@ package struct MachineOrder: Hashable, Sendable {
   }
 
   /// Returns the payload of `make/<machine>/cancel`: the machine must not begin the job. A machine
-  /// that has begun the job reports its state.
+  /// that has begun the job reports the state of the job.
   package static func cancel(_ job: Int) -> [UInt8] {
     JSONWriter.object { $0.member("job", job) }
   }

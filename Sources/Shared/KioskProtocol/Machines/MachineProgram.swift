@@ -1,7 +1,7 @@
 package import JuiceDomain
 
-/// A program of a machine that makes no juice. If several programs are due, the machine runs them
-/// in the order of the cases.
+/// A program that a machine runs without making a juice. If several programs are due, the machine
+/// runs them in the order of the cases.
 package enum MachineProgram: String, CaseIterable, Hashable, Sendable {
   case clean, rinse, prime
 
@@ -38,10 +38,10 @@ package struct ProgramStep: Hashable, Sendable {
 
   package enum Kind: String, CaseIterable, Sendable {
     case due = "program_due"
-    /// A person or the kiosk requests it: a job with the number of this entry.
+    /// A person or the kiosk has requested the program, as a job with the number of this entry.
     case requested = "program_requested"
     case done = "program_done"
-    /// The program counts as not done.
+    /// The program has failed or was not run; it counts as not done.
     case failed = "program_failed"
   }
 
@@ -58,8 +58,7 @@ package struct ProgramStep: Hashable, Sendable {
 }
 
 extension ProgramStep {
-  /// Parses the step in an entry with this status, or returns `nil` if it is not a step of a
-  /// program.
+  /// Parses the step in an entry with this status, or returns `nil` if the entry has no valid step.
   init?(_ status: LedgerEntry.Status, _ json: JSON) {
     guard let kind = Kind(rawValue: status.rawValue),
       let machine = json.text("machine").flatMap({ MachineID($0) }),

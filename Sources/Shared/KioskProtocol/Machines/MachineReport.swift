@@ -123,12 +123,12 @@ package struct MachineReport: Hashable, Sendable {
     self.programs = programs
   }
 
-  /// The job in progress, for displays that show only one job.
+  /// The first started job, or else the first sent job; for displays that show only one job.
   package var current: Job? {
     jobs.first { $0.state == .started } ?? jobs.first { $0.state == .sent }
   }
 
-  /// Whether the machine needs attention by a person, or a job needs a decision.
+  /// Whether the machine or one of its programs needs a person, or a job needs a decision.
   package var needsAttention: Bool {
     state.isProblem || !out.isEmpty || jobs.contains(where: \.state.isUndecided)
       || programs.contains(where: \.needsAttention)
@@ -154,10 +154,10 @@ package enum JobState: String, CaseIterable, Hashable, Sendable {
   case sent
   /// The machine has reported that it began the job.
   case started
-  /// The job was sent to a machine that is offline, and has exceeded the maximum age. Either the
-  /// machine reports its result, or a person decides.
+  /// The machine has not answered the job, which has exceeded the maximum age of orders. Either the
+  /// machine reports the result, or a person decides.
   case lost
-  /// The job was begun and its result is unknown: a person decides.
+  /// The machine cannot report the result, or has exceeded the time limit: a person decides.
   case needsDecision = "needs_decision"
 
   package var isUndecided: Bool { self == .lost || self == .needsDecision }

@@ -6,8 +6,8 @@ package typealias PaymentDeviceID = Identifier<PaymentReport>
 /// A request to hold the amount of a charge: the payload of `charge/<device>`. The kiosk sends it
 /// again until the device has answered.
 package struct ChargeRequest: Hashable, Sendable {
-  /// The number of the charge. A device never begins a charge whose number is not higher than the
-  /// last one.
+  /// The number of the charge. A device begins a charge only if its number is higher than that of
+  /// the last charge.
   package let charge: Int
   /// The number for the customer.
   package let ticket: Int
@@ -65,8 +65,8 @@ package struct ChargeRequest: Hashable, Sendable {
 
   /// Parses a payload that `payload(about:amount:)` returned.
   ///
-  /// - Returns: The number of the charge, and the number of smallest units to capture, if there is
-  ///   one.
+  /// - Returns: The number of the charge, and the number of smallest units to capture, or `nil` if
+  ///   the payload has no amount.
   package static func parse(_ payload: [UInt8]) throws(JSONError) -> (charge: Int, units: Int?) {
     let json = try JSON.parse(payload)
     guard let charge = json.chargeNumber("charge") else {
@@ -117,7 +117,7 @@ extension JSON {
   /// The largest amount of one charge in smallest units: the 12 digits of a ZVT terminal.
   package static let maximumUnits = 999_999_999_999
 
-  /// Reads the number of a charge: 1 to 2^53 - 1, which every JSON parser can represent.
+  /// Reads the number of a charge, 1 to 2^53 - 1, or returns `nil` for any other value.
   package func chargeNumber(_ key: String) -> Int? {
     integer(key).flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
   }

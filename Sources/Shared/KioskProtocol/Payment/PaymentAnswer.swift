@@ -9,7 +9,7 @@ package struct PaymentAnswer: Hashable, Sendable {
   package let reason: String?
 
   package enum Status: Hashable, Sendable {
-    /// The device asks the customer to pay.
+    /// The device prompts the customer to pay.
     ///
     /// - Parameter isPresented: Whether a card is in the reader.
     case waiting(isPresented: Bool)
@@ -56,8 +56,8 @@ package struct PaymentAnswer: Hashable, Sendable {
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 }
 
-/// The data that may be stored about a payment besides its amount: enough to find it in the
-/// terminal's journal, and no card number.
+/// The data that may be stored about a payment besides its amount: enough to find the payment in
+/// the terminal's journal, and no card number.
 package struct Receipt: Hashable, Sendable {
   package var receipt, trace, terminal: String?
   /// The name of the card.
@@ -85,8 +85,8 @@ extension Receipt: FormattedMessage {
     self.init(&members)
   }
 
-  /// Reading drops a text that may contain a card number: one with 12 or more digits, however they
-  /// are separated.
+  /// Reading drops a text with 12 or more digits, with any characters between the digits, because
+  /// the text may contain a card number.
   package init(_ members: inout Members<Self>) {
     receipt = members.receiptText("receipt", \.receipt)
     trace = members.receiptText("trace", \.trace)

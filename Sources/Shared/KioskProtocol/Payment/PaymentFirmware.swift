@@ -8,7 +8,7 @@ package import JuiceDomain
 package struct PaymentFirmware: Sendable {
   /// The highest number of a charge in the journal; 0 if there is none.
   package private(set) var last = 0
-  /// The charge that the device asks the customer to pay now.
+  /// The charge that the customer must pay now, or `nil` if there is none.
   package private(set) var prompt: ChargeRequest?
   /// Whether the device cannot begin a charge.
   package var isInFault = false
@@ -49,7 +49,7 @@ package struct PaymentFirmware: Sendable {
       .flatMap { record -> [Action] in [store(record.charge, .declined, record.money)] }
   }
 
-  /// The answers about charges that are not over, which the device publishes on each connection.
+  /// The answers about prompted, held and unknown charges, to publish on each connection.
   package var openAnswers: [PaymentAnswer] {
     records.values.filter { $0.state == .held || $0.state == .prompted || $0.state == .unknown }
       .sorted { $0.charge < $1.charge }.map { answer(about: $0.charge) }
@@ -106,7 +106,7 @@ package struct PaymentFirmware: Sendable {
 
   /// Ends the device's day.
   ///
-  /// - Returns: No action while a charge is not over.
+  /// - Returns: The actions, or none while `openAnswers` is not empty.
   package mutating func endDay(at now: Timestamp) -> [Action] {
     guard openAnswers.isEmpty, let currency = currency ?? Currency("EUR") else { return [] }
     let total = PaymentTotal(

@@ -13,9 +13,9 @@ package struct PaymentReport: Hashable, Sendable {
   package var declined: String?
   /// The number of charges that wait until the device is free.
   package var queue: Int
-  /// The charges that need a person, at most `limit`.
+  /// The charges about which a person must decide, at most `limit`.
   package var charges: [Charge]
-  /// The sum by which the device's totals exceed the ledger's, in smallest units.
+  /// The sum by which the device's totals exceed the ledger's, in smallest units; may be negative.
   package var difference: Int
   /// The sums of the captures and of the refunds since the device's last end of day, or `nil`
   /// before its first capture.
@@ -91,7 +91,7 @@ extension PaymentReport: FormattedMessage {
     queue = try members.required("queue", \.queue, or: 0)
     charges = members.list("charges", \.charges, upTo: Self.limit)
     difference = try members.required("difference", \.difference, or: 0)
-    // `amount` has written the currency, if there is one.
+    // If there is an amount, `units` has already written the currency.
     let currency = members.optional("currency") { $0.amount == nil ? $0.captured?.currency : nil }
     let sum = { (units: Int) in currency.map { Money(units: units, $0) } }
     captured = members.optional("captured") { $0.captured?.units }.flatMap(sum)

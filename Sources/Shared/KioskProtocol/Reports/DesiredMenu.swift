@@ -25,8 +25,8 @@ extension DesiredMenu: FormattedMessage {
 package enum DesiredMenuReport: Hashable, Sendable {
   /// The kiosk uses the menu of this version; version 0 is the menu of its own configuration.
   ///
-  /// - Parameter detail: For version 0, the reason why the stored menu of the chain is not used, or
-  ///   `nil` if none is stored.
+  /// - Parameter detail: For version 0, the reason why the kiosk does not use the chain's stored
+  ///   menu, or `nil` if no menu is stored.
   case taken(version: Int, detail: String? = nil)
   /// The kiosk keeps its previous menu.
   ///

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// A forecast of the consumption of each fruit, and of the time when it will be used up.
+/// A forecast of the consumption of each fruit, and of the time when its stock will be used up.
 package struct ForecastReport: Hashable, Sendable {
   package var at: Timestamp
   package var fruits: [Fruit.ID: Outlook]

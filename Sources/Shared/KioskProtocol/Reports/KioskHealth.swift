@@ -17,11 +17,10 @@ package struct KioskHealth: Hashable, Sendable {
   package var undecided: Int
   /// The number of machines' programs that need a person, or `nil` without programs.
   package var programsDue: Int?
-  /// The number of fruits of which expired fruit is still in the machine, or `nil` without dates of
-  /// fruit.
+  /// The number of fruits with expired pieces in the machine, or `nil` without dates of fruit.
   package var expired: Int?
   /// The number of seconds by which the clock is behind a time that it has shown before, so that
-  /// the dates of fruit may be wrong; 0 if they are reliable, or `nil` without dates of fruit.
+  /// the dates of fruit may be wrong; 0 if the clock is reliable, or `nil` without dates of fruit.
   package var clockBehind: Int?
   /// The state of the payment, or `nil` if payment is not configured.
   package var payment: Payment?
@@ -34,9 +33,9 @@ package struct KioskHealth: Hashable, Sendable {
   /// The number of messages of the chain that the uplink dropped because they exceeded its rate
   /// limit, since the start of the process; or `nil` without an uplink.
   package var uplinkDropped: Int?
-  /// The last entry of the ledger; in the report to the broker of a chain, the last entry that this
-  /// broker has confirmed. An archive without this entry has lost entries. `nil` if there are no
-  /// entries.
+  /// The last entry of the ledger, or `nil` if the ledger is empty or cannot be read. In the report
+  /// to the broker of a chain, the last entry that this broker has confirmed; an archive without
+  /// that entry has lost entries.
   package var position: LedgerPosition?
   /// Reasons why the broker refused messages of the kiosk, by topic.
   package var refused: [String: String]
@@ -73,9 +72,9 @@ package struct KioskHealth: Hashable, Sendable {
   package struct Payment: Hashable, Sendable {
     /// The number of payment devices that take no charges.
     package var down: Int
-    /// The number of charges that are neither captured nor over.
+    /// The number of open charges that are not captured.
     package var open: Int
-    /// The difference between the totals of the devices and the ledger, in smallest units.
+    /// The sum of the magnitudes of the devices' `PaymentReport.difference`, in smallest units.
     package var difference: Int
     /// The captures less the refunds since the last end of day, in smallest units.
     package var taken: Int
@@ -137,7 +136,7 @@ package struct KioskHealth: Hashable, Sendable {
 
     package enum FreeSpace: Sendable {
       case enough
-      /// Less than 256 MB or than the ledger's size: an update may have to write a copy of it.
+      /// Less than 256 MB or than the ledger's size: an update may have to copy the ledger.
       case low
       /// Less than 16 MB: the kiosk will reject orders.
       case full
@@ -153,7 +152,7 @@ package struct KioskHealth: Hashable, Sendable {
 }
 
 extension KioskHealth: FormattedMessage {
-  /// Only the time is required: the kiosk may run another version.
+  /// Requires only the time, because the kiosk may run another version.
   package init(_ members: inout Members<Self>) throws(JSONError) {
     at = try members.required("at", \.at)
     uptime = try members.required("uptime", \.uptime, or: .max)

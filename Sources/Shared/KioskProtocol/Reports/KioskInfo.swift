@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The description of a kiosk, published once after each start.
+/// The description of a kiosk, which the kiosk publishes on each connection.
 package struct KioskInfo: Hashable, Sendable {
   package let version: String
   package let startedAt: Timestamp
@@ -8,9 +8,9 @@ package struct KioskInfo: Hashable, Sendable {
   package let name: LocalizedName?
   /// The location: an address, coordinates or directions.
   package let place: String?
-  /// The version of the menu from upstream, or `nil` if the kiosk uses its own.
+  /// The version of the menu from upstream, or `nil` if the kiosk uses its own menu.
   package let menuVersion: Int?
-  /// The reason why the kiosk does not use the stored menu from upstream, or `nil` if there is none.
+  /// The reason why the kiosk does not use the stored menu from upstream, otherwise `nil`.
   package let menuProblem: String?
 
   /// The version of topics and payloads.

@@ -18,7 +18,7 @@ package struct MenuReport: Hashable, Sendable {
 
   /// Parses a payload, ignoring unknown members.
   ///
-  /// - Throws: `JSONError` if the payload is not a menu, or an inconsistent one.
+  /// - Throws: `JSONError` if the payload is not a menu, or the menu is inconsistent.
   package init(payload: [UInt8]) throws(JSONError) { try self.init(JSON.parse(payload)) }
 
   init(_ json: JSON) throws(JSONError) {
@@ -93,7 +93,7 @@ extension LocalizedName {
 }
 
 extension FruitAmounts {
-  /// Reads the amount `key` of each fruit that has one.
+  /// Reads the amount at `key` of each fruit; omits a fruit without a valid amount.
   fileprivate init(_ fruits: [JSON], _ key: String) {
     self.init()
     for fruit in fruits {

@@ -44,7 +44,7 @@ package enum ReplayResult: Hashable, Sendable {
   /// The kiosk publishes these entries: the first of the requested ones that it has. The archive
   /// requests the rest again.
   ///
-  /// - Parameter before: The previous epoch, if the entries start at the beginning of their epoch.
+  /// - Parameter before: The previous epoch, if these entries begin with the first of their epoch.
   case replaying(Request.ID, epoch: Int, ClosedRange<Int>, before: Int? = nil)
   /// The kiosk has published these entries.
   case done(Request.ID, epoch: Int, ClosedRange<Int>)
@@ -61,7 +61,7 @@ package enum ReplayResult: Hashable, Sendable {
     case unknownEpoch = "unknown_epoch"
     /// The ledger has none of these entries in that epoch.
     case outOfRange = "out_of_range"
-    /// The kiosk is serving other requests; the archive has to repeat the request.
+    /// The kiosk serves other requests or cannot read the ledger; the archive repeats the request.
     case busy
   }
 

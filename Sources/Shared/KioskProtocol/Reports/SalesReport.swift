@@ -2,8 +2,8 @@ package import JuiceDomain
 
 /// The sales of a kiosk: today by hour and the last days by day, in the kiosk's time zone.
 ///
-/// Hours and days without orders are omitted. When the clocks are set back, the repeated hour has
-/// one entry with the orders of both.
+/// Hours and days with an empty tally are omitted. When daylight saving time ends, the repeated
+/// hour has one entry with the orders of both occurrences.
 package struct SalesReport: Hashable, Sendable {
   /// Maximum number of days, including today.
   package static let dayCount = 30
@@ -55,15 +55,15 @@ package struct SalesReport: Hashable, Sendable {
 
   /// The numbers of glasses and orders of a period.
   package struct Tally: Hashable, Sendable {
-    /// The number of glasses made.
+    /// The number of glasses made, by juice.
     package var made: [Juice.ID: Int] = [:]
-    /// The number of orders that were out of stock.
+    /// The number of orders that were out of stock, by juice.
     package var outOfStock: [Juice.ID: Int] = [:]
-    /// The number of orders that were rejected.
+    /// The number of orders that were rejected, by juice.
     package var rejected: [Juice.ID: Int] = [:]
     /// The number of rejected orders for juices that are not on the menu.
     package var unnamed = 0
-    /// The takings for `made`.
+    /// The takings for `made`, and for the glasses that were made before an order failed.
     package var takings = Takings()
     /// The fruit that people have taken out of the kiosk.
     package var waste = Waste()

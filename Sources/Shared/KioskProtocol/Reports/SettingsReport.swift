@@ -1,6 +1,6 @@
 import JuiceDomain
 
-/// A change of the settings as the kiosk stores it, with the operator who made it.
+/// A stored change of the settings, with the operator who made the change.
 package struct StoredSettings: Hashable, Sendable {
   package let id: Request.ID
   package let by: String

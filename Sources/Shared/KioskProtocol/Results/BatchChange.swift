@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The id of a batch: the fruit of one restock that expires at the same time.
+/// The id of a batch, which is the fruit of one restock that expires at the same time.
 package struct BatchID: Hashable, Sendable, Comparable {
   package let fruit: Fruit.ID
   /// The `seq` of the entry that added the batch.
@@ -16,15 +16,15 @@ package struct BatchID: Hashable, Sendable, Comparable {
   }
 }
 
-/// A part of the changes of an entry: the amount that the entry adds to a batch, or takes from it
-/// if it is negative.
+/// A part of the changes of an entry: the amount that the entry adds to a batch; negative if the
+/// entry takes fruit from the batch.
 ///
-/// Fruit without a date belongs to no batch. So the batch changes of an entry add up to its
-/// changes, or to a part of them.
+/// Fruit without a date belongs to no batch, so that the batch changes of an entry may add up to
+/// only a part of its changes.
 package struct BatchChange: Hashable, Sendable {
   package let id: BatchID
   package let amount: Int
-  /// The time at which the batch expires, if the entry adds it, or `nil` for other entries.
+  /// The time at which the batch expires, or `nil` if the batch existed before the entry.
   package let expires: Timestamp?
 
   package init(_ id: BatchID, _ amount: Int, expires: Timestamp? = nil) {

@@ -14,7 +14,7 @@ package struct CommandResult: Hashable, Sendable {
     case failed
     /// The stock has too little fruit, and is unchanged.
     case outOfStock = "out_of_stock"
-    /// The restock or the service command was applied.
+    /// The kiosk has executed a command that is not an order.
     case applied
     /// The command had no effect; `reason` contains the reason.
     case rejected
@@ -47,7 +47,7 @@ package struct CommandResult: Hashable, Sendable {
   package var message: String?
   /// The number of the ledger entry, or `nil` if the command was not recorded.
   package var seq: Int?
-  /// Whether the same command was answered before.
+  /// Whether the kiosk has answered the same command before.
   package var isDuplicate = false
 
   package init(status: Status) { self.status = status }
@@ -151,7 +151,7 @@ extension JSON {
 
   package func amounts(_ key: String) -> FruitAmounts? { self[key]?.amounts }
 
-  /// The members that are amounts of fruit, or `nil` if the value is not an object.
+  /// The amounts of fruit among the members, or `nil` if the value is not an object.
   package var amounts: FruitAmounts? {
     guard case .object(let members) = self else { return nil }
     var amounts: FruitAmounts = [:]

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// An entry of the ledger: a final decision. The kiosk publishes each entry on `events`.
+/// An entry of the ledger, which never changes. The kiosk publishes each entry on `events`.
 package struct LedgerEntry: Hashable, Sendable {
   /// The sequence number: from 1, without gaps.
   package let seq: Int
@@ -66,12 +66,12 @@ package struct LedgerEntry: Hashable, Sendable {
     ///
     /// - Parameter changes: The fruit that was returned to the stock.
     indirect case failed(JobEnd, reason: String, changes: FruitAmounts)
-    /// The order was withdrawn: no machine began it, or a person decided that the customer does not
-    /// receive it.
+    /// The order ended before a machine began it, for example because it was not paid; or a person
+    /// decided that the customer does not receive the juice.
     indirect case returned(JobEnd, reason: String, changes: FruitAmounts)
     /// A person decided about a job; `used` is the fruit that the kiosk takes for another attempt.
     case decided(JobDecision.Choice, job: Int, used: FruitAmounts)
-    /// The command was rejected.
+    /// The kiosk has rejected the command.
     ///
     /// - Parameter order: The order, or `nil` for other commands.
     case rejected(RejectionReason, order: Order?)

@@ -1,4 +1,4 @@
-/// A step of a charge, as an entry of the ledger. The amount is that of the entry.
+/// A step of a charge, as an entry of the ledger. `LedgerEntry.amount` is the amount of the step.
 package struct PaymentStep: Hashable, Sendable {
   package let kind: Kind
   package let charge: Int
@@ -15,7 +15,7 @@ package struct PaymentStep: Hashable, Sendable {
   package let reason: String?
 
   package enum Kind: String, CaseIterable, Hashable, Sendable {
-    // Money that has moved.
+    // States that the charge has reached.
     case held, captured, released, refunded
     // Requests by a person.
     case capture, release, refund

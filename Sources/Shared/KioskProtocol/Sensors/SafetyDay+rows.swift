@@ -38,7 +38,7 @@ extension SafetyDay {
 }
 
 extension LedgerEntry {
-  /// The sender, or the kiosk itself.
+  /// The sender of the command, or `kiosk` for the kiosk's own entries.
   package var safetySender: String { source?.description ?? "kiosk" }
 
   /// The sensor or the machine that the entry is about; empty if there is none.

@@ -100,7 +100,8 @@ package struct SafetyDay: Hashable, Sendable {
       secondsMeasured = min(Self.maximumSeconds, secondsMeasured + other.secondsMeasured)
     }
 
-    /// Parses the members that `JSONWriter.members(_:at:)` writes, or returns `nil`.
+    /// Parses the members that `JSONWriter.members(_:at:)` writes, or returns `nil` if a member is
+    /// invalid.
     init?(_ json: JSON, at key: String) {
       let seconds = 0...Self.maximumSeconds
       guard let at = json.text(key).flatMap(Timestamp.init), let low = json["low"]?.thousandths,

@@ -2,20 +2,20 @@ package import JuiceDomain
 
 package typealias SensorID = Identifier<SensorReport>
 
-/// The unit of a sensor. Values are whole numbers of thousandths of it.
+/// The unit of a sensor. Values are integers in thousandths of the unit.
 package enum SensorUnit: String, CaseIterable, Hashable, Sendable {
   case celsius = "°C"
   case milliliters = "ml"
   case grams = "g"
 
-  /// The values that a sensor can measure, in thousandths of the unit. Any other value is ignored.
+  /// The values that a sensor can measure, in thousandths of the unit. The kiosk ignores others.
   package var plausible: ClosedRange<Int> {
     self == .celsius ? -60_000...150_000 : -1_000_000...1_000_000_000
   }
 
-  /// The change within a minute, in thousandths of the unit, that a second reading must confirm; or
-  /// `nil` if no change needs that. The temperature of a fridge does not change so fast, but the
-  /// value of a scale does when a person lifts the container.
+  /// The largest change within a minute that needs no second reading, in thousandths of the unit,
+  /// or `nil` without a limit. The temperature of a fridge changes slowly, but the value of a scale
+  /// changes at once when a person lifts the container.
   package var jump: Int? { self == .celsius ? 10_000 : nil }
 }
 
@@ -34,7 +34,7 @@ package struct SensorReport: Hashable, Sendable {
   /// The fruits and the machines that the sensor blocks.
   package var fruits: [Fruit.ID]
   package var machines: [MachineID]
-  /// The number of messages without a usable value since the start of the process.
+  /// The number of messages without a usable value since the last reading.
   package var ignored: Int
 
   /// Maximum number of fruits and of machines in a report.

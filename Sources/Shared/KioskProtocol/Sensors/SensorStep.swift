@@ -88,7 +88,8 @@ package struct SensorStep: Hashable, Sendable {
     (self.minimum, self.maximum, self.hour) = (minimum, maximum, hour)
   }
 
-  /// Parses the members that `JSONWriter.members(_:)` writes, or returns `nil` if one is invalid.
+  /// Parses the members that `JSONWriter.members(_:)` writes, or returns `nil` if a required member
+  /// is invalid.
   package init?(_ kind: Kind, _ json: JSON, changes: FruitAmounts) {
     guard let sensor = json.text("sensor").flatMap({ SensorID($0) }),
       let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))

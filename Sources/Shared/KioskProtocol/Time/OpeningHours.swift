@@ -6,18 +6,18 @@
 /// ```
 ///
 /// The result depends only on the local time, also after a person has set the clock. When daylight
-/// saving time ends, the hours apply to the hour and to its repetition; when it begins, the skipped
-/// hour does not occur.
+/// saving time ends, the hours apply to both occurrences of the repeated hour; when it begins, the
+/// skipped hour does not occur.
 package struct OpeningHours: Hashable, Sendable {
   package enum Day: String, CaseIterable, Sendable { case mon, tue, wed, thu, fri, sat, sun }
 
   /// The hours of a day, such as `07:00-22:00`. An end before the start is on the next day.
   package struct Interval: Hashable, Sendable {
-    /// Minutes since midnight: 0...1439 and 0...1440.
+    /// Minutes since midnight: `start` is 0...1439, `end` is 0...1440.
     package let start, end: Int
 
-    /// Parses the hours, or returns `nil` if the text is not two different times such as `07:00`;
-    /// the end may be `24:00`.
+    /// Parses two different times such as `07:00-22:00`, or returns `nil` for any other text. The
+    /// end may be `24:00`.
     package init?(_ text: String) {
       let times = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         .map { Self.minute($0) }

@@ -13,7 +13,7 @@ struct Confirmations: Sendable {
   /// The sequence number up to which all messages of this connection are acknowledged.
   private(set) var confirmed: UInt64 = 0
   private var pending: [Int32: (number: UInt64, topic: String)] = [:]
-  /// The time of the last confirmation, or of the first message that is unconfirmed.
+  /// The time of the last confirmation or of the first unconfirmed message, whichever is later.
   private var waitingSince = Instant.zero
   /// Sequence numbers of unconfirmed messages in order, from `head` on.
   private var waiting: [UInt64] = []

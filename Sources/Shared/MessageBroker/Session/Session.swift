@@ -93,9 +93,9 @@ package struct Session: ~Copyable, Sendable {
   private var refusals: [String: String] = [:]
   /// The end of the grace period of `disconnect`.
   private var disconnectDeadline: Instant?
-  /// The number of consecutive connections with properties that a malformed packet ended.
+  /// The number of consecutive MQTT 5 connections that a malformed packet ended.
   private var malformedPackets = 0
-  /// The end of the time in which connections use MQTT 3.1.1.
+  /// The end of the time in which connections use MQTT 3.1.1, or `nil` if they may use MQTT 5.
   private var plainUntil: Instant?
 
   /// Maximum number of consecutive connections that one malformed packet may end.
@@ -152,7 +152,7 @@ extension Session {
     }
   }
 
-  /// Returns the next event. A batch becomes the current batch.
+  /// Returns the next event, or `nil` if there is none. A returned batch becomes the current batch.
   package mutating func takeEvent() -> BrokerEvent? {
     if isDisconnectRequested { return nil }
     if isBeginning { (isBeginning, hasDeferredPublishes) = (false, false) }
@@ -455,7 +455,7 @@ extension Session {
   package mutating func lost(_ reason: BrokerError, at now: Instant) -> [Action] {
     if case .online(let since) = link {
       backoff.connectionEnded(after: now - since)
-      // Some brokers end the connection instead of refusing a filter, and would end the next one.
+      // Some brokers do not refuse a filter but end the connection, and would end the next one.
       if let update {
         adopt(update.before)
         updated(refusal: reason)
@@ -521,8 +521,8 @@ extension Session {
     options.sessionExpiry > .zero ? min(delay, options.sessionExpiry / 4) : delay
   }
 
-  /// Maximum time for the broker's answers: three times `connectTimeout` or twice the longest
-  /// delay, whichever is longer, but at most a quarter of the session expiry if that is longer than
+  /// Maximum time for the broker's answers: three times `connectTimeout` or twice the longest next
+  /// delay, whichever is longer; but at most a quarter of the session expiry, and at least
   /// `connectTimeout`.
   ///
   /// A broker to which a thousand clients reconnect simultaneously answers all of them, but late,
