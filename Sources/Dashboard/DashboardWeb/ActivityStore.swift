@@ -6,7 +6,7 @@ import KioskProtocol
 import Logging
 import ServiceLifecycle
 
-/// Records the history of the fleet and stores the latest 90 days, each day in a file of its own.
+/// Records the history of the fleet and the actions of users, in one file per day for 90 days.
 actor ActivityStore: Service {
   /// Number of days before today whose files are stored. Days on which the dashboard did not run
   /// do not count, so that a clock that is wrong once removes at most one file.
@@ -15,10 +15,10 @@ actor ActivityStore: Service {
   static let maximumRecords = 5_000
 
   private static let directory = "history"
-  /// Maximum size of a file, in bytes: more than 10,000 records and 10,000 open alerts.
+  /// Maximum size of a file, in bytes: enough for 10,000 records and 10,000 open alerts.
   private static let maximumSize = 16 << 20
-  /// Minimum time between two writes of the file, and the time after which it is written even
-  /// without a new record, so that the file shows until when the dashboard ran.
+  /// Minimum time between two writes of the file, and the time after which the file is written even
+  /// without a new record. The file therefore shows until when the dashboard ran.
   private static let (pause, heartbeat) = (Duration.seconds(15), Duration.seconds(300))
 
   private let link: KioskLink
@@ -101,8 +101,8 @@ actor ActivityStore: Service {
     return log
   }
 
-  /// Returns the log in the file of a day that begins; empty if there is no such file. A file that
-  /// cannot be read is renamed, because the log is written to its name.
+  /// Returns the log in the file of a day that begins, or an empty log if there is no such file.
+  /// Renames a file that cannot be read, because `save(at:)` writes a file with the same name.
   private func stored(_ day: Int64) -> ActivityLog {
     if let log = read(day) { return log }
     let name = Self.name(of: day)

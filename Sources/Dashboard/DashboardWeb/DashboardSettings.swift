@@ -1,4 +1,4 @@
-/// The address and the state folder of the server.
+/// The address of the server, its encryption, and its state folder.
 package struct DashboardSettings: Sendable {
   package var host: String
   /// The port, or 0 for any free port.
@@ -10,7 +10,7 @@ package struct DashboardSettings: Sendable {
   package var isBehindProxy: Bool
   /// The path below which the proxy serves the pages.
   package var basePath: BasePath
-  /// The folder for the routes, the messages that are not delivered yet, and the history.
+  /// The folder for routes, notifications, the history, and the links of users and displays.
   package var stateFolder: String
 
   package init(

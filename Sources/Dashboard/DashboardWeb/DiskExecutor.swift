@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs an actor on a thread of its own, so that fsync does not block the threads that serve pages.
+/// Runs an actor on its own dispatch queue, so that fsync does not block threads that serve pages.
 final class DiskExecutor: SerialExecutor {
   private let queue: DispatchQueue
 

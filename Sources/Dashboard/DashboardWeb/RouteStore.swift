@@ -6,7 +6,7 @@ import KioskProtocol
 
 /// All routes, each in a file of its own. A change takes effect when it is stored on disk.
 actor RouteStore {
-  /// Maximum number of routes. A further one removes the oldest.
+  /// Maximum number of routes. A further route removes the oldest `replaceable` one.
   static let maximumRoutes = 200
 
   private static let directory = "routes"
@@ -44,9 +44,8 @@ actor RouteStore {
     }
   }
 
-  /// Returns the routes that may be removed for a new one: all earlier ones except the latest of
-  /// each name, which is kept so that it can be planned again; all earlier ones if there are no
-  /// others.
+  /// Returns the routes that may be removed for a new route: the earlier routes, without the latest
+  /// of each name, which a user may plan again. Returns all earlier routes if no others remain.
   private static func replaceable(_ routes: [Route.ID: Route], by new: Route) -> [Route] {
     let saved = Set(Route.saved(routes.values).map(\.id))
     let earlier = routes.values.filter { $0.id != new.id }
@@ -68,7 +67,7 @@ actor RouteStore {
   /// Changes a route and stores it.
   ///
   /// - Returns: `false` if the route does not exist.
-  /// - Throws: `StateError` if the route is too large or cannot be written. It is then unchanged.
+  /// - Throws: `StateError` if the route is too large or cannot be written; it remains unchanged.
   func change(_ id: Route.ID, _ change: (inout Route) -> Void) throws(StateError) -> Bool {
     guard var route = loaded()[id] else { return false }
     change(&route)

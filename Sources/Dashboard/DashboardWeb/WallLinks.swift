@@ -5,7 +5,7 @@ import JuiceDomain
 import KioskProtocol
 
 /// The secret links that show the display of a kiosk without a login, at most one for each kiosk. A
-/// link is valid until it is revoked or replaced; it shows the display and nothing else.
+/// link shows only the display, and is valid until a user revokes or replaces it.
 actor WallLinks {
   private static let file = "walls.json"
   /// Maximum size of the file, in bytes: a link for each of 10,000 kiosks.

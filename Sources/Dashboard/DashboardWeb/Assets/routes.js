@@ -1,7 +1,7 @@
-// Stores the stops of a route that are filled in without a network in this browser, and sends them with
-// the same id when the network is back. Every page also works without this script.
+// Stores stop reports that are filled in without a network in this browser, and sends them with the
+// same id when the network is back. Every page also works without this script.
 
-// The path below which a proxy serves the pages, with a / at its end: this script is two folders below.
+// The path below which a proxy serves the pages, with a / at its end. This script is two folders below.
 const BASE = new URL("../../", import.meta.url).pathname;
 
 // --- Storage: an entry for each stop, by the path of its page -----------------------------------
@@ -19,7 +19,7 @@ const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } 
 
 const entry = (path) => read(key(path));
 
-// All entries; of those of other users only what is sent when they log in again.
+// All entries of this user, and the unsent entries of other users, which are sent at their next login.
 const entries = () => Object.keys(localStorage)
   .filter((name) => name.startsWith(PREFIX))
   .map((name) => ({ path: name.slice(name.indexOf(" ") + 1), ...read(name) }))
@@ -55,7 +55,7 @@ const list = (fields, names, counted) => {
   }).join(", ");
 };
 
-// Says that the driver need not wait, where nobody can miss it.
+// Shows a banner at the top of the page: the driver does not have to wait for the network.
 const driveOn = () => {
   const banner = document.getElementById("drive-on");
   if (!banner) return;
@@ -84,9 +84,9 @@ const show = () => {
     chip.textContent = section.dataset[state] + (state === "other" ? ` ${owner}` : "");
     row.dataset.state = state;
     row.append(link, " ", chip);
-    // The page of the stop shows the difference, and what can be done about it.
+    // The page of the stop shows the difference, and links that correct it.
     if (state === "others") link.href = path + query(fields, OWN);
-    // Without its route, the numbers can still be sent to the kiosk as a restock.
+    // If the route was deleted, the user can still send the numbers to the kiosk as a restock.
     if (state === "gone") link.href = BASE + path.slice(BASE.length).replace(/^routes\/[^/]*\//, "") + query(fields, { brought: "add" });
     if (state === "gone" || state === "others") {
       const button = document.createElement("button");
@@ -174,12 +174,12 @@ const deliverAll = async () => {
 
 // --- The stop on this page -----------------------------------------------------------------------
 
-// Says before the confirmation what does not fit. A field that nobody has changed follows the room.
+// Shows before the confirmation how much fits. A field that the user has not changed follows the room.
 const bindLine = (line, form, saved) => {
   const brought = line.querySelector("[name^='brought.']");
   const counted = line.querySelector("[name^='counted.']");
   const note = line.querySelector(".fits");
-  // Absent if the values are those of an earlier report.
+  // `data-planned` is absent if the values are those of an earlier report.
   const planned = Number(line.dataset.planned ?? NaN);
   let proposed = brought.value;
   const room = () => {
@@ -194,7 +194,7 @@ const bindLine = (line, form, saved) => {
     if (brought.value === proposed) brought.value = proposed = String(amount);
     check();
   };
-  // A page from the cache has an old stock: until the arrival more is sold, so the plan counts.
+  // A page from the cache shows an old stock. The kiosk has sold more since, so propose the plan.
   const isOld = Date.now() - Number(form.dataset.at) > 120_000;
   if (!saved && !Number.isNaN(planned)) {
     if (isOld) propose(planned);
@@ -285,7 +285,7 @@ const cacheForOffline = async () => {
   document.getElementById("offline-ready").textContent = document.getElementById("saved").dataset.offlineReady;
 };
 
-// The links with which a person decides about numbers that were not sent.
+// Deletes the stored entry when the user follows a link that decides about unsent numbers.
 document.addEventListener("click", ({ target }) => {
   if (target.closest?.("[data-discard]")) discard(location.pathname);
 });

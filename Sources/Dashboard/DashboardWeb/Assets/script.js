@@ -30,7 +30,7 @@ const replace = (markup) => {
   dispatchEvent(new Event("replaced"));
 };
 
-// The number of kiosks with a problem, in the title of the tab.
+// Shows the number of kiosks with a problem in the title of the tab.
 const title = document.title;
 const count = () => {
   const number = Number(document.querySelector("[data-problems]")?.dataset.problems ?? 0);
@@ -39,14 +39,14 @@ const count = () => {
 addEventListener("replaced", count);
 count();
 
-// The time zone of the page is only named if its clocks show another time than the reader's.
+// Names the time zone of the page only if its clocks differ from the clock of the browser.
 document.querySelectorAll("[data-zone]").forEach((note) => {
   const now = new Date();
   const clock = (timeZone) => now.toLocaleString("en", { timeZone });
   try { note.hidden = clock(note.dataset.zone) === clock(undefined); } catch { note.hidden = false; }
 });
 
-// On a phone, what is happening comes first.
+// Closes the foldable sections on a phone, so that the live orders need less scrolling.
 if (matchMedia("(max-width: 820px)").matches) {
   document.querySelectorAll("details.fold").forEach((details) => { details.open = false; });
 }
@@ -83,15 +83,15 @@ const listen = (address) => {
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => { if (event.persisted) open(); });
-  // A new connection sends all parts, since those inserted from an answer may be outdated.
+  // The server sends all parts on a new connection. Parts inserted from an answer may be outdated.
   addEventListener("answered", open);
   open();
 };
 
 // --- The display on a wall -----------------------------------------------------------------------
 
-// Nobody reloads it: without a sign of life for 30 seconds, it shows that the kiosk is out of service
-// instead of old tickets, and connects again.
+// No user reloads the display. After 30 seconds without an update, it shows that the kiosk is out of
+// service instead of old tickets, and connects again.
 const guard = () => {
   let last = Date.now();
   addEventListener("replaced", () => {
@@ -177,7 +177,7 @@ const press = async (form, button) => {
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.elements.id.value = id.value;
   } catch {
-    // Without `fetch`, the browser submits the form. (`requestSubmit` is missing in iOS 15.)
+    // If `fetch` fails, the browser submits the form. (`requestSubmit` is missing in iOS 15.)
     const field = document.createElement("input");
     [field.type, field.name, field.value] = ["hidden", button.name, button.value];
     form.append(field);
@@ -202,7 +202,7 @@ document.querySelectorAll("form[data-inline]").forEach((form) => {
   });
 });
 document.querySelectorAll(".stepper").forEach(enliven);
-// Deletes the cached pages at logout, and the user's drafts, if the user agrees.
+// Deletes the cached pages at logout, and the user's drafts if the user agrees.
 document.querySelector("form[action$='/logout']")?.addEventListener("submit", ({ target }) => {
   globalThis.caches?.delete("routes");
   const drafts = Object.keys(localStorage).filter((key) =>

@@ -15,7 +15,7 @@ const timeout = (milliseconds) => {
   return controller.signal;
 };
 
-// Returns the cached page only if the network does not answer within four seconds.
+// Returns the cached page only if the request fails or takes longer than four seconds.
 const page = async (request) => {
   const cache = await caches.open(ROUTES);
   const { pathname } = new URL(request.url);
@@ -34,7 +34,7 @@ addEventListener("fetch", (event) => {
   const { origin, pathname } = new URL(request.url);
   if (request.method !== "GET" || origin !== location.origin) return;
   if (request.mode === "navigate") event.respondWith(page(request));
-  // The path of an asset changes with its content, so a cached one is never outdated.
+  // The path of an asset changes with its content, so a cached asset is never outdated.
   if (pathname.startsWith(`${BASE}assets/`)) {
     event.respondWith(caches.match(request).then((file) => file ?? fetch(request)));
   }

@@ -1,15 +1,15 @@
 import JuiceDomain
 import Synchronization
 
-/// Checks passwords. The rate and the number of parallel checks are limited, because each check
-/// deliberately costs time and memory.
+/// Checks and hashes passwords. Limits the rate and the number of parallel checks, because each
+/// check deliberately costs time and memory.
 final class Authenticator: Sendable {
   private let users: UserFile
   private let throttle = Mutex(LoginThrottle())
   private let unknownDevices = PasswordQueue(label: "passwords of strangers")
-  /// A separate queue, so that attempts from unknown browsers do not delay known ones.
+  /// A separate queue, so that attempts from unknown browsers do not delay known browsers.
   private let knownDevices = PasswordQueue(label: "passwords of known browsers")
-  /// The hash that is checked for an unknown name, so that this takes as long as for a user.
+  /// The hash that is checked for an unknown name, so that the check takes as long as for a user.
   private let dummyHash: PasswordHash
 
   init(users: UserFile, cost: PasswordHash.Cost) {
@@ -33,8 +33,8 @@ final class Authenticator: Sendable {
   ///
   /// - Parameter deviceCookie: Returns the value of the request's cookie with the given name.
   /// - Returns: The user, or `nil` if the name or the password is wrong.
-  /// - Throws: `RequestError.tooManyLogins`; `RequestError.busy` if the queue is full or there is
-  ///   not enough memory.
+  /// - Throws: `RequestError.tooManyLogins` if `LoginThrottle` delays the attempt;
+  ///   `RequestError.busy` if the queue is full or there is not enough memory.
   func user(
     name: String, password: String, from origin: AddressBlock, at now: ContinuousClock.Instant,
     deviceCookie: (String) -> String?

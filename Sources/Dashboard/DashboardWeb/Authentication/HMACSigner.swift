@@ -25,7 +25,7 @@ struct HMACSigner: Sendable {
     Self.areEqual(signature, self.signature(for: text))
   }
 
-  /// Compares two secrets of the same length in constant time.
+  /// Compares two secrets in a time that depends only on their lengths.
   static func areEqual(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count && CRYPTO_memcmp(left, right, right.utf8.count) == 0
   }

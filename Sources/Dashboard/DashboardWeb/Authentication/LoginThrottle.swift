@@ -1,9 +1,9 @@
 /// Slows down password guessing without locking out the users whose passwords are guessed.
 ///
-/// Attempts from a browser that has logged in with the name before are counted separately, so
-/// guesses from elsewhere do not lock it out. All other attempts are counted by name and address,
-/// by address, and by name, so that an attacker gains nothing by using many names or many
-/// addresses. (OWASP: "Slow Down Online Guessing Attacks with Device Cookies".)
+/// Counts attempts from a browser that has logged in with the name before separately, so guesses
+/// from elsewhere do not lock this browser out. Counts all other attempts by name and address, by
+/// address, and by name, so that an attacker gains nothing by using many names or many addresses.
+/// (OWASP: "Slow Down Online Guessing Attacks with Device Cookies".)
 struct LoginThrottle {
   typealias Instant = FailedLogins.Instant
 
@@ -23,8 +23,7 @@ struct LoginThrottle {
 
   /// Creates a throttle that has counted no attempts.
   ///
-  /// - Parameter slots: Number of slots in each table: about as many names or addresses are counted
-  ///   separately.
+  /// - Parameter slots: Number of slots in each table. Keys that share a slot are counted together.
   init(slots: Int = 4096) {
     devices = FailedLogins(limit: 10, slots: slots)
     unknownDevices = FailedLogins(limit: 10, slots: slots)

@@ -4,8 +4,8 @@ import Foundation
 /// A password hash: scrypt (RFC 7914) with a random salt, as the text
 /// `scrypt:32768:8:3:<salt>:<key>`.
 package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
-  /// The cost of one check: 128 * `iterations` * `blockSize` bytes of memory, and time in
-  /// proportion to `parallelism`.
+  /// The cost of one check: about 128 * `iterations` * `blockSize` bytes of memory, and a time in
+  /// proportion to this memory and to `parallelism`.
   package struct Cost: Sendable, Hashable {
     let iterations: Int
     let blockSize: Int
@@ -30,7 +30,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     (self.cost, self.salt, self.key) = (cost, salt, key)
   }
 
-  /// Hashes a password with a new salt. One of more than `maximumPassword` bytes never matches.
+  /// Hashes a password with a new salt. A password over `maximumPassword` bytes never matches.
   ///
   /// - Throws: `PasswordHashError` if there is not enough memory.
   package init(of password: String, cost: Cost) throws(PasswordHashError) {
@@ -38,7 +38,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     self.init(cost: cost, salt: salt, key: try cost.key(of: password, salt: salt))
   }
 
-  /// Returns a hash that matches no password. Checking it takes as long as checking any other.
+  /// Returns a hash that matches no password. A check takes as long as for any hash of this cost.
   static func dummy(cost: Cost) -> Self {
     Self(cost: cost, salt: random(16), key: random(keySize))
   }
@@ -61,7 +61,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Reads a hash that `description` has written. Returns `nil` for any other text, and for a cost
-  /// that is too high.
+  /// that is too low or too high.
   package init?(_ text: some StringProtocol) {
     let parts = String(text).split(separator: ":", omittingEmptySubsequences: false)
       .map { String($0) }
@@ -84,7 +84,7 @@ package struct PasswordHashError: Error, CustomStringConvertible {
 
 extension PasswordHash.Cost {
   fileprivate func key(of password: String, salt: [UInt8]) throws(PasswordHashError) -> [UInt8] {
-    // The memory in bytes, as libcrypto computes it. Without it, the limit of libcrypto is 32 MiB.
+    // The memory in bytes, as libcrypto computes it. Its default limit of 32 MiB is too low.
     let memory = 128 * blockSize * (iterations + parallelism + 2)
     let password = Array(password.utf8)
     var key = [UInt8](repeating: 0, count: PasswordHash.keySize)

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Hashes passwords one after the other on a thread of its own, so that the threads that serve
-/// pages are not blocked.
+/// Hashes passwords one after the other on its own dispatch queue, so that the threads that serve
+/// pages do not block.
 final class PasswordQueue: Sendable {
   /// Maximum number of passwords in the queue. The last one waits for some seconds.
   static let limit = 16

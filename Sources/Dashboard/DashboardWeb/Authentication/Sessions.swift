@@ -2,8 +2,8 @@ import JuiceDomain
 import KioskProtocol
 import Synchronization
 
-/// The sessions of logged-in users, in memory. A random token in a cookie identifies a session; it
-/// ends after its `lifetime`, or with the process.
+/// The sessions of logged-in users, in memory. A random token in a cookie identifies a session. A
+/// session ends at the logout, after `lifetime`, or with the process.
 final class Sessions: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -17,7 +17,7 @@ final class Sessions: Sendable {
   struct Origin: Sendable {
     var at = Timestamp(milliseconds: 0)
     var address = ""
-    /// The name of the browser, as it reports it.
+    /// The `User-Agent` header of the login request.
     var browser = ""
   }
 
@@ -32,7 +32,7 @@ final class Sessions: Sendable {
 
   /// Duration of a session.
   static let lifetime = Duration.seconds(12 * 3600)
-  /// Maximum number of sessions. A further one ends the oldest.
+  /// Maximum number of sessions. A further session ends the oldest one.
   static let maximum = 1_000
 
   private let sessions = Mutex<[String: Session]>([:])
@@ -106,9 +106,8 @@ final class Sessions: Sendable {
     String(signer.signature(for: "session \(token)").prefix(20))
   }
 
-  /// Returns the token that a form has to contain as proof that it is part of a page sent to the
-  /// browser with this session token. A browser that is not logged in has a session token, too, but
-  /// no session.
+  /// Returns the token by which a form proves that it is part of a page sent to the browser with
+  /// this session token. A browser that is not logged in has a session token, too, but no session.
   func csrfToken(for token: String) -> String { signer.signature(for: token) }
 
   func isValid(csrfToken: String, for token: String) -> Bool {

@@ -7,23 +7,23 @@ package struct User: Sendable, Hashable {
   package typealias Name = Identifier<User>
 
   package enum Role: String, CaseIterable, Sendable {
-    /// May see all pages and change nothing.
+    /// May see kiosks, routes and the history, and change only the user's own account.
     case viewer
-    /// May also restock, open, close and use the virtual panel.
+    /// May also plan routes and send commands to kiosks.
     case `operator`
-    /// May also manage the users.
+    /// May also manage the users, unless restricted to a region.
     case admin
   }
 
   package let name: Name
   package let role: Role
   package let password: PasswordHash
-  /// The only region whose kiosks the user sees, as listed in the archive, or `nil` for all kiosks.
+  /// The only region of the archive whose kiosks the user may see, or `nil` for all kiosks.
   package let region: String?
 
   /// Whether the user may change something.
   var isOperator: Bool { role != .viewer }
-  /// Whether the user may manage the users, which only a user of all kiosks may.
+  /// Whether the user may manage the users. This requires access to all kiosks.
   var isAdmin: Bool { role == .admin && region == nil }
 
   package init(name: Name, role: Role, password: PasswordHash, region: String? = nil) {
@@ -33,8 +33,8 @@ package struct User: Sendable, Hashable {
     self.region = region
   }
 
-  /// Returns the name of a region by the rules of `juice-archive kiosks load`: 1 to 64 printable
-  /// characters on one line; `nil` for any other text.
+  /// Returns the name of a region by the rules of `juice-archive kiosks load`: 1 to 64 visible
+  /// characters, with single spaces between words. Returns `nil` for any other text.
   package static func region(_ text: String) -> String? {
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     let isValid =

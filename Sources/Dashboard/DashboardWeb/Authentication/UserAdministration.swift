@@ -7,12 +7,12 @@ import KioskProtocol
 /// Changes the file of users for an administrator, and makes the links with which users set a
 /// password.
 ///
-/// A link is valid once, for a day. The file of links contains only the hash of its token, so that
-/// a reader of the file cannot use the link.
+/// A link is valid once, for a day. The file of links contains only the hash of each token, so that
+/// a reader of the file cannot use the links.
 actor UserAdministration {
   /// Time after which a link expires.
   static let lifetime = Duration.seconds(86_400)
-  /// Maximum number of links. A further one replaces the oldest.
+  /// Maximum number of links. A further link replaces the oldest one.
   static let maximumLinks = 200
 
   private static let file = "password-links.json"
@@ -91,12 +91,12 @@ actor UserAdministration {
   func redeem(_ token: String, _ password: PasswordHash, at now: Timestamp) throws -> User? {
     guard let name = try user(of: token, at: now) else { return nil }
     // Remove the link before storing the password: after a crash in between, the link is lost, but
-    // never still valid.
+    // it is never valid twice.
     try save(loaded().filter { $0.user != name })
     return try users.change(name, password: password).after
   }
 
-  /// Sets the password of a user who has entered the current one, and removes the user's link.
+  /// Sets the password of a user who has entered the current password, and removes the user's link.
   ///
   /// - Returns: The changed user, or `nil` if the file does not contain the user any more.
   func setPassword(_ password: PasswordHash, of user: User) throws -> User? {

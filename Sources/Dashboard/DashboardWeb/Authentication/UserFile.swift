@@ -7,12 +7,12 @@ import Synchronization
 /// The file of users: a line for each user, `<name> <role> <hash>`, followed by the region if the
 /// user has one.
 ///
-/// A change of the file takes effect at once: a user who is removed, or whose password or role
-/// changes, is logged out. While the file cannot be read, the users read last remain.
+/// A change of the file takes effect at once: it logs out a user whose line is changed or removed.
+/// While the file cannot be read, the users read last remain valid.
 package final class UserFile: Sendable {
   package let path: String
   private let logger: Logger?
-  /// Reads a file as `Data(contentsOf:)` does.
+  /// Reads a file, with the same errors as `Data(contentsOf:)`.
   private let read: @Sendable (String) throws -> Data
   private let known = Mutex(Known())
 
@@ -40,15 +40,15 @@ package final class UserFile: Sendable {
 
   /// Returns the users in the file, or none if the file does not exist.
   ///
-  /// - Throws: `StateError` with the first invalid line, or if users of the system other than the
-  ///   file's owner may read or change the file.
+  /// - Throws: `StateError` with the first invalid line, or if the file cannot be read, or if users
+  ///   of the system other than its owner may read or change the file.
   package func users() throws(StateError) -> [User.Name: User] { try users(in: contents()) }
 
-  /// The current users. The file is read only if it has changed. If it is missing, empty (half
-  /// written), unreadable or invalid, these are the users read last.
+  /// The current users. The file is read only if it has changed. If the file is missing, empty
+  /// (half written), unreadable or invalid, the users read last remain.
   package var current: Known {
     known.withLock { known in
-      // Taken before reading: a change in between leads to another stamp.
+      // Take the stamp before reading: a change in between leads to another stamp.
       let stamp = FileStamp(path)
       if let stamp, stamp == known.stamp { return known }
       let before = known.problem
@@ -73,7 +73,7 @@ package final class UserFile: Sendable {
     }
   }
 
-  /// Returns the contents of the file; empty if it does not exist.
+  /// Returns the contents of the file, or empty data if the file does not exist.
   private func contents() throws(StateError) -> Data {
     do {
       return try read(path)
@@ -167,8 +167,7 @@ extension UserFile {
   /// The path of the file itself: the target if `path` is a symbolic link. The file need not exist.
   package var target: String {
     var target = path
-    // At most as many links as in Linux (path_resolution(7)). With more of them, reading the file
-    // fails.
+    // Follow at most 40 links, as Linux does (path_resolution(7)). With more links, reading fails.
     for _ in 0..<40 {
       guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else {
         break  // Not a link.
@@ -178,7 +177,7 @@ extension UserFile {
     return target
   }
 
-  /// Returns an attribute of a file, or `nil` if the file cannot be examined; then no owner is set.
+  /// Returns an attribute of a file, or `nil` if the file cannot be examined.
   private static func attribute(_ key: FileAttributeKey, of path: String) -> UInt32? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return (attributes?[key] as? NSNumber)?.uint32Value

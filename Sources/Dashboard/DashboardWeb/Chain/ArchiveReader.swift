@@ -1,6 +1,6 @@
 import Postgres
 
-/// A connection to the archive on a thread of its own, because libpq blocks.
+/// A connection to the archive with its own `DatabaseThread`, because the calls of libpq block.
 actor ArchiveReader {
   private let thread: DatabaseThread
   private let settings: ChainSettings

@@ -29,7 +29,7 @@ enum ChainError: Error {
   case busy
 }
 
-/// The archive of the chain, queried over read-only connections, each on a thread of its own. A
+/// The archive of the chain. Each of its read-only connections has its own dispatch queue, so a
 /// slow or unreachable database delays only the pages that query it.
 package final class ChainArchive: Sendable {
   /// Maximum number of concurrent queries, which leaves capacity of the database for other work.
@@ -49,8 +49,8 @@ package final class ChainArchive: Sendable {
 
   /// Runs a query for a page.
   ///
-  /// - Parameter user: The user of the page. If the user has a region, the query sees only its
-  ///   kiosks.
+  /// - Parameter user: The user of the page. If the user has a region, the query returns only the
+  ///   kiosks of that region.
   func query<Value: Sendable>(
     _ user: User, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) async throws(ChainError) -> Value {

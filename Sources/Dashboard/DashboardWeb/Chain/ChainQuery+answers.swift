@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskProtocol
 import Postgres
 
-/// Today, and two consecutive spans of the same number of whole days; the later one ends with
+/// Today, and two consecutive spans of the same number of whole days. The later span ends with
 /// yesterday.
 struct ChainPeriod: Sendable, Equatable {
   /// The supported lengths of a span, in days.
@@ -19,7 +19,7 @@ struct ChainPeriod: Sendable, Equatable {
     "day >= \(day(before: 2 * days)) AND day <= '\(today)'::date"
   }
 
-  /// Returns three columns: the sums of today, of the later span and of the earlier one.
+  /// Returns SQL for three columns: the sums of today, of the later span and of the earlier span.
   fileprivate func sums(_ column: String) -> String {
     """
     coalesce(sum(\(column)) FILTER (WHERE day = '\(today)'::date), 0),
@@ -41,8 +41,8 @@ enum ChainIssue: String, CaseIterable, Sendable {
   case clocks, quarantine
 
   /// An SQL query with the columns `kiosk`, `what`, `low` and `high` (the first and the last
-  /// `seq`), `amount` (entries, seconds or repetitions) and `at`. A column that an issue does not
-  /// have is NULL.
+  /// `seq`), `amount` (entries, seconds or repetitions) and `at`. Columns without a meaning for the
+  /// issue are NULL.
   fileprivate var view: String {
     switch self {
     case .soldOut:
@@ -99,7 +99,7 @@ extension ChainQuery {
     try rows("SELECT name FROM own WHERE kiosk = $2", [kiosk.text]).first?.text(0)
   }
 
-  /// Returns the region of each of the kiosks that has one.
+  /// Returns the regions of the given kiosks, without the kiosks that have no region.
   func regions(of kiosks: [KioskID]) throws(DatabaseError) -> [KioskID: String] {
     let rows = try rows(
       "SELECT kiosk, region FROM own WHERE region <> '' AND kiosk = ANY ($2::text[])",
@@ -119,8 +119,8 @@ extension ChainQuery {
       """)
   }
 
-  /// Returns an SQL expression that joins `own` with the sums of each kiosk. The kiosks of a region
-  /// are looked up one by one, because a join would read the whole chain.
+  /// Returns an SQL expression that joins `own` with the sums of each kiosk. For a region, it looks
+  /// up each kiosk separately, because a join would read the whole chain.
   ///
   /// - Parameter key: A column by which the sums of a kiosk are grouped.
   private func own(
@@ -153,8 +153,8 @@ extension ChainQuery {
       """)
   }
 
-  /// An SQL expression that selects the kiosks with `$2` in their id, name or place, of the region
-  /// `$3` or, if it is NULL, of all regions.
+  /// An SQL expression that selects the kiosks with `$2` in their id, name or place: those of the
+  /// region `$3`, or of all regions if `$3` is NULL.
   private static let matching = """
     own WHERE strpos(lower(concat_ws(' ', kiosk, name, place)), lower($2)) > 0
       AND ($3::text IS NULL OR region = $3)
@@ -164,8 +164,8 @@ extension ChainQuery {
     try count("SELECT count(*) FROM \(Self.matching)", [text, region])
   }
 
-  /// Returns rows of kiosk, region, name, place, whether it is online and since when; then glasses
-  /// and out-of-stock orders, each of today and both spans.
+  /// Returns rows of kiosk, region, name, place, online state and time of its last change; then
+  /// glasses and out-of-stock orders, each of today and both spans.
   func kiosks(
     matching text: String, in region: String?, _ slice: ListSlice, _ period: ChainPeriod
   ) throws(DatabaseError) -> [Row] {
@@ -180,8 +180,8 @@ extension ChainQuery {
       """, [text, region])
   }
 
-  /// Returns the row of `kiosks(matching:in:_:_:)` for one kiosk, with the time of its last event,
-  /// or `nil` if the kiosk does not exist or the user may not see it.
+  /// Returns the row of `kiosks(matching:in:_:_:)` for one kiosk, with the time of the last receipt
+  /// of an event, or `nil` if the kiosk does not exist or the user may not see it.
   func kiosk(_ kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> Row? {
     try rows(
       """
@@ -218,8 +218,8 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// Returns the latest 20 entries, without those of the status `sensor_hour`, as rows of time,
-  /// status, source, juice, quantity, reason, amount and currency.
+  /// Returns the latest 20 entries of a kiosk's latest ledger, without those of the status
+  /// `sensor_hour`: rows of time, status, source, juice, quantity, reason, amount and currency.
   func entries(of kiosk: KioskID) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -234,7 +234,7 @@ extension ChainQuery {
 
   /// Returns the number of rows of an issue.
   ///
-  /// - Parameter kiosk: The kiosk to count, or `nil` for all.
+  /// - Parameter kiosk: The kiosk whose rows count, or `nil` for all kiosks.
   func count(of issue: ChainIssue, at kiosk: KioskID? = nil) throws(DatabaseError) -> Int {
     try count("SELECT count(*) FROM \(found(issue, at: kiosk))", Self.value(kiosk))
   }
@@ -252,8 +252,8 @@ extension ChainQuery {
 
   /// Returns an SQL expression that joins the rows of an issue with `own`.
   ///
-  /// For a region, the rows of each of its kiosks are looked up: most views group by kiosk, and
-  /// would compute the whole chain before a join. The table `quarantine` has no index on kiosks.
+  /// For a region, it looks up each kiosk separately: most views group by kiosk, and would compute
+  /// the whole chain before a join. The table `quarantine` has no index on kiosks.
   private func found(_ issue: ChainIssue, at kiosk: KioskID?) -> String {
     let condition = kiosk == nil ? "true" : "kiosk = $2"
     guard isOfRegion, issue != .quarantine else {
@@ -268,8 +268,8 @@ extension ChainQuery {
   }
 
   /// Returns the latest 20 rollouts as rows of version, state, region, and the times of the start
-  /// and the last change; then the numbers of kiosks that have the menu, have refused it, are
-  /// silent, may still report, and were not sent it.
+  /// and the last change; then the numbers of kiosks with the results `taken`, `refused`, `silent`,
+  /// `waiting` and `unsent`.
   func rollouts() throws(DatabaseError) -> [Row] {
     try rows(
       """

@@ -4,12 +4,12 @@ import KioskProtocol
 import Postgres
 
 extension ChainQuery {
-  /// Returns the latest records of the entries, of the stockouts, and of the kiosks that are offline now and
-  /// not in the fleet; and the names of the kiosks of all records.
+  /// Returns the latest records: entries, stockouts, and the outages of kiosks that are offline now
+  /// and not in the fleet. Also returns the names of the kiosks of these records.
   ///
   /// - Parameters:
-  ///   - kiosk: The kiosk, or `nil` for all.
-  ///   - kind: The kind of records, or `nil` for all.
+  ///   - kiosk: The kiosk, or `nil` for all kiosks.
+  ///   - kind: The kind of records, or `nil` for all kinds.
   ///   - start: Omits entries that were recorded, and stockouts that ended, before this time.
   func history(
     of kiosk: KioskID?, _ kind: ActivityLog.Kind?, since start: Timestamp, in fleet: KioskFleet

@@ -7,8 +7,8 @@ extension ChainQuery {
   /// Maximum number of rows of an export.
   private static let maximumRows = 50_000
 
-  /// An SQL condition that selects the kiosks of the region `$2` with the id `$3`; NULL stands for
-  /// all.
+  /// An SQL condition that selects the kiosks of the region `$2` with the id `$3`. NULL selects all
+  /// regions or all ids.
   private static let chosen =
     "($2::text IS NULL OR region = $2) AND ($3::text IS NULL OR kiosk = $3)"
 
@@ -21,8 +21,8 @@ extension ChainQuery {
     }
   }
 
-  /// Returns the sums of a period and of `period.before`; by hour only for one kiosk, because the
-  /// archive stores sums of days and not of hours.
+  /// Returns the sums of a period and of `period.before`. Sums by hour are only for one kiosk,
+  /// because the archive stores sums of days and not of hours.
   func sales(
     _ period: SalesPeriod, _ choice: ChainSales, timeZone: String
   ) throws(DatabaseError) -> SalesComparison {

@@ -17,8 +17,8 @@ struct ChainQuery {
   }
 
   /// Runs a query, which reads its kiosks from `own (kiosk, region, name, place)`: the kiosks of
-  /// the user's region, or all kiosks if the user has none. A kiosk that is not listed has the
-  /// region ''. Every query uses this method.
+  /// the user's region, or all kiosks if the user has no region. A kiosk that `juice.kiosk` does
+  /// not list has the region ''. Every query uses this method.
   ///
   /// - Parameter values: The values of `$2`, `$3` and so on.
   func rows(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> [Row] {

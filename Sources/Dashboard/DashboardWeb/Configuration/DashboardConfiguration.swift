@@ -1,9 +1,9 @@
 package import Foundation
 package import YAMLConfiguration
 
-/// The dashboard's configuration: its address, its users, and the source of its data. It is read
-/// from a file of its own, as strictly as `KioskConfiguration`; the same environment variables
-/// override it.
+/// The dashboard's configuration: its address, its users, and the source of its data. A file with
+/// an error is rejected. Environment variables override keys: `KIOSK_DASHBOARD_PORT` overrides
+/// `dashboard.port`.
 ///
 /// config/dashboard.yaml explains each key, with its range and its default.
 package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
@@ -20,7 +20,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
   package var tls: TLS?
   /// The receivers of notifications, or `nil` if notifications are disabled.
   package var notify: Notify?
-  /// The archive's database, or `nil` without a chain.
+  /// The archive's database, or `nil` if the dashboard has no pages of a chain.
   package var archive: Archive?
   package var broker = BrokerConfiguration()
 
@@ -40,7 +40,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
     package var timeZone = TimeZone.gmt
     package var timeoutSeconds = 5
 
-    /// Returns the password of the database's user; see `ArchiveConfiguration.readPassword()`.
+    /// Returns the password of the database's user, or `nil` if no file is configured.
     package func readPassword() throws(ConfigurationErrors) -> String? {
       guard let passwordFile else { return nil }
       return try PasswordFile.read(passwordFile, key: "archive.password_file")

@@ -58,7 +58,7 @@ extension DashboardConfiguration {
 extension DashboardConfiguration.Notify {
   private static let maximumReceivers = 20
 
-  /// Reads the section. Reports an error and returns `nil` if it is invalid.
+  /// Reads the section and reports its errors. Returns `nil` if `link` is missing or invalid.
   init?(_ section: inout Section) {
     let link = section.require("link", .webAddress)
     self.init(link: link ?? "")
@@ -140,7 +140,7 @@ extension DashboardConfiguration.Email {
 }
 
 extension DashboardConfiguration.Post {
-  /// Returns the URL, from the configuration or from its file.
+  /// Returns the URL, from the configuration or from `urlFile`.
   ///
   /// - Throws: The errors of `PasswordFile`, and an error if the file contains no URL.
   package func readURL() throws(ConfigurationErrors) -> String {

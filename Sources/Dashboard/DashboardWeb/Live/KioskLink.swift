@@ -15,7 +15,7 @@ package final class KioskLink: Service {
 
   fileprivate struct Pending {
     let message: Message
-    /// Receives the payloads on the topic that have the id.
+    /// Receives each payload that arrives on the topic of the key and contains the id of the key.
     let answer: AsyncStream<[UInt8]>.Continuation
   }
 
@@ -23,13 +23,13 @@ package final class KioskLink: Service {
     var fleet: KioskFleet
     var offline: BrokerError?
     var isOnline = false
-    /// The start of the time without a connection to the broker, or `nil` if it is connected.
+    /// The time since which the broker is not connected, or `nil` if it is connected.
     var offlineSince: Timestamp?
     var pending: [Key: [Int: Pending]] = [:]
     var calls = 0
   }
 
-  /// The error thrown if the broker is not connected: the message was not sent and will not be.
+  /// The error thrown if the broker is not connected. The message is not sent later, either.
   package struct NotSent: Error {}
 
   /// The source of orders from the virtual panel. The source of all other commands is the user.
@@ -50,7 +50,7 @@ package final class KioskLink: Service {
   /// Creates a link, which connects when `run()` is called.
   ///
   /// - Parameters:
-  ///   - root: The first topic levels of all kiosks.
+  ///   - root: The topic levels before the id of a kiosk.
   ///   - answerTimeout: Maximum time to wait for the result of a command.
   package init(
     broker: any BrokerClient, root: String, now: @escaping @Sendable () -> Timestamp,
@@ -66,7 +66,7 @@ package final class KioskLink: Service {
 
   package var fleet: KioskFleet { state.withLock { $0.fleet } }
 
-  /// The reason why the broker is not connected, or `nil` if it is.
+  /// The reason why the broker is not connected, or `nil` if it is connected.
   var connectionError: String? {
     state.withLock { state in
       state.isOnline ? nil : state.offline?.description ?? "the broker has not answered yet"
@@ -75,8 +75,8 @@ package final class KioskLink: Service {
 
   var time: Timestamp { now() }
 
-  /// Time after which a display shows that the kiosk is out of service. Pages are updated at least
-  /// every 15 seconds, so a display shows this after 30 seconds at most.
+  /// Time without a connection after which a display shows that the kiosk is out of service. Pages
+  /// are updated at least every 15 seconds, so the display changes after 30 seconds at most.
   private static let displayTimeout = Duration.seconds(15)
 
   /// Returns whether the broker or the kiosk has been offline for at least `displayTimeout`, so
@@ -214,7 +214,7 @@ package final class KioskLink: Service {
       }
     }
     // If the connection is lost meanwhile, `handle` publishes the message again after reconnecting.
-    // The current batch, if there is one, is acknowledged by `run` and not here.
+    // Only `handle` acknowledges a batch: see `BrokerClient.publish(_:)`.
     _ = try? await broker.publish([message])
     return await withTaskGroup(of: Answer?.self) { group in
       group.addTask {
@@ -222,7 +222,7 @@ package final class KioskLink: Service {
         return nil
       }
       group.addTask {
-        // Throws only if the task is cancelled, because the result has arrived.
+        // Throws only if the task is cancelled, usually because the answer has arrived.
         try? await Task.sleep(for: self.answerTimeout)
         return nil
       }

@@ -12,13 +12,14 @@ final class LiveUpdates: Service {
     case route(Route.ID)
   }
 
-  /// Maximum number of pages that are updated live. A further page is refused and has to be
-  /// reloaded by hand.
+  /// Maximum number of pages that are updated live. The server refuses the updates of a further
+  /// page, whose script tries again after five seconds.
   static let maximum = 500
   /// Maximum number of pages of one session. A browser opens at most six connections, and a hidden
-  /// page has none.
+  /// page has no connection.
   static let maximumOfSession = 25
-  /// Maximum number of pages of one user, so that one account cannot use up `maximum`.
+  /// Maximum number of pages of one user, so that one account cannot use up `maximum`. All displays
+  /// without a login together count as one user.
   static let maximumOfUser = maximum / 2
 
   private struct Page {
@@ -39,9 +40,9 @@ final class LiveUpdates: Service {
   /// Subscribes a page to changes.
   ///
   /// - Parameter session: The token of the page's session.
-  /// - Returns: A signal after each change, or `nil` if too many pages are open: in total, of this
-  ///   session, or of this user. Several changes may be combined into one signal. The stream ends
-  ///   on shutdown, or when the task that reads it is cancelled.
+  /// - Returns: A signal after each change, or `nil` after shutdown or if too many pages are open:
+  ///   in total, of this session, or of this user. Several changes may cause one signal. The stream
+  ///   ends on shutdown, or when the task that reads it is cancelled.
   func subscribe(
     to interest: Interest, session: String, user: User.Name?
   ) -> AsyncStream<Void>? {

@@ -8,10 +8,10 @@ import KioskProtocol
 actor SalesReader {
   /// Time for which sums are kept, and time after which a reading requests no further page.
   private static let (lifetime, patience) = (Duration.seconds(300), Duration.seconds(6))
-  /// Maximum number of kiosks whose sums are kept. A further one removes all others.
+  /// Maximum number of kiosks whose sums are kept. A further kiosk removes all others.
   private static let maximumKiosks = 16
 
-  /// The sums read so far, from the newest entry backwards.
+  /// The sums of the entries that were read, from the newest entry backwards.
   struct Sums: Sendable {
     let readAt: Timestamp
     fileprivate let epoch: Int
@@ -36,7 +36,7 @@ actor SalesReader {
   ///   is not `nil`, and the `start` of the sums is not before the requested time.
   func sums(of kiosk: KioskID, since start: Timestamp) async -> Sums? {
     // One reading of a kiosk at a time: two would add the same page. A second caller gets the
-    // result of the running one.
+    // result of the running reading.
     if let running = running[kiosk] { return await running.value }
     var known = sums[kiosk]
     if let readAt = known?.readAt, !(.zero..<Self.lifetime).contains(link.time.since(readAt)) {
@@ -72,7 +72,7 @@ actor SalesReader {
       read.figures.add(page.sums, LocalTime(page.timeZone, now: link.time, .english))
       read.next = page.next
       // The kiosk's clock may jump, but not for all entries of a page: if the latest time of a page
-      // is too early, all earlier pages are too old.
+      // is before the requested time, so are the times of all pages with older entries.
       if let last = page.sums.map(\.at).max() { read.start = min(read.start, last) }
       sums = read
     } while sums?.next != nil && (sums?.start ?? start) >= start
@@ -85,7 +85,7 @@ actor SalesReader {
 struct SalesFigures: Sendable, Equatable {
   var glasses = 0
   var outOfStock = 0
-  /// Amounts in the currencies' smallest units.
+  /// The amount in each currency, in its smallest unit.
   var takings: [Currency: Int] = [:]
 
   static func += (left: inout Self, right: Self) {

@@ -9,7 +9,7 @@ package struct Notification: Hashable, Sendable, Identifiable {
   /// The subject, on one line.
   package let subject: String
   package var text: String
-  /// Number of alerts that the message is about, of which the text may list fewer.
+  /// Number of alerts that the message reports. The text may list fewer alerts.
   package let alerts: Int
 
   package init(

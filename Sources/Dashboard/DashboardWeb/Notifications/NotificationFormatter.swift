@@ -11,7 +11,7 @@ package struct NotificationFormatter: Sendable {
 
   /// Maximum length of a text that a receiver accepts.
   package enum MaximumLength: Sendable {
-    /// The length in bytes of UTF-8. ntfy makes a longer text than 4,096 bytes an attachment.
+    /// The length in bytes of UTF-8. ntfy sends a text of more than 4,096 bytes as an attachment.
     case bytes(Int)
     /// The length in UTF-16 code units, which are never fewer than the characters that a receiver
     /// counts. Discord accepts 2,000, Telegram 4,096, Slack more.
@@ -25,7 +25,7 @@ package struct NotificationFormatter: Sendable {
     }
   }
 
-  /// Maximum number of alerts listed in one message. Further ones are only counted.
+  /// Maximum number of alerts listed in one message. The message counts further alerts.
   private static let limit = 40
   /// Maximum length of a name from a kiosk, in Unicode scalars.
   private static let maximumName = 80
@@ -54,7 +54,7 @@ package struct NotificationFormatter: Sendable {
       text: (paragraphs + more).joined(separator: Self.separator), alerts: transitions.count)
   }
 
-  /// Returns a test message, as long as the longest message about alerts.
+  /// Returns a test message about as long as a message that lists `limit` alerts.
   package func test(at now: Timestamp) -> Notification {
     let text = language(
       "This is a test message from the dashboard, as long as the longest one.",
@@ -69,8 +69,8 @@ package struct NotificationFormatter: Sendable {
       alerts: Self.limit)
   }
 
-  /// Returns the message with as many alerts as the receiver accepts. If this omits alerts, the
-  /// last paragraph contains their number and a link.
+  /// Returns the message with as many alerts as the receiver accepts. If the message omits alerts,
+  /// its last paragraph contains their number and a link.
   package func fitting(_ notification: Notification, in length: MaximumLength?) -> Notification {
     guard let length, !length.permits(notification.text) else { return notification }
     var paragraphs = notification.text.components(separatedBy: Self.separator)
@@ -94,7 +94,7 @@ package struct NotificationFormatter: Sendable {
 
   private static let separator = "\n\n"
 
-  /// Returns the message to send. If it is at least five minutes old, its age is added.
+  /// Returns the message, which begins with its age if it is at least five minutes old.
   func markedAsLate(_ notification: Notification, age: Duration) -> Notification {
     let minutes = Int(clamping: age.components.seconds / 60)
     guard minutes >= 5 else { return notification }
@@ -191,7 +191,7 @@ package struct NotificationFormatter: Sendable {
     }
   }
 
-  /// Returns a phrase with the juices that cannot be sold because a fruit is short.
+  /// Returns a phrase with the juices that cannot be sold because a fruit is short; may be empty.
   private func unsold(at kiosk: KioskState, for fruit: Fruit.ID) -> String {
     let names = kiosk.unavailableJuices.compactMap { juice, obstacle -> String? in
       guard case .fruit(let fruits) = obstacle, fruits.contains(fruit) else { return nil }
@@ -204,7 +204,7 @@ package struct NotificationFormatter: Sendable {
     return language(" (not for sale: \(list))", " (판매 불가: \(list))")
   }
 
-  /// Returns a phrase with the duration of the alert.
+  /// Returns a phrase with the duration of the alert, or an empty text if it is under a minute.
   private func length(of transition: AlertEvaluator.Transition, at now: Timestamp) -> String {
     let minutes = transition.since.minutes(until: now)
     guard minutes > 0 else { return "" }

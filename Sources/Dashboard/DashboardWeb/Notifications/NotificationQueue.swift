@@ -14,10 +14,10 @@ struct NotificationQueue: Sendable, Equatable {
 
   struct Entry: Hashable {
     let notification: Notification
-    /// The transitions that the message reports, without those of an alert that a later message in
-    /// the queue also reports.
+    /// The transitions that the message reports, without those of alerts that a later message in
+    /// the queue reports, too. The whole queue has at most `AlertEvaluator.maximum` transitions.
     fileprivate(set) var transitions: [AlertEvaluator.Transition]
-    /// The time by the monotonic clock, because the wall clock may be set while a message waits.
+    /// The time of queuing on the monotonic clock, because the wall clock may be set meanwhile.
     fileprivate let queuedAt: Instant
     /// The names of the receivers that have not received the message yet.
     fileprivate(set) var receivers: [String]
@@ -66,8 +66,8 @@ struct NotificationQueue: Sendable, Equatable {
     return expired
   }
 
-  /// Removes and returns the two oldest messages if there are more than `limit`. Two, so that one
-  /// message can replace them.
+  /// Removes and returns the two oldest messages if there are more than `limit` messages. The
+  /// caller replaces both by one message.
   mutating func removeSurplus() -> [Entry] {
     guard entries.count > Self.limit else { return [] }
     defer { entries.removeFirst(2) }
@@ -85,7 +85,7 @@ extension NotificationQueue {
     }
   }
 
-  /// Reads a queue. Skips messages that cannot be read, and receivers that are not in `receivers`.
+  /// Reads a queue. Omits messages that cannot be read, and receivers that are not in `receivers`.
   ///
   /// - Parameters:
   ///   - now: The time of the monotonic clock.

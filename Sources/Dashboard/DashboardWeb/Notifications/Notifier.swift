@@ -9,15 +9,14 @@ import ServiceLifecycle
 
 /// Notifies the receivers of alerts that begin and of alerts that are resolved.
 ///
-/// A message is stored on disk before it is sent, and remains there until all receivers have
-/// received it. If the process is killed in between, the message is not lost: the next process
-/// sends it again, with the same id.
+/// Stores a message on disk before sending it, and deletes it when all receivers have received it.
+/// If the process is killed in between, the next process sends the message again, with the same id.
 package actor Notifier: Service {
   /// A mailbox or an HTTP URL.
   package struct Receiver: Sendable {
     /// The unique name of the receiver.
     package let name: String
-    /// Maximum length of a text, or `nil` if there is none.
+    /// Maximum length of a text, or `nil` if there is no limit.
     package let maximumLength: NotificationFormatter.MaximumLength?
     package let send: @Sendable (Notification) async -> Outcome
 
@@ -48,7 +47,7 @@ package actor Notifier: Service {
   private let rules: AlertEvaluator.Rules
   private let folder: StateFolder
   private let logger: Logger
-  /// The queue on which the state is written, because fsync blocks its thread.
+  /// The serial dispatch queue that writes the state, because fsync blocks the calling thread.
   private let disk = DispatchQueue(label: "alerts")
   private let signals: [(new: AsyncStream<Void>, signal: AsyncStream<Void>.Continuation)]
 
@@ -57,14 +56,15 @@ package actor Notifier: Service {
   private var queue: NotificationQueue
   /// Whether the state is stored on disk, or is being written.
   private var isSaved = true
+  /// Number of unfinished writes.
   private var writes = 0
   /// The current problem of the disk or of a receiver, by name. Each one is logged once.
   private var problems: [String: String] = [:]
 
   /// Creates a notifier.
   ///
-  /// - Parameter state: The state of the notifier that this one replaces, or `nil` to use the state
-  ///   that an earlier process has stored in `folder`.
+  /// - Parameter state: The state of the notifier that the new one replaces, or `nil` to use the
+  ///   state that an earlier process has stored in `folder`.
   /// - Throws: `StateError` if the stored state cannot be read or written; never if there is a
   ///   `state`.
   package init(
@@ -97,7 +97,7 @@ package actor Notifier: Service {
     try folder.write(Self.file, Data(Self.payload(evaluator, queue)))
   }
 
-  /// The alerts and messages, for the notifier that replaces this one.
+  /// The alerts and messages as JSON, for the notifier that replaces this one.
   package var state: [UInt8] { Self.payload(evaluator, queue) }
 
   package func run() async {
@@ -145,9 +145,9 @@ package actor Notifier: Service {
     for signal in signals { signal.signal.yield() }
   }
 
-  /// Queues one message in place of discarded ones, for the receivers that did not receive them. It
-  /// reports the current state of each alert, without the alerts whose state is again the one
-  /// before the discarded messages.
+  /// Queues one message in place of discarded messages, for receivers that did not receive them.
+  /// The message reports the current state of each alert. It omits alerts that have returned to
+  /// their state before the discarded messages.
   private func sendAnew(
     _ entries: [NotificationQueue.Entry], _ fleet: KioskFleet,
     at instant: ContinuousClock.Instant, now: Timestamp
@@ -169,7 +169,7 @@ package actor Notifier: Service {
   }
 
   private func deliver(to receiver: Receiver, at new: AsyncStream<Void>) async {
-    // Messages of an earlier process are delayed by the first quiet period, too.
+    // The first quiet period also delays the messages of an earlier process.
     guard (try? await Task.sleep(for: rules.quietPeriod)) != nil else { return }
     var pause = rules.quietPeriod / 4
     repeat {
@@ -217,7 +217,7 @@ package actor Notifier: Service {
     isSaved = true
     writes += 1
     let error = await withCheckedContinuation { continuation in
-      // The queue is serial, so all earlier writes have ended.
+      // `disk` is serial, so all earlier writes have ended when this block runs.
       disk.async { [folder] in
         do throws(StateError) {
           if let data { try folder.write(Self.file, data) }

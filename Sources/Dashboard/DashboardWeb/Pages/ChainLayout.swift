@@ -90,7 +90,7 @@ struct ChainLayout {
 
   // MARK: Parts
 
-  /// Returns the length of the compared spans, with links to the other lengths.
+  /// Returns the links that choose the length of the compared spans.
   func choice(_ period: ChainPeriod, _ address: (Int) -> String) -> HTML {
     let links: [HTML] = ChainPeriod.lengths.map { days in
       let name = language("\(days) days", "\(days)일")
@@ -113,8 +113,8 @@ struct ChainLayout {
 
   /// Returns a cell with one line per currency.
   ///
-  /// - Parameter rows: Rows with the currency in column 1, and in the next three the takings of today
-  ///   and both spans.
+  /// - Parameter rows: Rows with the currency in column 1, and in the next three columns the
+  ///   takings of today and both spans.
   func money(_ rows: [ChainQuery.Row]) -> HTML {
     let amounts: [HTML] = rows.map { row in
       """
@@ -137,7 +137,7 @@ struct ChainLayout {
       ?? "\(row[column]) \(row[1])"
   }
 
-  /// Returns a line with the time up to which entries are summed up.
+  /// Returns a line with the time up to which entries are summed up, and a notice of failed sums.
   ///
   /// - Parameter row: The row of `ChainQuery.summedUp()`.
   func summedUp(_ row: ChainQuery.Row?) -> HTML {

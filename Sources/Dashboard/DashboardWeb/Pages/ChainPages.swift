@@ -67,7 +67,7 @@ struct ChainKiosksPage {
   let layout: ChainLayout
   let period: ChainPeriod
   let filter: String
-  /// The region to show, or `nil` for all.
+  /// The region to show, or `nil` for all regions.
   let region: String?
   let slice: ListSlice
   let kiosks: [ChainQuery.Row]
@@ -150,7 +150,7 @@ struct ChainIssueList {
   let layout: ChainLayout
   let issue: ChainIssue
   let rows: [ChainQuery.Row]
-  /// Whether all rows belong to one kiosk, so that they need not name it.
+  /// Whether all rows belong to one kiosk. If so, they do not name the kiosk.
   var isOfOne = false
 
   private var language: Language { layout.language }

@@ -27,7 +27,7 @@ enum CommonNotices {
   }
 
   /// Returns a line with the time of a kiosk's numbers, which may have changed since then, or `nil`
-  /// if the kiosk is online.
+  /// if the kiosk is online or the time is unknown.
   static func age(
     _ kiosk: KioskState, _ time: Timestamp?, _ now: Timestamp, _ language: Language
   ) -> HTML? {
@@ -42,7 +42,7 @@ enum CommonNotices {
       "이 키오스크는 오프라인이라 다시 연결될 때까지 응답할 수 없어요.")
   }
 
-  /// Returns the notice for a form that was filled in before its session ended.
+  /// Returns the notice for a form with values that were entered before and not sent.
   static func notSentYet(_ language: Language) -> HTML {
     language.notice(
       .warn, "Your numbers are still here. Nothing has been sent: check them, and continue.",

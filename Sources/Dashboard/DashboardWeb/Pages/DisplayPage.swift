@@ -2,20 +2,18 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The page for the screen beside the kiosk: the tickets whose juice is ready, and the menu.
+/// The page for the screen beside the kiosk: tickets, texts for payments, and the menu.
 struct DisplayPage {
   /// Maximum number of tickets in each column.
   private static let (maximumMaking, maximumReady) = (12, 6)
 
   let kiosk: KioskState
-  /// Whether the state of the kiosk is out of date.
+  /// Whether to show that the kiosk is out of service, because its state is out of date.
   let isOut: Bool
   let now: Timestamp
   let language: Language
 
-  /// Returns the page.
-  ///
-  /// - Parameter live: The path of the live updates.
+  /// Returns the page, whose live updates have the path `live`.
   func page(live: String) -> Page {
     Page(
       title: kiosk.title(language),
@@ -40,7 +38,7 @@ struct DisplayPage {
     language("Out of service at the moment.", "지금은 이용할 수 없어요.")
   }
 
-  /// A number that changes with each periodic update. If it does not change for 30 seconds, the
+  /// A number that changes with each periodic update. If no update arrives for 30 seconds, the
   /// script shows that the kiosk is out of service. If the path of the script has changed, the
   /// script reloads the page.
   private var alive: LivePart {

@@ -44,7 +44,7 @@ struct FleetPage {
 
   private var count: LivePart {
     let count = fleet.count
-    // A tile with a filter links to the list of the kiosks that match it.
+    // A tile with a filter links to the list of the kiosks that match the filter.
     let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
       (language("Kiosks", "키오스크"), count.kiosks, "", ""),
       (language("Offline", "오프라인"), count.offline, "bad", language("offline", "오프라인")),

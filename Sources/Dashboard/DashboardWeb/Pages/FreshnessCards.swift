@@ -11,8 +11,8 @@ struct FreshnessCards {
   private var language: Language { context.language }
   private var path: String { "/kiosks/\(kiosk.id)/remove" }
 
-  /// The form of the buttons of `expired`. It is separate, because the list is replaced by live
-  /// updates.
+  /// The form of the buttons of `expired`, or `nil` for a viewer. The form is separate, because
+  /// live updates replace the list.
   var form: HTML? {
     context.isOperator
       ? """
@@ -20,7 +20,7 @@ struct FreshnessCards {
       """ : nil
   }
 
-  /// The expired fruit, or an empty part.
+  /// The expired fruit, or an empty part if there is none.
   var expired: LivePart {
     if kiosk.expired.isEmpty { return LivePart("expired", .empty) }
     return LivePart(

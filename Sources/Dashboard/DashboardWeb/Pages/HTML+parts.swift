@@ -64,8 +64,8 @@ extension Language {
 }
 
 extension PageContext {
-  /// Returns the hidden fields of each form: the CSRF token, and the id of its command if it sends
-  /// one.
+  /// Returns the hidden fields of a form: the CSRF token, and the id of the command if the form
+  /// sends a command.
   func fields(id: CommandID? = nil) -> HTML {
     "\(HTML.hidden("csrf_token", csrfToken))\(id.map { HTML.hidden("id", $0.text) })"
   }

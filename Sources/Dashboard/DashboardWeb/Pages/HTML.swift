@@ -1,8 +1,8 @@
 import JuiceDomain
 import KioskProtocol
 
-/// A piece of markup. Only literals in the source code are inserted unchanged: every interpolated
-/// value is escaped, except for other `HTML`.
+/// A piece of markup. Literals in the source code are inserted unchanged. Every interpolated text
+/// is escaped, except for other `HTML`.
 ///
 /// ```swift
 /// let name = "Kiwi & mango"
@@ -44,7 +44,7 @@ extension HTML: ExpressibleByStringInterpolation {
 
     mutating func appendInterpolation(_ html: HTML) { text += html.text }
 
-    /// Appends the markup; `nil` adds nothing.
+    /// Appends the markup, or nothing for `nil`.
     mutating func appendInterpolation(_ html: HTML?) {
       if let html { text += html.text }
     }

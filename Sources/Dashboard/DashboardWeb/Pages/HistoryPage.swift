@@ -11,7 +11,7 @@ struct HistoryChoice {
 
   private let lengths: [Int]
   let days: Int
-  /// The kind of records to show, or `nil` for all.
+  /// The kind of records to show, or `nil` for all kinds.
   let kind: ActivityLog.Kind?
   /// The page number, from 1.
   let page: Int
@@ -86,17 +86,17 @@ extension ActivityLog.Kind {
 
 /// The page of past outages, faults, stockouts, closings and restocks, the latest first.
 struct HistoryPage {
-  /// The kiosk, or `nil` for all.
+  /// The kiosk, or `nil` for all kiosks.
   let kiosk: KioskID?
   let fleet: KioskFleet
   /// The names of kiosks that the archive lists.
   var names: [KioskID: String] = [:]
-  /// The frame of the pages of the chain, if the records are from the archive.
+  /// The frame of the pages of the chain, or `nil` if the records are not from the archive.
   var layout: ChainLayout?
   let choice: HistoryChoice
-  /// The records of the kiosk and the outages of all kiosks, the latest first.
+  /// The records of the kiosk or of all kiosks, and the outages of all kiosks, the latest first.
   let records: [ActivityLog.Record]
-  /// Whether there are more records, which `records` does not contain.
+  /// Whether there are more records, which `records` omits.
   let isCut: Bool
   let localTime: LocalTime
   let context: PageContext

@@ -10,8 +10,8 @@ struct KioskPage {
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
-  /// The fruits to restock, if the visitor has followed a link for them. The field of the first one
-  /// gets the focus.
+  /// The fruits to restock, if the visitor has followed a link for them. The field of the first
+  /// fruit gets the focus.
   var preselected: [Fruit.ID] = []
 
   /// The token of the link for a screen on a wall, or `nil` if there is none.
@@ -20,9 +20,7 @@ struct KioskPage {
   var language: Language { context.language }
   var localTime: LocalTime { LocalTime(kiosk.timeZone, now: now, language) }
 
-  /// Returns the page.
-  ///
-  /// - Parameter notice: The result of the command just sent.
+  /// Returns the page with a notice: the result of a command, or the question about a refund.
   func page(notice: HTML? = nil) -> Page {
     Page(
       title: kiosk.title(language),
@@ -104,7 +102,7 @@ struct KioskPage {
   }
 
   private var state: LivePart {
-    // The style greys all numbers of the page while the kiosk is offline.
+    // The style sheet greys all numbers of the page while the kiosk is offline.
     let away: HTML? = kiosk.isOnline ? nil : "<span hidden data-away></span>"
     return LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))\(away)\(unsold)")
   }
@@ -159,7 +157,7 @@ struct KioskPage {
     """
   }
 
-  /// The form of the undo buttons. It is separate, because the history is replaced by live updates.
+  /// The form of the undo buttons. The form is separate, because live updates replace the history.
   private var undoForm: HTML {
     """
     <form id="undo" method="post" action="/kiosks/\(kiosk.id)/undo">\(context.fields())</form>

@@ -6,20 +6,20 @@ import KioskProtocol
 struct KioskRow {
   /// Maximum number of fruits with their own columns.
   static let maximumColumns = 10
-  /// Maximum number of fruits shown of a kiosk; those that are short come first.
+  /// Maximum number of fruits shown of a kiosk. Fruits that are short come first.
   static let maximumFruits = 24
 
   let kiosk: KioskState
   let now: Timestamp
   let language: Language
-  /// The fruits named in the column headers. A kiosk with other fruits names them in its row.
+  /// The fruits named in the column headers. The row of a kiosk with other fruits names its fruits.
   let columns: [Fruit.ID]
 
-  /// Returns the fruits of the most frequent menu with at most `maximumColumns` fruits; empty if
-  /// there is none.
+  /// Returns the fruits of the most frequent menu with at most `maximumColumns` fruits, or no
+  /// fruits if there is no such menu.
   static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
     let menus = Dictionary(grouping: kiosks.compactMap { $0.menu?.menu.fruits }) { $0.map(\.id) }
-    // The choice between equally frequent menus is deterministic.
+    // Compare the ids of equally frequent menus, so that the choice is deterministic.
     let usual = menus.filter { $0.key.count <= maximumColumns }.max { left, right in
       left.value.count == right.value.count
         ? right.key.lexicographicallyPrecedes(left.key) : left.value.count < right.value.count
@@ -76,8 +76,8 @@ struct KioskRow {
     return (short + others).prefix(Self.maximumFruits).map(slot) + [more]
   }
 
-  /// Returns the stock of a fruit above a bar with its low mark. For a fruit that is short, it is a
-  /// link to the restock form.
+  /// Returns the stock of a fruit above a bar with its low mark. For a fruit that is short, the
+  /// stock is a link to the restock form.
   private func slot(_ fruit: Fruit) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
     let name = fruit.name[language]

@@ -26,8 +26,8 @@ extension KioskState {
       }
   }
 
-  /// Returns the style and the word for a fruit that is out, too short for a juice, or low; `nil`
-  /// for any other fruit.
+  /// Returns the style and the word for a fruit that is out, too short for a juice, or low. Returns
+  /// `nil` for any other fruit.
   func shortage(of fruit: Fruit.ID, _ language: Language) -> (style: HTML, word: String)? {
     if alerts[fruit] == .out { return ("bad", language("out", "품절")) }
     if let least = menu?.menu.recipeAmounts[fruit]?.upperBound, let held = stock?.fruits[fruit],
@@ -77,8 +77,8 @@ extension KioskState {
     "<span class=\"chip good\">\(language("Online", "온라인"))</span>"
   }
 
-  /// Returns chips for all problems. Short fruits have no chips of their own: one chip counts the
-  /// juices that cannot be sold.
+  /// Returns chips for all problems. Fruits that are short have no chips of their own: one chip
+  /// counts the juices that cannot be sold.
   func problemChips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
     if !isOnline {
@@ -107,7 +107,7 @@ extension KioskState {
     return chips + hostChips(language)
   }
 
-  /// Returns chips for problems with the computer of the kiosk.
+  /// Returns chips for problems with the kiosk's clock, its disk, and the menu of its chain.
   private func hostChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = []
@@ -133,8 +133,8 @@ extension KioskState {
     return chips
   }
 
-  /// Returns chips for problems with the machines and the payment devices; none while the kiosk is
-  /// offline and their state is unknown.
+  /// Returns chips for machines, payment devices, sensors, expired fruit and undecided orders;
+  /// none while the kiosk is offline and their state is unknown.
   private func machineChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = machineReports.compactMap { machine, report in

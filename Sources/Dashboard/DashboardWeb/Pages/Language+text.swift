@@ -10,7 +10,7 @@ extension Language {
   }
 
   /// Selects the supported language with the highest quality value (`Accept-Language`, RFC 9110
-  /// 12.5.4), or English if there is none.
+  /// 12.5.4), or English if the header names no supported language.
   init(accepting header: String) {
     let wanted = header.split(separator: ",").prefix(20).map { entry in
       let parts = entry.split(separator: ";").map { part in String(part.filter { $0 != " " }) }
@@ -21,7 +21,7 @@ extension Language {
         quality: weight.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
       )
     }
-    // `min` compares the offset, too, so that the first of equal values wins.
+    // Compare the offset, too, so that the first of equal quality values is chosen.
     let best = wanted.enumerated()
       .filter { $0.element.language != nil && $0.element.quality > 0 }
       .min { (-$0.element.quality, $0.offset) < (-$1.element.quality, $1.offset) }

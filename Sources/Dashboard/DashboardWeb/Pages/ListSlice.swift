@@ -12,7 +12,7 @@ struct ListSlice: Sendable {
 
   /// Creates the slice of a page.
   ///
-  /// - Parameter page: The requested page number; it is clamped to the existing pages.
+  /// - Parameter page: The requested page number, which is clamped to the existing pages.
   init(page: Int, of count: Int) {
     self.count = count
     pages = max(1, (count + Self.length - 1) / Self.length)
@@ -22,11 +22,11 @@ struct ListSlice: Sendable {
   /// Number of items on the preceding pages.
   var start: Int { (page - 1) * Self.length }
 
-  /// Returns links to the other pages, or nothing if there is only one.
+  /// Returns links to the other pages, or empty markup if there is only one page.
   func links(_ language: Language, _ address: (Int) -> String) -> HTML {
     guard pages > 1 else { return .empty }
-    // Link only the first page, the last one, and three on either side of this one, because a chain
-    // may have a hundred pages.
+    // Link only the first page, the last page, and three pages on either side of the current page,
+    // because a chain may have a hundred pages.
     let shown = (1...pages).filter { $0 == 1 || $0 == pages || abs($0 - page) <= 3 }
     let links: [HTML] = shown.map { number in
       number == page

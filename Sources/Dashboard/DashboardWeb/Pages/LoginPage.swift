@@ -5,7 +5,7 @@ enum LoginPage {
   /// Returns the page with the login form.
   ///
   /// - Parameters:
-  ///   - target: The address that is opened after the login.
+  ///   - target: The path that the browser opens after the login.
   ///   - problem: The reason why the last attempt failed.
   static func page(
     _ context: PageContext, to target: String, problem: String? = nil,

@@ -10,8 +10,8 @@ struct MachineCards {
 
   private var language: Language { context.language }
 
-  /// The form of the decision buttons. It is separate, because the list of jobs is replaced by live
-  /// updates.
+  /// The forms of the buttons for decisions and programs, or `nil` for a viewer. The forms are
+  /// separate, because live updates replace the lists with the buttons.
   var form: HTML? {
     context.isOperator
       ? """
@@ -24,7 +24,7 @@ struct MachineCards {
       """ : nil
   }
 
-  /// The undecided jobs, or an empty part.
+  /// The undecided jobs, or an empty part if there are none.
   var decisions: LivePart {
     let jobs = kiosk.undecidedJobs
     if jobs.isEmpty { return LivePart("decisions", .empty) }
@@ -58,7 +58,7 @@ struct MachineCards {
     return "<li>\(row(job, "\(job.machine.text) · \(number) · \(why)"))\(actions)</li>"
   }
 
-  /// The state of the machines, or an empty part.
+  /// The state of the machines, or an empty part if there are none.
   var machines: LivePart {
     if kiosk.machines.isEmpty { return LivePart("machines", .empty) }
     let machines: [HTML] = kiosk.machineReports.map(machine)

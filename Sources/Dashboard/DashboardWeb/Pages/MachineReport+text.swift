@@ -20,8 +20,8 @@ extension MachineReport.State {
 }
 
 extension MachineReport {
-  /// Returns the reason why the machine needs a person, or `nil` if it does not. A fruit that the
-  /// machine lacks is not such a reason: pages show it separately.
+  /// Returns the reason why the machine needs a person, or `nil` if there is no reason. A fruit
+  /// that the machine lacks is not such a reason: pages show it separately.
   func problem(_ language: Language) -> String? {
     if let program = neededProgram, !state.isProblem || state == .cleaningDue {
       return program.problem(language)

@@ -15,14 +15,14 @@ struct OrderProgress {
     case unpaid(Money)
     case queued(before: Int)
     case started
-    /// The machine waits with the job, for this reason.
+    /// The machine has started the job and waits, for this reason.
     case waiting(String)
-    /// The job needs a person.
+    /// A person must decide about the job.
     case stuck
     case made
     case failed(reason: String)
-    /// The order was not paid. The text is the payment device's reason, or `nil` if its report has
-    /// none (any more).
+    /// The order was not paid. The text is the payment device's reason, or `nil` if no report
+    /// contains it.
     case notPaid(PaymentEnd, String?)
   }
 
@@ -77,7 +77,7 @@ struct OrderProgress {
 }
 
 extension KioskState {
-  /// The progress of the orders that the machines are making, and of those recently made or failed.
+  /// The progress of the orders that the machines have, and of orders recently made or failed.
   var progress: [OrderProgress] {
     machines.values.flatMap(\.progress)
       + orders.compactMap { entry in
@@ -97,7 +97,7 @@ extension KioskState {
 }
 
 extension KioskState {
-  /// Returns the reason why the payment of a ticket was declined, or `nil` if no report has it.
+  /// Returns the reason why the payment of a ticket was declined, or `nil` if it is unknown.
   private func decline(of ticket: Int) -> String? {
     payments.values.first { $0.ticket == ticket && $0.declined != nil }?.declined
   }

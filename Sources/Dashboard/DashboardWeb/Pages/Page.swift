@@ -7,12 +7,12 @@ import JuiceDomain
 struct Page {
   let title: String
   let body: HTML
-  /// The path of the page's live updates, or `nil` if it has none.
+  /// The path of the page's live updates, or `nil` if the page has no live updates.
   var live: String?
   var status = HTTPResponse.Status.ok
   /// Whether the page has no bar at the top, for a screen on a wall.
   var isBare = false
-  /// Scripts of this page only, loaded after the common one.
+  /// Scripts of this page only, loaded after the common script.
   var scripts: [Asset] = []
   /// The IANA name of the time zone of the page's times, or `nil` if the page does not name one.
   var timeZone: String?

@@ -11,9 +11,7 @@ struct PanelPage {
 
   private var language: Language { context.language }
 
-  /// Returns the page.
-  ///
-  /// - Parameter answer: The result of the last press.
+  /// Returns the page with the result of the last press, or without a result for `nil`.
   func page(answer: HTML? = nil) -> Page {
     Page(
       title: "\(language("Virtual panel", "가상 버튼")) · \(kiosk.title(language))",
@@ -35,7 +33,7 @@ struct PanelPage {
     [outage, buttons] + kiosk.progress.map(part)
   }
 
-  /// The notice that orders do not reach the kiosk. It omits the reason, which a customer does not
+  /// The notice that orders do not reach the kiosk, without the reason, which a customer does not
   /// need.
   private var outage: LivePart {
     let isOut = connectionError != nil || !kiosk.isOnline
@@ -114,8 +112,8 @@ struct PanelPage {
     return "<p class=\"notice \(result.status == .ready ? "good" : "warn")\">\(ticket)\(text)</p>"
   }
 
-  /// Returns the text for the customer in the language of the page; for other results, the kiosk's
-  /// message.
+  /// Returns the text for the customer in the language of the page, or the kiosk's message if the
+  /// dashboard has no text for the result.
   private func words(of result: CommandResult) -> String {
     switch (result.status, result.reason, result.juice) {
     case (.ready, _, let juice?):

@@ -14,8 +14,8 @@ struct PaymentCards {
 
   private var language: Language { context.language }
 
-  /// The form of the decision buttons. It is separate, because the list of charges is replaced by
-  /// live updates.
+  /// The form of the decision buttons, or `nil` for a viewer. The form is separate, because live
+  /// updates replace the list of charges.
   var form: HTML? {
     context.isOperator
       ? """
@@ -25,7 +25,7 @@ struct PaymentCards {
       """ : nil
   }
 
-  /// The undecided charges, or an empty part.
+  /// The undecided charges, or an empty part if there are none.
   var decisions: LivePart {
     let charges = kiosk.undecidedCharges
     if charges.isEmpty { return LivePart("charge-decisions", .empty) }
@@ -62,7 +62,7 @@ struct PaymentCards {
       """
   }
 
-  /// The state of the payment devices and the captured charges, or an empty part.
+  /// The state of the payment devices and the captured charges, or an empty part without devices.
   var payments: LivePart {
     if kiosk.payments.isEmpty { return LivePart("payments", .empty) }
     let captures = kiosk.captures.filter { isCapture($0) }.prefix(Self.maximumCaptures)
@@ -118,7 +118,7 @@ struct PaymentCards {
       """
   }
 
-  /// Returns the last end of day: the device's total beside that of the ledger.
+  /// Returns the last end of day: the total of the device, and the total of the ledger.
   private func total(_ entry: LedgerEntry) -> HTML? {
     guard case .total(let total, _, let difference) = entry.outcome else { return nil }
     let currency = total.captured.currency
@@ -165,8 +165,8 @@ struct PaymentCards {
       """
   }
 
-  /// Returns whether the user may refund a charge: on the same day, and before the end of day of
-  /// the device.
+  /// Returns whether the user may refund a charge: an operator may, on the same day and before the
+  /// end of day of the device.
   private func isRefundable(_ entry: LedgerEntry, at device: PaymentDeviceID) -> Bool {
     let isOpen = kiosk.lastTotals[device].map { $0.isBefore(entry) } ?? true
     return context.isOperator && isOpen && localTime.isToday(entry.at)
@@ -205,8 +205,8 @@ struct PaymentCards {
         """, tag: "div")
   }
 
-  /// The form that refunds a charge by its number, for charges that are not listed. It is `nil` for
-  /// a viewer, and for a kiosk without payment devices.
+  /// The form that refunds a charge by its number, for charges that are not listed; `nil` for a
+  /// viewer, and for a kiosk without payment devices.
   var refundForm: HTML? {
     guard context.isOperator, !kiosk.payments.isEmpty else { return nil }
     return """

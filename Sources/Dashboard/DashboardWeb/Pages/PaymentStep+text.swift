@@ -29,8 +29,8 @@ extension ChargeDecision.Choice {
     }
   }
 
-  /// Returns the label of the button: a request to the device, or the state that a person has
-  /// found.
+  /// Returns the label of the button: a request to the device, or the state of the charge that a
+  /// person has found out.
   func name(_ language: Language) -> String {
     switch self {
     case .refund: language("Refund", "환불하기")

@@ -1,13 +1,13 @@
 import Fleet
 import JuiceDomain
 
-/// A comparison of two reports about one stop: the one that was sent first, and the user's own. Its
-/// links correct the difference.
+/// A comparison of two reports about one stop: the report that was sent first, and the user's own
+/// report. Its links correct the difference.
 struct ReportComparison {
   let stop: Route.Stop
   /// The report that was sent, which applies.
   let sent: Route.StopReport
-  /// The user's report, which was not sent because the stop already had one.
+  /// The user's report, which was not sent because the stop already had a report.
   let own: Route.StopReport
   let language: Language
 
@@ -58,7 +58,7 @@ struct ReportComparison {
     return [signed(report.entered[fruit] ?? 0), count].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// Returns the stock according to the user's report minus the stock according to the sent one.
+  /// Returns the stock according to the user's report minus the stock according to the sent report.
   private func difference(_ fruit: Fruit.ID) -> Int {
     // A fruit that was not counted has the recorded stock.
     let ledger = own.ledger[fruit] ?? sent.ledger[fruit] ?? own.counted[fruit] ?? 0

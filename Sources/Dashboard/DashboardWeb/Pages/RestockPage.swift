@@ -41,7 +41,7 @@ struct RestockPage {
   }
 
   /// Returns the fields for the dates on the packages of the added fruits, or `nil` if the restock
-  /// adds none.
+  /// adds no fruit.
   private func dates(of restock: Restock) -> HTML? {
     let fields: [HTML] = restock.add.filter { $0.amount > 0 }.map { fruit, _ in
       let time = restock.bestBefore[fruit].map {
@@ -140,7 +140,7 @@ struct RestockPage {
     return (fruits + others).compactMap { fruit in
       guard restock.add[fruit] != nil || restock.set[fruit] != nil else { return nil }
       let before = restock.expect[fruit] ?? kiosk.stock?.fruits[fruit] ?? 0
-      // Does not overflow: both numbers are at most a billion.
+      // Does not overflow: no number exceeds `JSON.maximumAmount`.
       let after = (restock.set[fruit] ?? before) + (restock.add[fruit] ?? 0)
       return Change(
         fruit: fruit, before: before, after: after, isCounted: restock.set[fruit] != nil)

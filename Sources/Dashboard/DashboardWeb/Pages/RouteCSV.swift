@@ -31,7 +31,7 @@ enum RouteCSV {
     return text(rows)
   }
 
-  /// Returns one row for each fruit.
+  /// Returns one row for each fruit of the load.
   static func load(_ route: Route, _ language: Language) -> String {
     let rows: [[CSVWriter.Cell]] = route.load.map { load in
       [

@@ -2,8 +2,8 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The page that changes a route, also on the way: its name, its driver, the order of its stops,
-/// and a further kiosk.
+/// The page that changes a route, even after its start: its name, its driver, the order of its
+/// stops, and a further kiosk.
 struct RouteEditPage {
   let route: Route
   /// The kiosks that are not on the route.
@@ -50,8 +50,8 @@ struct RouteEditPage {
   }
 }
 
-/// The error thrown if the kiosks of a route have several currencies or regions, and the user has
-/// not confirmed this.
+/// The warning that the kiosks of a route have several currencies or regions. The user must confirm
+/// such a route.
 struct MixedKiosks: Error {
   /// The currencies and regions with the titles of their kiosks, such as `EUR: City hall, Harbour`.
   let kinds: [String]
@@ -77,7 +77,7 @@ struct MixedKiosks: Error {
     }
   }
 
-  /// Returns the warning, with the check box that confirms it.
+  /// Returns the warning, with the check box by which the user confirms the route.
   func notice(_ language: Language) -> HTML {
     .notice(
       .bad,

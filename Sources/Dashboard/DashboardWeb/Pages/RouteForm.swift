@@ -5,7 +5,7 @@ import KioskProtocol
 /// The form that plans a route: its times and its kiosks. Kiosks that would run out of a fruit are
 /// preselected.
 struct RouteForm {
-  /// Maximum number of kiosks listed. The filter finds the others.
+  /// Maximum number of listed kiosks. The filter finds the other kiosks.
   static let maximumShown = 200
 
   let fleet: KioskFleet
@@ -15,9 +15,9 @@ struct RouteForm {
   let now: Timestamp
   let context: PageContext
   var problem: String?
-  /// The ids of the kiosks to select, or empty to select those that would run out of a fruit.
+  /// The ids of the kiosks to select. If empty, kiosks that would run out of a fruit are selected.
   var chosen: Set<String> = []
-  /// The values of the form that was not accepted.
+  /// The values of the query, or of a form that was not accepted.
   var filled: Form?
   /// The route to plan again, or `nil` for a new one.
   var source: Route?
@@ -82,8 +82,8 @@ struct RouteForm {
     }
   }
 
-  /// The list of kiosks: those that would run out of a fruit first, then in the order of the list
-  /// of kiosks.
+  /// The list of kiosks. Kiosks that would run out of a fruit come first. Both groups have the
+  /// order of `FleetPage`.
   private var kiosks: HTML {
     let found = fleet.byUrgency(matching: filter).map { kiosk in
       (kiosk: kiosk, short: plan.shortFruits(of: kiosk, at: now))
@@ -157,7 +157,7 @@ extension KioskState {
   /// Whether the kiosk has published its menu and its stock, which a stop requires.
   fileprivate var isKnown: Bool { menu != nil && stock != nil }
 
-  /// Whether there is a forecast for all of its fruits.
+  /// Whether there is a forecast for all fruits of the kiosk.
   fileprivate var isForecast: Bool {
     guard let forecast else { return false }
     return menu?.menu.fruits.allSatisfy { forecast.fruits[$0.id]?.use.isEmpty == false } ?? false

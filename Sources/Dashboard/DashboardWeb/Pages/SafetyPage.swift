@@ -7,7 +7,7 @@ struct SafetyPage {
   let kiosk: KioskState
   /// The first day of the week.
   let first: CivilDate
-  /// The days that the kiosk has sent.
+  /// The days that the kiosk has sent, or those in the archive.
   let days: [SafetyDay]
   let localTime: LocalTime
   let context: PageContext

@@ -3,7 +3,7 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// The sums of a period by juice, hour and day, and those of the period before, from a kiosk's
+/// The sums of a period by juice, hour and day, and the sums of the period before, from a kiosk's
 /// ledger or from the archive of a chain.
 struct SalesComparison: Sendable {
   struct Pair: Sendable {
@@ -12,7 +12,7 @@ struct SalesComparison: Sendable {
   }
 
   var juices: [Juice.ID: Pair] = [:]
-  /// The sums by hour of the day; empty if they are not known.
+  /// The sums by hour of the day, or empty if the hours are unknown.
   var hours: [Int: Pair] = [:]
   /// Number of glasses by day. The key is the day, in days since 1970-01-01.
   var days: [Int64: Int] = [:]
@@ -53,7 +53,7 @@ struct SalesPage {
   var query: [(name: String, value: String)] = []
   let period: SalesPeriod
   let sales: SalesComparison
-  /// Whether the numbers are incomplete, and why.
+  /// The reason why the numbers are incomplete, or `nil` if they are complete.
   var notice: HTML?
   let name: (Juice.ID) -> String
   let localTime: LocalTime
@@ -194,7 +194,7 @@ struct SalesPage {
   }
 }
 
-/// A number and its change against an earlier one.
+/// A number and its change against an earlier number, in percent.
 enum Trend {
   /// Returns a cell such as `12 +20%`.
   ///
@@ -212,8 +212,8 @@ enum Trend {
   }
 }
 
-/// The sales of a kiosk as CSV for spreadsheets (RFC 4180), with a row for each hour, juice and
-/// currency.
+/// Sales as CSV for spreadsheets (RFC 4180). For a kiosk, each hour, juice and currency has a row;
+/// for a chain, see `ChainQuery.salesRows(_:_:)`.
 enum SalesCSV {
   static let header: [CSVWriter.Cell] = [
     "day", "hour", "juice", "glasses", "orders_out_of_stock", "takings", "currency",

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The cards with the state of a kiosk's sensors, and with the decisions about what they block.
+/// The cards with the state of a kiosk's sensors, and with the decisions about their blocks.
 struct SensorCards {
   let kiosk: KioskState
   let localTime: LocalTime
@@ -10,7 +10,7 @@ struct SensorCards {
 
   private var language: Language { context.language }
 
-  /// The state of the sensors, or an empty part.
+  /// The state of the sensors, or an empty part if there are none.
   var sensors: LivePart {
     if kiosk.sensors.isEmpty { return LivePart("sensors", .empty) }
     let record: HTML = """
@@ -40,8 +40,8 @@ struct SensorCards {
       """
   }
 
-  /// The form of the decision buttons. It is separate, because the list of blocks is replaced by
-  /// live updates.
+  /// The form of the decision buttons, or `nil` for a viewer. The form is separate, because live
+  /// updates replace the list of blocks.
   var form: HTML? {
     context.isOperator
       ? """
@@ -51,7 +51,7 @@ struct SensorCards {
       """ : nil
   }
 
-  /// The blocks that need a decision, or an empty part. It does not show the current value: a new
+  /// The blocks that need a decision, or an empty part. The part omits the current value: a new
   /// reading would replace the part and delete the text that a person types.
   var decisions: LivePart {
     let blocking = kiosk.sensorReports.filter { $0.report.state == .blocked }

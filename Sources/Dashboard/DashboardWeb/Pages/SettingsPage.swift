@@ -5,17 +5,17 @@ import KioskProtocol
 /// The page that changes the prices, capacities, low marks and opening hours of a kiosk, and of
 /// other kiosks together with it.
 struct SettingsPage {
-  /// Maximum number of other kiosks listed, and of kiosks changed together.
+  /// Maximum number of other kiosks that the page lists, and that one form changes.
   static let maximumOthers = 200
 
   let kiosk: KioskState
-  /// The kiosks that may be changed together with this one; none for a user with a region.
+  /// The kiosks that may be changed together with `kiosk`; none for a user with a region.
   let others: [KioskState]
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
-  /// The form that was not processed, or `nil`. The page shows its changed fields, and otherwise
-  /// the values in force.
+  /// The form that was not processed, or `nil`. The page shows the changed fields of this form, and
+  /// otherwise the values in force.
   var filled: Form?
   /// The id of the command, which is equal for each attempt to send it.
   var id = CommandID.random
@@ -210,7 +210,7 @@ struct SettingsPage {
 
   // MARK: Words
 
-  /// Returns a new value, after the old one if there is another one.
+  /// Returns the new value, or `OLD → NEW` if the old value differs.
   private func step(_ old: String?, _ new: String) -> String {
     guard let old, old != new else { return new }
     return "\(old) → \(new)"
@@ -291,7 +291,7 @@ extension Language {
     }
   }
 
-  /// Returns the opening hours as text; consecutive days with the same hours are one range.
+  /// Returns the opening hours as text. Consecutive days with the same hours are one range.
   func text(_ hours: OpeningHours) -> String {
     var ranges: [(days: [OpeningHours.Day], text: String)] = []
     for day in OpeningHours.Day.allCases {

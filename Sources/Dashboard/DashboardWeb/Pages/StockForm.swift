@@ -2,13 +2,13 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The stock as bars, each with a stepper; viewers see only the bars.
+/// The stock as bars, each with buttons that change an amount. Viewers see only the bars.
 struct StockForm {
   let kiosk: KioskState
   let now: Timestamp
   let context: PageContext
-  /// The fruits to restock. Their fields are filled in, so that one tap sends the restock; the
-  /// first one gets the focus.
+  /// The fruits to restock. Their fields are filled in, so that one tap sends the restock. The
+  /// first field gets the focus.
   var preselected: [Fruit.ID] = []
 
   private var language: Language { context.language }
@@ -58,7 +58,7 @@ struct StockForm {
       """
   }
 
-  /// The time of the stock while the kiosk is offline: the stock may have changed since then.
+  /// The time of the stock if the kiosk is offline, otherwise an empty part.
   var age: LivePart {
     LivePart("age", CommonNotices.age(kiosk, kiosk.stock?.at, now, language) ?? .empty)
   }
@@ -85,7 +85,7 @@ struct StockForm {
       """
   }
 
-  /// Returns a hidden field with the stock as shown, which a restock without a review expects.
+  /// Returns a hidden field with the shown stock. A restock without a review expects this stock.
   private func seen(_ fruit: Fruit.ID, _ stock: Int) -> HTML {
     .hidden("expect.\(fruit)", "\(stock)")
   }
@@ -102,7 +102,7 @@ struct StockForm {
     return language("lasts for more than a week", "일주일 넘게 충분해요")
   }
 
-  /// Returns a phrase with the next time at which some of the fruit expires, or `nil` if none does.
+  /// Returns a phrase with the time at which the next fruit expires, or `nil` if none has a date.
   private func expiry(_ fruit: Fruit.ID) -> HTML? {
     kiosk.stock?.expires[fruit].map { time in
       let distance = LocalTime(nil, now: now, language).expectation(time)

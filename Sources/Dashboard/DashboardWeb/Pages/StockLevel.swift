@@ -15,8 +15,8 @@ struct StockLevel {
     low = kiosk.menu?.lowMarks[fruit] ?? 0
   }
 
-  /// Returns the bar, drawn in thousandths of its width, so that it needs no inline styles. It is
-  /// hidden from screen readers, because the text next to it states the same.
+  /// Returns the bar, drawn in thousandths of its width, so that it needs no inline styles. Screen
+  /// readers ignore it, because the text next to it contains the same number.
   func bar(_ style: HTML = "") -> HTML {
     let whole = max(1, capacity ?? 0, stock, low)
     func part(_ amount: Int) -> Int {

@@ -4,10 +4,10 @@ import KioskProtocol
 
 /// The page of one stop, for the operator's phone at the kiosk.
 struct StopPage {
-  /// The reason why a confirmed stop was not sent.
+  /// The reason why the report of a confirmed stop was not sent.
   enum NotSentReason {
     case outdated, nothingToSend
-    /// The stop was sent before with other numbers than these.
+    /// An earlier report of the stop was sent, with other numbers than this report.
     case others(Route.StopReport)
   }
 
@@ -26,8 +26,8 @@ struct StopPage {
 
   /// Returns the page.
   ///
-  /// - Parameter filled: The values of the fields, or `nil` for those of the latest report or of
-  ///   the plan.
+  /// - Parameter filled: The values of the fields, or `nil` for the values of the latest report or
+  ///   of the plan.
   func page(_ notice: NotSentReason? = nil, filled: Route.StopReport? = nil) -> Page {
     let title = stop.title(language)
     let notice = notice ?? addressed.map { .others($0) }
@@ -196,8 +196,8 @@ struct StopPage {
     """
   }
 
-  /// A report with the numbers in the address, or `nil` unless the stop was sent with other
-  /// numbers.
+  /// The report with the numbers in the query, if a report with other numbers was sent before;
+  /// otherwise `nil`.
   private var addressed: Route.StopReport? {
     guard isFilled, let report = stop.report, !isOpen else { return nil }
     func amounts(_ kind: String) -> FruitAmounts {
@@ -213,7 +213,7 @@ struct StopPage {
     return own.hasSameAmounts(as: report) ? nil : own
   }
 
-  /// Whether the stop can be confirmed: it was not sent, or the kiosk has rejected it.
+  /// Whether the stop can be confirmed: it has no report, or the kiosk has rejected the report.
   private var isOpen: Bool {
     switch stop.report?.outcome {
     case nil, .rejected: true
@@ -286,17 +286,17 @@ struct StopPage {
       """)
   }
 
-  /// Returns the amount that fits now, or `nil` if it is unknown.
+  /// Returns the amount that fits now, or `nil` if the stock or the capacity is unknown.
   private func room(for line: Route.Line) -> Int? {
     kiosk?.room(for: line.fruit.id, counted: answeredStock[line.fruit.id])
   }
 
-  /// Returns the stock, or an empty text if it is unknown.
+  /// Returns the stock, or an empty text if the stock is unknown.
   private func stock(of fruit: Fruit.ID) -> String {
     (answeredStock[fruit] ?? kiosk?.stock?.fruits[fruit]).map { String($0) } ?? ""
   }
 
-  /// A form that sends the same numbers again under the same id.
+  /// A form that sends the same numbers again, with the same command id.
   private var again: HTML {
     let same = stop.report.map { report in
       report.entered.fields("brought") + report.counted.fields("counted")

@@ -8,7 +8,7 @@ import KioskProtocol
 struct UsersPage {
   /// The outcome of a form.
   enum Outcome {
-    /// A new link with which the user sets a password.
+    /// A new link by which the user sets a password.
     case link(User.Name, String)
     case changed(User.Name)
     case removed(User.Name)
@@ -149,7 +149,7 @@ struct SessionList {
   let sessions: [Sessions.Listed]
   let localTime: LocalTime
   let context: PageContext
-  /// The path to which the form is sent.
+  /// The path to which each form is sent.
   let action: HTML
 
   private var language: Language { context.language }

@@ -4,9 +4,9 @@ import Hummingbird
 /// The path below which a proxy serves the pages, such as `/juice`; empty if it serves them at the
 /// root.
 ///
-/// All other code uses paths without it: `BasePathResponder` removes it from requests and adds it
-/// to redirects, `HTML.links(below:)` adds it to pages, and `PageContext.cookie` to cookies. The
-/// scripts derive it from their own address.
+/// All other code uses paths without the base path: `BasePathResponder` removes it from requests
+/// and adds it to redirects, `HTML.links(below:)` adds it to pages, and `PageContext.cookie` to
+/// cookies. The scripts derive it from their own address.
 package struct BasePath: Sendable, Equatable {
   package static let none = Self(text: "")
   static let maximumLength = 200
@@ -37,7 +37,7 @@ package struct BasePath: Sendable, Equatable {
     self.text = text
   }
 
-  /// Returns the path and query without the base path, unless the proxy has already removed it.
+  /// Returns a path and query without the base path, which the proxy may have removed already.
   func removed(from target: String) -> String {
     guard !text.isEmpty, target.hasPrefix(text) else { return target }
     let rest = target.dropFirst(text.count)
@@ -46,8 +46,8 @@ package struct BasePath: Sendable, Equatable {
   }
 }
 
-/// Serves the pages below the base path of the settings, or below the one that Home Assistant's
-/// ingress names in each request.
+/// Serves the pages below the base path of the settings, or below the base path in the header
+/// `X-Ingress-Path`, which Home Assistant's ingress adds to each request.
 struct BasePathResponder<Inner: HTTPResponder>: HTTPResponder
 where Inner.Context == PageContext {
   let settings: DashboardSettings
@@ -79,8 +79,8 @@ where Inner.Context == PageContext {
 }
 
 extension HTML {
-  /// Returns the markup with the base path in front of each path of this server. An interpolated
-  /// text cannot contain such an attribute, because its quotation marks are escaped.
+  /// Returns the markup with the base path in front of each path in `href`, `action`, `src` and
+  /// `data-live`. Interpolated texts contain no such attribute: their quotation marks are escaped.
   func links(below basePath: BasePath) -> HTML {
     guard !basePath.text.isEmpty else { return self }
     return ["href", "action", "src", "data-live"].reduce(self) { html, name in

@@ -8,7 +8,7 @@ import Postgres
 extension DashboardServer {
   /// Adds the pages of the chain.
   ///
-  /// - Parameter router: The group of `chain`.
+  /// - Parameter router: The group of the path `chain`.
   func addChain(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
     router.get { request, context in
       let chainRequest = try chainRequest(for: request, context, archive, .regions)
@@ -114,8 +114,8 @@ struct ChainRequest {
 
   /// Answers the request with a page from the archive.
   ///
-  /// - Parameter page: Queries the archive and returns the page, or `nil` if it does not exist for
-  ///   this user.
+  /// - Parameter page: Queries the archive and returns the page, or `nil` if the page does not
+  ///   exist for this user.
   func answer(
     _ page: @Sendable (ChainQuery) throws(DatabaseError) -> Page?
   ) async throws -> Response {

@@ -35,7 +35,7 @@ extension DashboardServer {
   /// Adds the pages of the history of a chain: entries and stockouts from the archive, outages and
   /// faults of the kiosks whose messages the dashboard receives.
   ///
-  /// - Parameter router: The group of `chain`.
+  /// - Parameter router: The group of the path `chain`.
   func addHistory(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
     router.get("history") { request, context in
       try await chainHistory(request, context, archive, of: nil)

@@ -41,7 +41,7 @@ extension DashboardServer {
       headers: [.contentType: "text/event-stream", .accelBuffering: "no"], body: body)
   }
 
-  /// Returns an event with the parts, or a comment if there are none.
+  /// Returns an event with the parts, or a comment of Server-Sent Events if there are no parts.
   private static func event(_ parts: [LivePart], _ basePath: BasePath) -> String {
     guard !parts.isEmpty else { return ":\n\n" }
     let lines = parts.flatMap {

@@ -71,7 +71,7 @@ extension DashboardServer {
     return response
   }
 
-  /// Returns the page to redirect to. A target outside of this server is replaced by `/`.
+  /// Returns the text if it is a path on this server, otherwise `/`.
   static func redirectTarget(_ text: String?) -> String {
     let target = text ?? ""
     let isOurs =

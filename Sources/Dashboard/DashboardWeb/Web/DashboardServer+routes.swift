@@ -9,7 +9,7 @@ import Postgres
 extension DashboardServer {
   /// Adds the pages of routes.
   ///
-  /// - Parameter router: The group of `routes`.
+  /// - Parameter router: The group of the path `routes`.
   func addRoutes(to router: RouterGroup<PageContext>) {
     router.get { _, context in
       let page = RoutesPage(
@@ -166,8 +166,8 @@ extension DashboardServer {
     return .redirect(to: "/routes/\(route.id)", type: .normal)
   }
 
-  /// Returns the currencies or regions of the kiosks if there are several. If the archive does not
-  /// answer, only the currencies are compared.
+  /// Returns the currencies or regions of the kiosks if there are several. Compares only the
+  /// currencies if the archive does not answer.
   private func mixture(of kiosks: [KioskState], _ context: PageContext) async -> MixedKiosks? {
     var regions: [KioskID: String] = [:]
     if let archive, let user = context.user {
@@ -249,7 +249,7 @@ extension DashboardServer {
     return try await stopPage(context).page().response(context)
   }
 
-  /// Sends the stop to the kiosk, or shows the result of an earlier attempt.
+  /// Sends the stop report to the kiosk, or shows the result of an earlier attempt.
   private func confirm(_ form: Form, _ context: PageContext) async throws -> Response {
     guard let user = context.user else { throw RequestError.loggedOut }
     let (id, kiosk) = (try context.routeID(), try context.kioskID())
@@ -270,7 +270,7 @@ extension DashboardServer {
       let notice = earlier.hasSameAmounts(as: new) ? nil : StopPage.NotSentReason.others(new)
       return try await stopPage(context).page(notice).response(context)
     case .send(let sent):
-      // A stop that may have been sent already is sent unchanged, in the name of its first sender.
+      // The stored report is sent unchanged, in the name of its first sender.
       let result = try await send(
         .restock(sent.restock), to: kiosk, as: Source(kind: .restock, name: sent.user), form,
         id: sent.command)
@@ -337,8 +337,8 @@ extension Form {
 }
 
 extension RoutePlan {
-  /// Returns a plan with the arrival of this one, and the length, the margin and the fill of
-  /// another one.
+  /// Returns a plan with the arrival of this plan, and the length, the margin and the fill of
+  /// another plan.
   fileprivate func lasting(as other: RoutePlan) -> Self {
     let length = other.end.milliseconds - other.arrival.milliseconds
     return Self(
@@ -396,7 +396,7 @@ extension RoutePlan {
 }
 
 extension Route.StopReport {
-  /// Reads the form of a confirmed stop. It may contain only fruits that are on the stop.
+  /// Reads the form of a confirmed stop. The form may contain only fruits that are on the stop.
   fileprivate init(
     _ form: Form, _ stop: Route.Stop, user: User, at now: Timestamp
   ) throws(RequestError) {

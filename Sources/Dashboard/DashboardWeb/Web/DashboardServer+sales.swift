@@ -6,8 +6,8 @@ import KioskProtocol
 import Postgres
 
 extension DashboardServer {
-  /// Adds `sales` and `sales.csv`: the sales in a kiosk's ledger, or the days that it has published
-  /// if it does not answer.
+  /// Adds `sales` and `sales.csv`: the sales in a kiosk's ledger. If the kiosk does not answer, the
+  /// pages show the days that it has published.
   ///
   /// - Parameter router: The group of a kiosk's path.
   func addSales(to router: RouterGroup<PageContext>) {
@@ -47,7 +47,7 @@ extension DashboardServer {
     let (language, now) = (context.language, link.time)
     let localTime = LocalTime(kiosk.timeZone, now: now, language)
     let period = SalesPeriod(Form(request.uri.query ?? ""), today: localTime.today)
-    // A UTC offset is shorter than a day.
+    // Start one day earlier: a UTC offset is shorter than a day.
     let start = Timestamp(milliseconds: (period.before.lowerBound - 1) * 86_400_000)
     let sums = kiosk.isOnline ? await salesReader.sums(of: kiosk.id, since: start) : nil
     guard let sums else {
@@ -73,7 +73,7 @@ extension DashboardServer {
 
   /// Adds the sales of a chain, from the archive.
   ///
-  /// - Parameter router: The group of `chain`.
+  /// - Parameter router: The group of the path `chain`.
   func addSales(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
     router.get("sales") { request, context in
       let chainRequest = try chainRequest(for: request, context, archive, .sales)
@@ -108,11 +108,11 @@ extension DashboardServer {
   }
 }
 
-/// The kiosks of a chain whose sales are shown.
+/// The region and the kiosk whose sales the page of a chain shows.
 struct ChainSales: Sendable {
-  /// The region, or `nil` for all.
+  /// The region, or `nil` for all regions.
   let region: String?
-  /// The kiosk, or `nil` for all.
+  /// The kiosk, or `nil` for all kiosks.
   let kiosk: KioskID?
 
   init(_ form: Form) {

@@ -40,13 +40,13 @@ extension DashboardServer {
     var page = try settingsPage(context)
     let kiosk = page.kiosk
     let isDrop = form["do"] == "drop"
-    // Shows the form again, with the id of a new command unless a kiosk may still apply this one.
+    // Shows the form again, with a new command id unless a kiosk may still apply the old command.
     func again(_ notice: HTML, id: CommandID = .random) -> Page {
       if !isDrop { (page.filled, page.id) = (form, id) }
       return page.page(notice: notice)
     }
     let language = context.language
-    // If this kiosk has applied the form already, others may not have.
+    // Continue if this kiosk has already applied the form: other kiosks may not have applied it.
     let stored = kiosk.settings?.stored?.id
     guard stored == id || replaced == stored?.text ?? "" else {
       return again(
@@ -188,8 +188,8 @@ extension SettingsEdit {
     }
   }
 
-  /// Reads the values that the user has changed. The others are not part of the edit, even if the
-  /// kiosk has other values by now.
+  /// Reads the values that the user has changed. The edit omits all unchanged fields, even if the
+  /// kiosk's values have changed since the page was loaded.
   fileprivate init(_ form: Form, at kiosk: KioskState) throws(Problem) {
     self.init()
     guard let file = kiosk.fileMenu else { return }
@@ -245,7 +245,7 @@ extension SettingsEdit {
       let from = form["from.\(day)"] ?? ""
       var to = form["to.\(day)"] ?? ""
       if from.isEmpty, to.isEmpty { continue }
-      // The end of the day; a time field has no 24:00.
+      // A time field of HTML cannot contain 24:00, so 00:00 means the end of the day.
       if to == "00:00" { to = "24:00" }
       guard let interval = OpeningHours.Interval("\(from)-\(to)") else { throw .hours(day) }
       intervals[day] = interval
@@ -256,8 +256,8 @@ extension SettingsEdit {
 }
 
 extension String {
-  /// Returns the number with a decimal point, also if it was entered as `3,500` (for a currency
-  /// without decimals) or as `3,50`.
+  /// Returns the amount as `Money` reads it: `3,500` without the comma if the currency has no
+  /// decimals, otherwise `3,50` with a decimal point.
   fileprivate func decimal(_ currency: Currency) -> String {
     if currency.decimals == 0 { return replacing(",", with: "") }
     return contains(".") ? self : replacing(",", with: ".")

@@ -7,7 +7,7 @@ import KioskProtocol
 extension DashboardServer {
   /// Adds the pages of administrators: the users and their sessions, and the actions of users.
   ///
-  /// - Parameter router: The group of `users`, with `RequireAdmin`.
+  /// - Parameter router: The group of the path `users`, with `RequireAdmin`.
   func addUsers(to router: RouterGroup<PageContext>) {
     router.get { _, context in usersPage(context).page().response(context) }
     router.post { request, context in
@@ -106,7 +106,7 @@ extension DashboardServer {
   }
 
   /// Returns the address of this server from the `Origin` header of a form's request, or an empty
-  /// text if the request has no such header.
+  /// text if the header is missing or is no HTTP address.
   private static func origin(of request: Request) -> String {
     let origin = request.headers[.origin] ?? ""
     let isAddress =
@@ -118,7 +118,7 @@ extension DashboardServer {
 
   /// Adds the page of the user's own password and sessions.
   ///
-  /// - Parameter router: The group of `account`, for all users.
+  /// - Parameter router: The group of the path `account`, for all users.
   func addAccount(to router: RouterGroup<PageContext>) {
     router.get { _, context in try accountPage(context).page().response(context) }
     router.post("password") { request, context in
@@ -164,7 +164,7 @@ extension DashboardServer {
 
   /// Adds the page on which a user sets a password with a link, without a login.
   ///
-  /// - Parameter router: The group of `password/:token`.
+  /// - Parameter router: The group of the path `password/:token`.
   func addPassword(to router: RouterGroup<PageContext>) {
     router.get { _, context in
       let (token, user) = try await redeemer(context)

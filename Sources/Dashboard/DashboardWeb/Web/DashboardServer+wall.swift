@@ -6,7 +6,7 @@ import KioskProtocol
 extension DashboardServer {
   /// Adds the display that a link with a token shows without a login.
   ///
-  /// - Parameter router: The group of `wall/:token`.
+  /// - Parameter router: The group of the path `wall/:token`.
   func addWall(to router: RouterGroup<PageContext>) {
     router.get { request, context in
       let token = context.coreContext.parameters.get("token") ?? ""
@@ -23,7 +23,7 @@ extension DashboardServer {
     }
   }
 
-  /// Adds the form that creates and revokes the link of a kiosk.
+  /// Adds the path that creates, replaces and revokes the link to the display of a kiosk.
   ///
   /// - Parameter router: The group of a kiosk's path.
   func addWallForm(to router: RouterGroup<PageContext>) {

@@ -25,10 +25,11 @@ package import ServiceLifecycle
 /// | `/kiosks/:kiosk/panel`, `/display` | `addPanel` | its virtual panel and its display |
 /// | `/kiosks/:kiosk/settings` | `addSettings` | its settings |
 /// | `/routes` | `addRoutes` | routes and their stops |
-/// | `/kiosks/:kiosk/sales` | `addSales` | a period, compared with the one before |
+/// | `/kiosks/:kiosk/sales` | `addSales` | sales in a period, compared with the period before |
 /// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
-/// | `/history` | `addHistory` | the history of the last 90 days |
-/// | `/chain` | `addChain` | the archive, if there is one |
+/// | `/kiosks/:kiosk/wall` | `addWallForm` | the form for the link `/wall/:token` |
+/// | `/history`, `/kiosks/:kiosk/history` | `addHistory` | the history of the last 90 days |
+/// | `/chain` | `addChain` | the archive, if there is one; also history, sales and food safety |
 /// | `/users` | `addUsers` | the users, for administrators |
 /// | `/account` | `addAccount` | the user's own account |
 /// | `/password/:token` | `addPassword` | a new password, with a link |
@@ -56,7 +57,7 @@ package struct DashboardServer: Sendable {
   /// Creates a server, which stores its state in the state folder of the settings.
   ///
   /// - Parameters:
-  ///   - archive: The archive of the chain, or `nil` without a chain.
+  ///   - archive: The archive of the chain, or `nil` if the server has no pages of a chain.
   ///   - cost: The cost of new passwords, and of checking an unknown name.
   ///   - now: The clock for sessions and for the pauses between login attempts.
   package init(
@@ -108,8 +109,8 @@ package struct DashboardServer: Sendable {
       responder: responder(), server: try encrypt(plain),
       configuration: ApplicationConfiguration(
         address: .hostname(settings.host, port: settings.port), backlog: 1024,
-        // A further connection waits until another one is closed. Up to half of them may be live
-        // updates.
+        // A further connection waits until another one is closed. At most half of the connections
+        // are live updates.
         availableConnectionsDelegate: .maximum(2 * LiveUpdates.maximum, logger: logger)),
       onServerRunning: { onListening($0.localAddress?.port ?? 0) }, logger: logger)
     return [link, activity, application, link.updates]

@@ -17,19 +17,20 @@ struct Form: Sendable {
 
   subscript(name: String) -> String? { fields[name] }
 
-  /// Returns whether the user has changed a field. The hidden field `was.` with the same name has
-  /// the value that the page showed; without it, every value counts as changed.
+  /// Returns whether the user has changed a field. The hidden field `was.NAME` contains the value
+  /// that the page showed. Without this hidden field, every value counts as changed.
   func isChanged(_ name: String) -> Bool { self[name] != self["was.\(name)"] }
 
   /// The id of the command that the form sends.
   var commandID: CommandID? { self["id"].flatMap { CommandID($0) } }
 
-  /// Returns the rest of the names of the fields that begin with `prefix`, sorted.
+  /// Returns the names of the fields that begin with `prefix`, without the prefix, sorted.
   func names(_ prefix: String) -> [String] {
     fields.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
   }
 
-  /// Returns a whole number, or `nil` if the field is absent or empty.
+  /// Returns a whole number, or `nil` if the field is absent or empty. Throws
+  /// `RequestError.badForm` for any other text, and for a magnitude above 1,000,000,000.
   func number(_ name: String) throws(RequestError) -> Int? {
     guard let text = fields[name]?.filter({ !$0.isWhitespace }), !text.isEmpty else { return nil }
     guard let number = Int(text), number.magnitude <= 1_000_000_000 else { throw .badForm }
@@ -55,7 +56,7 @@ struct Form: Sendable {
 extension Request {
   /// Reads the form in the body of this request.
   ///
-  /// - Throws: `RequestError.forged` if its CSRF token is not valid for the session.
+  /// - Throws: `RequestError.forged` if the form's CSRF token is not valid for the session.
   func form(from context: PageContext, _ sessions: Sessions) async throws -> Form {
     let buffer = try await body.collect(upTo: Form.maximumSize)
     let form = Form(String(buffer: buffer))

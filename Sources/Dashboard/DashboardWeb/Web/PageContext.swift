@@ -8,7 +8,7 @@ struct PageContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   /// The address of the peer of the connection: the visitor or a proxy.
   let peer: String
-  /// The visitor's address, as far as it can be determined.
+  /// The visitor's address: `peer`, or behind a proxy the last address in `X-Forwarded-For`.
   var address: String
   /// The session token from the browser's cookie; a browser without the cookie gets a new token.
   var sessionToken = ""
@@ -17,13 +17,13 @@ struct PageContext: RequestContext {
   var language = Language.english
   /// The token that a form on the page has to contain.
   var csrfToken = ""
-  /// The values with which the address fills in the form of the page.
+  /// The values in the query of the page's address, which fill in the form of the page.
   var filled = Form("")
   /// The path and query of this page; if a form was sent, those of the page that contains the form.
   var requestTarget = "/"
-  /// The reason why the file of users cannot be read, or `nil` if it can, or for a viewer.
+  /// The reason why the file of users cannot be read; `nil` without a problem or for a viewer.
   var usersProblem: String?
-  /// Whether there is an archive.
+  /// Whether the dashboard has the archive of a chain.
   var hasChain = false
   /// The path that precedes the path of each page in the browser.
   var basePath = BasePath.none
@@ -75,8 +75,10 @@ enum RequestError: Error {
   case badForm
   /// The page is for administrators.
   case onlyAdmins
+  /// Too many passwords were wrong. The next attempt is allowed after this time.
   case tooManyLogins(Duration)
   /// Too many passwords are being checked at the same time, or there is not enough memory.
   case busy
+  /// Too many pages are updated live: in total, of this session, or of this user.
   case tooManyPages
 }

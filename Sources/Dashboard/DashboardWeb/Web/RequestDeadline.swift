@@ -5,9 +5,9 @@ import NIOHTTPTypes
 /// Closes a connection if a request does not arrive completely, or if the client does not read the
 /// response.
 ///
-/// The server's own idle timeout closes a connection that sends nothing, or does not complete a
-/// request head; but it restarts with each byte of a body. For responses, an `IdleStateHandler` has
-/// to precede this handler.
+/// The idle timeout of the HTTP server closes a connection that sends nothing, or does not complete
+/// a request head, but each byte of a body restarts it. For responses, an `IdleStateHandler` must
+/// precede this handler.
 final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 

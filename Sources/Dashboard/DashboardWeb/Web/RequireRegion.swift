@@ -4,7 +4,7 @@ import JuiceDomain
 import Postgres
 
 /// Restricts users with a region to the kiosks of that region, and to the pages of the chain. Such
-/// a user gets `notFound` for every other path, including those of pages that are added later.
+/// a user gets `notFound` for every other path, so a new page is not accessible by default.
 struct RequireRegion: RouterMiddleware {
   let archive: ChainArchive?
 

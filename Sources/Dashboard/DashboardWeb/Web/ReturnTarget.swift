@@ -1,7 +1,7 @@
 import Hummingbird
 
-/// The page to show instead of a form that was not processed, because the session has ended: the
-/// page that has the form, with the entered values as its query.
+/// The page to which a user returns if the server did not process a form, for example after the end
+/// of the session: the page that contains the form, with the entered values as its query.
 ///
 /// | form | page |
 /// |---|---|
@@ -9,8 +9,8 @@ import Hummingbird
 /// | `/routes/r1/kiosks/k1` with `counted.kiwi=3` | `/routes/r1/kiosks/k1?counted.kiwi=3` |
 /// | `/routes` with `margin=20` | `/routes/new?margin=20` |
 enum ReturnTarget {
-  /// Maximum length of the query, in bytes. The login page's address contains an encoded copy,
-  /// which is longer.
+  /// Maximum length of the query, in bytes. The address of the login page contains the query in an
+  /// encoded form, which is longer.
   static let maximumQuery = 3_000
 
   /// Returns the path of the page that contains the form of a request, or the request's own path
@@ -31,11 +31,10 @@ enum ReturnTarget {
     }
   }
 
-  /// Returns the page of a form with the entered values.
+  /// Returns the page of a form with the entered values, or without them if they are too long.
   static func page(of request: Request, with form: Form) -> String {
     let values = form.names("").compactMap { name -> String? in
-      // The other fields belong to the page that contained the form, or were not entered by a
-      // person.
+      // Keep only values that the user has entered, and the hidden `was.` fields of these values.
       let field = name.hasPrefix("was.") ? String(name.dropFirst("was.".count)) : name
       guard let kind = field.split(separator: ".").first.map({ String($0) }),
         kept.contains(kind), form.isChanged(field), let value = form[name], !value.isEmpty,

@@ -21,7 +21,7 @@ struct SessionMiddleware: RouterMiddleware {
     if request.method == .get { context.filled = Form(request.uri.query ?? "") }
     context.hasChain = hasChain
     if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
-      // The last address was added by the trusted proxy; a client can forge those before it.
+      // The trusted proxy has added the last address; a client can forge all others.
       context.address =
         forwarded.split(separator: ",").last.map { $0.filter { $0 != " " } } ?? context.peer
     }
@@ -39,7 +39,7 @@ struct SessionMiddleware: RouterMiddleware {
       response = try await next(request, context)
     } catch {
       if request.method == .post, case RequestError.loggedOut = error {
-        // An incomplete form has no fields.
+        // A form that cannot be read completely counts as a form without fields.
         let body = try? await request.body.collect(upTo: Form.maximumSize)
         context.requestTarget = ReturnTarget.page(
           of: request, with: Form(body.map { String(buffer: $0) } ?? ""))
@@ -58,8 +58,9 @@ struct SessionMiddleware: RouterMiddleware {
     return response
   }
 
-  /// Returns the user of a session, or `nil` if the user's line in the file has changed since the
-  /// login. The session does not end, because another program may be writing the file at this time.
+  /// Returns the user of a session, or `nil` if the session has ended or the user's line in the
+  /// file differs from that at the login. A different line does not end the session, because
+  /// another program may be writing the file.
   func user(of token: String) -> User? {
     guard let user = sessions.user(of: token, at: now()), users.current.users[user.name] == user
     else { return nil }
