@@ -56,8 +56,9 @@ extension KioskLedger {
           SUM(IIF(status = 'captured', amount, 0)) AS captured,
           SUM(IIF(status = 'released', amount, 0)) AS released,
           SUM(IIF(status = 'refunded', amount, 0)) AS refunded,
-          -- With a receipt if a step has one: a comma is less than a bracket.
-          MIN(extra) AS extra
+          -- With a receipt if a step has one: a comma is less than a bracket. The order's entry
+          -- has none, and may have batches.
+          MIN(IIF(status = 'awaiting_payment', NULL, extra)) AS extra
         FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL
         GROUP BY 1 HAVING MIN(at) >= ?) AS step
       LEFT JOIN entry AS ordered ON ordered.seq = step.seq

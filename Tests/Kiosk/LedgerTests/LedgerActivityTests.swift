@@ -99,6 +99,39 @@ import Testing
       ])
   }
 
+  /// The order of a charge has batches, but no receipt.
+  @Test func aChargeHasTheReceiptOfItsStep() throws {
+    let order = Order(juice: "kiwi", quantity: 1)
+    let ticket = Ticket(day: 0, number: 1)
+    let receipt = Receipt(receipt: "42", trace: "7", last4: "1234")
+    let price = Money(units: 350, .euro)
+    var transaction = LedgerTransaction(
+      .opened(1, ["kiwi": 50]),
+      .init(
+        2, .awaitingPayment(order, used: ["kiwi": 3], ticket: ticket, charge: 17, device: "card"),
+        amount: price),
+      .init(
+        3,
+        .payment(
+          PaymentStep(
+            .held, charge: 17, device: "card", job: 2, order: order, ticket: ticket,
+            receipt: receipt)), amount: price),
+      .init(
+        4,
+        .payment(
+          PaymentStep(.captured, charge: 17, device: "card", job: 2, order: order, ticket: ticket)),
+        amount: price))
+    let batch = BatchID(fruit: "kiwi", number: 1)
+    transaction.setBatches([
+      [BatchChange(batch, 50, expires: Timestamp(milliseconds: 7))], [BatchChange(batch, -3)], [],
+      [],
+    ])
+    try place.write(transaction)
+    let charges = try place.open().charges(since: Timestamp(milliseconds: 0))
+    #expect(charges.map(\.receipt) == [receipt])
+    #expect(charges.map(\.captured) == [350])
+  }
+
   @Test func whatWasAddedIsAddedUpByQuarterAndFruit() throws {
     try place.write(
       LedgerTransaction(
