@@ -69,6 +69,14 @@ import Testing
     #expect(answer.receipt.isEmpty && answer.reason == nil)
   }
 
+  @Test func aCardNumberThatIsNoTextIsDropped() throws {
+    let text =
+      #"{"charge":17,"status":"declined","receipt":4111111111111111,"trace":411111111111,"#
+      + #""terminal":123456789012,"card":4111111111111111,"last4":1111}"#
+    guard case .paid(let answer) = try Self.answer(text) else { return }
+    #expect(answer.receipt == Receipt(last4: "1111"))
+  }
+
   @Test func whatTheKioskRequestsIsReadAsItWasWritten() throws {
     let request = ChargeRequest(
       charge: 17, ticket: 42, panel: "p1", juice: "kiwi", quantity: 2,

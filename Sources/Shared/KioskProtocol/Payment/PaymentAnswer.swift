@@ -101,7 +101,7 @@ extension Members<Receipt> {
   fileprivate mutating func receiptText(
     _ key: StaticString, _ get: (Receipt) -> String?
   ) -> String? {
-    json.integer(key.description).map(String.init) ?? text(key, get, upTo: 32)?.asReceiptText
+    (json.integer(key.description).map(String.init) ?? text(key, get, upTo: 32))?.asReceiptText
   }
 }
 
