@@ -95,8 +95,9 @@ enum ErrorPage {
       )
     case .tooManyPages:
       (
-        .serviceUnavailable, "Too many pages are open. Reload this one by hand.",
-        "열려 있는 페이지가 너무 많아요. 직접 새로 고쳐 주세요."
+        .serviceUnavailable,
+        "Too many pages are open. This one updates itself when others are closed.",
+        "열려 있는 페이지가 너무 많아요. 다른 페이지를 닫으면 이 페이지가 다시 업데이트돼요."
       )
     }
   }

@@ -52,7 +52,7 @@ struct RouteEditPage {
 
 /// The warning that the kiosks of a route have several currencies or regions. The user must confirm
 /// such a route.
-struct MixedKiosks: Error {
+struct MixedKiosks {
   /// The currencies and regions with the titles of their kiosks, such as `EUR: City hall, Harbour`.
   let kinds: [String]
 
