@@ -23,7 +23,8 @@ package struct FolderOwner: Sendable {
     var owner: stat?
     var place = ""
     var names = Self.names(of: path.hasPrefix("/") ? path : Self.currentFolder + "/" + path)
-    names.removeLast()
+    // The folder `/` has no name.
+    _ = names.popLast()
     var links = 0
     while let name = names.first {
       names.removeFirst()
