@@ -389,6 +389,20 @@ private struct World {
     #expect(world.terminal.holds.count == 1 && world.terminal.booked.isEmpty)
   }
 
+  /// The kiosk releases the charge before the terminal refuses the prompt because it is busy.
+  @Test(arguments: methods)
+  func aReleasedPromptThatABusyTerminalRefusesIsNotRepeated(mode: DeviceSettings.Mode) throws {
+    var settings = DeviceSettings()
+    (settings.mode, settings.showsText, settings.canAbort) = (mode, false, false)
+    var world = World(settings, SimulatedTerminal.Habits(hasCustomer: false))
+    try world.start()
+    world.sendWithoutAnswer([.charge(Self.request), .release(charge: 17)])
+    #expect(world.device.journal.records[17]?.state == .releasing)
+    _ = world.device.received([0x84, 0x9C, 0], at: world.now)
+    #expect(world.device.journal.records[17]?.state == .released)
+    #expect(world.device.isIdle)
+  }
+
   @Test func numbersThatWereNeverBegun() throws {
     var world = world(.reservation, SimulatedTerminal.Habits())
     try world.start()

@@ -139,7 +139,11 @@ extension PaymentDevice {
     if case .refused(let code) = outcome, code.byte == 0x9C {
       // The terminal was busy and executed nothing.
       pause = now + .seconds(2)
-      if case .begin = step { prompt?.hasBegun = false }
+      guard case .begin(let charge) = step else { return }
+      prompt?.hasBegun = false
+      if let record = journal.records[charge], record.state == .releasing {
+        finish(record, .released, &actions)
+      }
       return
     }
     if case .completed(let status, let completion) = outcome {
