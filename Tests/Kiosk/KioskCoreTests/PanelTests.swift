@@ -257,6 +257,6 @@ import Testing
     let kiosk = try TestKiosk(settings: settings)
     let deliveries = (0..<10_100).map { message("acme/\($0)", #"{"a":"y","n":1}"#) }
     try kiosk.receive(deliveries)
-    #expect(try kiosk.ledger.state().marks.count == Kiosk.maximumMarks)
+    #expect(try kiosk.ledger.state().marks.count == DeviceMarks.maximum)
   }
 }

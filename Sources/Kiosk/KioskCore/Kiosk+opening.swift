@@ -1,0 +1,48 @@
+import JuiceDomain
+import KioskProtocol
+
+extension Kiosk {
+  /// Returns a transaction that adds the configured fruits, machines and programs that the ledger
+  /// does not have yet, and ends the time outside the limits of sensors that are no longer
+  /// configured.
+  ///
+  /// - Returns: The transaction, or `nil` if the ledger needs none of this.
+  package static func opening(
+    settings: KioskSettings, state: LedgerState, at now: Moment
+  ) -> LedgerTransaction? {
+    let new = settings.menu.fruits.filter { state.stock[$0.id] == nil }
+    var transaction = LedgerTransaction()
+    let makers = settings.makers(recorded: state.makers)
+    if makers != state.makers { transaction.makers = makers }
+    for machine in settings.machines {
+      for program in machine.programs.keys {
+        let id = ProgramID(machine: machine.name, program: program)
+        guard state.programs[id] == nil else { continue }
+        transaction.programs[id] = ProgramRecord(seq: state.seq, at: now.timestamp)
+      }
+    }
+    for (name, var record) in state.sensors
+    where record.outside != nil && record.state != .blocked
+      && !settings.sensors.contains(where: { $0.name == name })
+    {
+      // The values of a sensor are unknown while it is not configured.
+      record.outside = nil
+      transaction.sensors[name] = record
+    }
+    guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }
+    let amounts = FruitAmounts(
+      new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) })
+    var entry = LedgerEntry(
+      seq: state.seq + 1, epoch: state.epoch, at: now.timestamp, source: nil, id: nil,
+      outcome: .opened(amounts))
+    entry.batches = Batches.brought(
+      by: amounts, bestBefore: [:], keeps: Batches.keeps(of: settings.menu), seq: entry.seq,
+      at: now.timestamp)
+    for change in entry.batches {
+      transaction.batches[change.id] = Batch(
+        quantity: change.amount, expires: change.expires ?? now.timestamp, at: now.timestamp)
+    }
+    transaction.records = [.init(LedgerRow(entry))]
+    return transaction
+  }
+}
