@@ -153,16 +153,21 @@ import Testing
     }
   }
 
-  @Test(arguments: [(0, "equal", false), (-50, "difference −€0.50", true)])
+  /// The sum of the terminal counts before that of the device.
+  @Test(
+    arguments: [
+      (0, nil, "equal"), (-50, nil, "difference −€0.50"), (-50, 12_000, "difference −€0.50"),
+    ] as [(Int, Int?, String)])
   func theTotalOfTheDayIsBesideThatOfTheTerminal(
-    difference: Int, words: String, isBad: Bool
+    difference: Int, terminalNet: Int?, words: String
   ) async throws {
+    let isBad = difference != 0
     try await Scene.run { scene in
       try await scene.authenticate("vera")
       try await Self.publish(scene, PaymentReport(state: .idle))
       let total = PaymentTotal(
-        total: 7, at: scene.now, captured: Money(units: 12_350, .euro),
-        refunded: Money(units: 350, .euro), count: 36)
+        total: 7, at: scene.now, captured: Money(units: terminalNet == nil ? 12_350 : 350, .euro),
+        refunded: Money(units: 350, .euro), count: 36, terminalNet: terminalNet)
       let entry = LedgerEntry(
         seq: 9, epoch: 1, at: scene.now, source: nil, id: nil,
         outcome: .total(total, device: "till", difference: difference))

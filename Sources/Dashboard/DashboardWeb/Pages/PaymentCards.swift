@@ -122,7 +122,6 @@ struct PaymentCards {
   private func total(_ entry: LedgerEntry) -> HTML? {
     guard case .total(let total, _, let difference) = entry.outcome else { return nil }
     let currency = total.captured.currency
-    let net = total.captured.units - total.refunded.units
     func text(_ units: Int) -> String { Money.text(units, currency, language) }
     let result: HTML =
       difference == 0
@@ -130,8 +129,8 @@ struct PaymentCards {
       : "<span class=\"chip bad\">\(language("difference", "차이")) \(text(difference))</span>"
     return """
       <p class="total">\(language("Last end of day", "지난 마감")) \(localTime.html(entry.at)): \
-      \(language("terminal", "단말기")) \(text(net)), \(language("kiosk", "키오스크")) \
-      \(text(net &- difference)) \(result)</p>
+      \(language("terminal", "단말기")) \(text(total.net)), \(language("kiosk", "키오스크")) \
+      \(text(total.net &- difference)) \(result)</p>
       """
   }
 

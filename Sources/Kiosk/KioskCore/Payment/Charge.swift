@@ -170,9 +170,8 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
   mutating func close(_ total: PaymentTotal) -> Int {
     let isSame = currency == nil || currency == total.captured.currency
     let own = isSame ? captured - refunded : 0
-    let net = total.terminalNet ?? total.captured.units - total.refunded.units
     let hasMissed = self.total.map { total.total > $0 + 1 } ?? false
-    let excess = hasMissed ? 0 : net &- own
+    let excess = hasMissed ? 0 : total.net &- own
     difference = difference &+ excess
     (self.total, totalAt) = (total.total, total.at)
     (currency, captured, refunded) = (total.captured.currency, 0, 0)

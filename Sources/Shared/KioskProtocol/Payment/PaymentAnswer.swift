@@ -154,6 +154,10 @@ package struct PaymentTotal: Hashable, Sendable {
     self.count = count
     self.terminalNet = terminalNet
   }
+
+  /// The sum that is compared with the ledger, in smallest units: that of the terminal, or else the
+  /// captures minus the refunds of the device.
+  package var net: Int { terminalNet ?? captured.units - refunded.units }
 }
 
 extension PaymentTotal: FormattedMessage {
