@@ -9,6 +9,12 @@ extension KioskState {
   /// Expired fruit that is still in the machine.
   package var expired: FruitAmounts { stock?.expired ?? [:] }
 
+  /// Returns whether the fruit gets a date with each restock, or some of it has one.
+  func isDated(_ fruit: Fruit.ID) -> Bool {
+    stock?.expires[fruit] != nil
+      || menu?.menu.fruits.first { $0.id == fruit }?.keepsHours != nil
+  }
+
   /// Returns the fruits of which something expires within `expiryNotice`, the earliest first.
   package func expiring(at now: Timestamp) -> [(fruit: Fruit.ID, at: Timestamp)] {
     (stock?.expires ?? [:]).filter { $0.value.since(now) <= Self.expiryNotice }

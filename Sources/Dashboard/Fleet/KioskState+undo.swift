@@ -11,7 +11,8 @@ extension KioskState {
 
   /// Returns the restock that undoes an entry of the history, or `nil` if the entry is older than
   /// `undoTime`, is undone already, is missing in a restored ledger, or cannot be undone. For
-  /// example, a machine may have started a juice that a person has decided to make again.
+  /// example, a machine may have started a juice that a person has decided to make again, or fruit
+  /// with a date was taken.
   ///
   /// The id of the restock identifies the entry: `undo-<epoch>-<seq>`. The ledger records the id,
   /// and the kiosk executes the restock only once.
@@ -24,23 +25,22 @@ extension KioskState {
     else { return nil }
     let changes: FruitAmounts
     switch entry.outcome {
-    case .restocked(let amounts): changes = amounts
+    case .restocked(let amounts):
+      // The date of fruit that is put back would begin anew.
+      guard !entry.batches.contains(where: { $0.amount < 0 }) else { return nil }
+      changes = amounts
     case .decided(.giveBack, let job, _):
       let returned = orders.first { $0.outcome.end?.job == job }
       changes = returned?.changes ?? [:]
     case .decided(.poured, let job, _):
       let order = orders.first { $0.outcome.end?.job == job }?.outcome.order
       let recipe = order.flatMap { menu?.menu.juice($0.juice)?.recipe.amounts } ?? [:]
-      guard let quantity = order?.quantity, (1...1_000).contains(quantity) else { return nil }
+      guard let quantity = order?.quantity, (1...1_000).contains(quantity),
+        !recipe.contains(where: { isDated($0.fruit) })
+      else { return nil }
       changes = recipe.times(-quantity)
     default: return nil
     }
     return changes.isEmpty ? nil : (Restock(add: changes.times(-1)), id)
-  }
-
-  /// Returns the `seq` of the entry that a restock has undone, or `nil` if it has undone none.
-  package static func undone(by entry: LedgerEntry) -> Int? {
-    let parts = entry.id?.text.split(separator: "-") ?? []
-    return parts.count == 3 && parts[0] == "undo" ? Int(parts[2]) : nil
   }
 }

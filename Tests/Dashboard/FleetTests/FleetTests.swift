@@ -195,6 +195,24 @@ import Testing
     #expect(fleet["k1"]?.service(8).flatMap { fleet["k1"]?.undo(of: $0, at: late) } == nil)
   }
 
+  /// Fruit that is put back gets a new date from the kiosk.
+  @Test mutating func fruitWithADateIsNotPutBackByAnUndo() throws {
+    open("k1")
+    for (seq, amount) in [(8, 5), (9, -5)] {
+      var entry = LedgerEntry(
+        seq: seq, epoch: 1, at: now, source: Source(kind: .restock, name: "minji"), id: nil,
+        outcome: .restocked(changes: ["kiwi": amount]))
+      entry.batches = [
+        BatchChange(
+          BatchID(fruit: "kiwi", number: 8), amount, expires: amount > 0 ? time(1_000) : nil)
+      ]
+      receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+    }
+    let kiosk = try #require(fleet["k1"])
+    let undone = [8, 9].map { seq in kiosk.service(seq).flatMap { kiosk.undo(of: $0, at: now) } }
+    #expect(undone.map { $0?.restock } == [Restock(add: ["kiwi": -5]), nil])
+  }
+
   private mutating func call(
     _ kiosk: String, _ english: String?, _ korean: String?, at place: String?
   ) {

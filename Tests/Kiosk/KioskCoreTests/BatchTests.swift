@@ -107,6 +107,18 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The restock was a mistake: the fruit that is there keeps its earlier date.
+  @Test(arguments: [(-5, ["kiwi 2: -5"]), (-7, ["kiwi 2: -5", "kiwi 1: -2"])])
+  func anUndoneRestockTakesItsOwnBatch(amount: Int, taken: [String]) throws {
+    let kiosk = try kiosk()
+    kiosk.pass(hour)
+    try kiosk.receive(.restock(#"{"add":{"kiwi":5}}"#))
+    let undo = try kiosk.receive(
+      .restock(#"{"id":"undo-1-2","add":{"kiwi":\#(amount)}}"#), .order("kiwi"))
+    #expect(batches(undo) == [taken, ["kiwi 1: -3"]])
+    try kiosk.ledger.verify()
+  }
+
   @Test(arguments: [
     (#"{"add":{"kiwi":5},"best_before":{"kiwi":"2026-11-21T09:00:00Z"}}"#, RejectionReason.expired),
     (#"{"add":{"kiwi":5},"best_before":{"kiwi":"2006-11-21T09:00:00Z"}}"#, .expired),

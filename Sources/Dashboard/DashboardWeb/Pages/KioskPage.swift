@@ -267,7 +267,7 @@ struct KioskPage {
     case .opened(let changes), .restocked(let changes):
       (
         "", "",
-        "\(amounts(changes, entry.batches))\(KioskState.undone(by: entry).map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
+        "\(amounts(changes, entry.batches))\(entry.undone.map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
       )
     case .expired(let changes):
       ("bad", "", "\(amounts(changes)) · \(language("expired", "유통기한 지남"))")

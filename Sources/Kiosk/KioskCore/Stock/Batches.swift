@@ -130,7 +130,8 @@ package struct Batches: Sendable {
           batches.append(change)
         }
         for (fruit, amount) in changes where amount < 0 {
-          batches += take(-amount, of: fruit, from: stock[fruit] ?? 0, at: now.timestamp)
+          batches += take(
+            -amount, of: fruit, from: stock[fruit] ?? 0, undoing: entry.undone, at: now.timestamp)
         }
         if let order = entry.outcome.returnedOrder {
           batches += giveBack(changes, of: order, at: now)
@@ -156,14 +157,24 @@ package struct Batches: Sendable {
     now.uptime + expires.since(now.timestamp) - .milliseconds(1)
   }
 
-  /// Takes fruit: first the part without a date, then the batch that expires first.
+  /// Takes fruit: first the batch of the entry that is undone, if there is one, then the part
+  /// without a date, then the batch that expires first.
   private mutating func take(
-    _ amount: Int, of fruit: Fruit.ID, from stock: Int, at now: Timestamp
+    _ amount: Int, of fruit: Fruit.ID, from stock: Int, undoing undone: Int?, at now: Timestamp
   ) -> [BatchChange] {
     // guard: fruit is taken first expired, first out
-    let batches = ids(of: fruit)
+    var batches = ids(of: fruit)
     let dated = batches.reduce(0) { $0 + (held[$1]?.quantity ?? 0) }
-    var (rest, changes): (Int, [BatchChange]) = (amount - max(0, stock - dated), [])
+    var own = 0
+    // Undoing a restock must not give its date to older fruit.
+    if let index = batches.firstIndex(where: { $0.number == undone }) {
+      let id = batches.remove(at: index)
+      batches.insert(id, at: 0)
+      own = min(amount, held[id]?.quantity ?? 0)
+    }
+    var (rest, changes): (Int, [BatchChange]) = (
+      own + max(0, amount - own - max(0, stock - dated)), []
+    )
     for id in batches where rest > 0 {
       let part = min(rest, held[id]?.quantity ?? 0)
       guard part > 0 else { continue }

@@ -110,6 +110,14 @@ package struct LedgerEntry: Hashable, Sendable {
 
   /// The changes of the stock.
   package var changes: FruitAmounts { outcome.changes }
+
+  /// The `seq` of the entry that this restock undoes, or `nil` if it undoes none. The id of such a
+  /// restock is `undo-<epoch>-<seq>`.
+  package var undone: Int? {
+    guard case .restocked = outcome else { return nil }
+    let parts = id?.text.split(separator: "-") ?? []
+    return parts.count == 3 && parts[0] == "undo" ? Int(parts[2]) : nil
+  }
 }
 
 extension LedgerEntry.Outcome {
