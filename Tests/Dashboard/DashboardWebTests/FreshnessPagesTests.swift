@@ -114,6 +114,20 @@ import Testing
     }
   }
 
+  /// The kiosk may have executed the first command, and would not record another date.
+  @Test func theDateOfACommandThatMayHaveArrivedDoesNotChange() async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      let page = try await scene.post(
+        "/kiosks/k1/restock",
+        "csrf_token=\(scene.csrfToken)&id=d1&add.kiwi=5&add.mango=5&best.kiwi=2026-12-01T09:00"
+      ).text
+      #expect(page.contains("No answer yet.") && page.contains("name=\"id\" value=\"d1\""))
+      #expect(page.contains("type=\"hidden\" name=\"best.kiwi\" value=\"2026-12-01T09:00\""))
+      #expect(!page.contains("datetime-local"))
+    }
+  }
+
   @Test func nothingTakenOutIsNotSent() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

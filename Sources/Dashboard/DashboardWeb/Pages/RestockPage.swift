@@ -11,8 +11,13 @@ struct RestockPage {
 
   /// Returns a page with all changes of the restock, to confirm them together.
   ///
-  /// - Parameter id: The id of the command, which is equal for each attempt to send it.
-  func review(_ restock: Restock, id: CommandID, notice: HTML? = nil) -> Page {
+  /// - Parameters:
+  ///   - id: The id of the command, which is equal for each attempt to send it.
+  ///   - isRepeat: Whether the command was sent already. Then nothing in it may change: the kiosk
+  ///     executes only the first one with an id.
+  func review(
+    _ restock: Restock, id: CommandID, notice: HTML? = nil, isRepeat: Bool = false
+  ) -> Page {
     let changes = changes(restock)
     let problems = changes.compactMap { problem(with: $0) }
     let title = language("Review", "확인하기")
@@ -23,7 +28,7 @@ struct RestockPage {
       <form method="post" action="/kiosks/\(kiosk.id)/restock">
       \(context.fields(id: id))
       \(restock.add.fields("add"))\(restock.set.fields("set"))\(restock.expect.fields("expect"))
-      \(dates(of: restock))
+      \(dates(of: restock, isRepeat: isRepeat))
       <button class="primary" autofocus>\(language("Restock", "재고 채우기"))</button>
       </form>
       """
@@ -41,19 +46,21 @@ struct RestockPage {
   }
 
   /// Returns the fields for the dates on the packages of the added fruits, or `nil` if the restock
-  /// adds no fruit.
-  private func dates(of restock: Restock) -> HTML? {
+  /// adds no fruit. The dates of a repeated command are hidden.
+  private func dates(of restock: Restock, isRepeat: Bool) -> HTML? {
     let fields: [HTML] = restock.add.filter { $0.amount > 0 }.map { fruit, _ in
       let time = restock.bestBefore[fruit].map {
         LocalTime(kiosk.timeZone, now: Timestamp(milliseconds: $0), language)
           .field(Timestamp(milliseconds: $0))
       }
+      if isRepeat { return .hidden("best.\(fruit)", time ?? "") }
       return """
         <label>\(name(fruit)) <input type="datetime-local" name="best.\(fruit)" value="\(time ?? "")"></label>
 
         """
     }
     if fields.isEmpty { return nil }
+    if isRepeat { return "\(fields)" }
     return """
       <details\(restock.bestBefore.isEmpty ? .empty : " open" as HTML)><summary>\(language("Best before", "유통기한"))</summary>
       <p class="muted">\(language(
@@ -70,7 +77,7 @@ struct RestockPage {
   /// Returns a page with the kiosk's answer.
   func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
     guard let result else {
-      return review(restock, id: id, notice: CommonNotices.noAnswer(language))
+      return review(restock, id: id, notice: CommonNotices.noAnswer(language), isRepeat: true)
     }
     switch (result.status, result.reason) {
     case (.applied, _):
