@@ -177,7 +177,7 @@ package struct ActivityLog: Sendable, Equatable {
     updatedAt = now
     guard isConnected else {
       connectedAt = nil
-      let since = disconnectedAt ?? now
+      let since = min(disconnectedAt ?? now, now)
       disconnectedAt = since
       // Connecting after a start takes some seconds, which are not an outage.
       if now.since(since) >= Self.settleTime { begin(.noBroker, Details(), at: since) }
@@ -185,7 +185,8 @@ package struct ActivityLog: Sendable, Equatable {
     }
     disconnectedAt = nil
     end(.noBroker, in: fleet, at: now)
-    connectedAt = connectedAt ?? now
+    // The clock may have been set back since then.
+    connectedAt = min(connectedAt ?? now, now)
     guard let connectedAt, now.since(connectedAt) >= Self.settleTime else {
       return before != (records.count, lasting.count, isCut)
     }

@@ -148,6 +148,14 @@ import Testing
     #expect(log.records.count == 1 && log.open.isEmpty)
   }
 
+  @Test mutating func aClockThatIsSetBackStopsNoRecord() {
+    settle()
+    seconds = -3_600
+    status("offline")
+    run(until: -3_580)
+    #expect(log.open == [alert(.offline("k1"), -3_600, nil)])
+  }
+
   @Test mutating func theRecordsOfADayAreLimited() throws {
     settle()
     for seq in 1...(ActivityLog.maximumOfKiosk + 50) {
