@@ -15,6 +15,9 @@ actor ActivityStore: Service {
   static let maximumRecords = 5_000
 
   private static let directory = "history"
+  /// The file with the day whose file was written last. After the clock was ahead, that is not the
+  /// latest day.
+  private static let latest = "history-latest"
   /// Maximum size of a file, in bytes: enough for 10,000 records and 10,000 open alerts.
   private static let maximumSize = 16 << 20
   /// Minimum time between two writes of the file, and the time after which the file is written even
@@ -27,6 +30,8 @@ actor ActivityStore: Service {
   private var log: ActivityLog?
   private var hasChanged = false
   private var savedAt: Timestamp?
+  /// The day in the file `latest`, or `nil` if this process has not written it yet.
+  private var savedDay: Int64?
   /// The current problem, which is logged once.
   private var problem: String?
   private nonisolated let executor = DiskExecutor(label: "history")
@@ -95,7 +100,11 @@ actor ActivityStore: Service {
   private func current() -> ActivityLog {
     if let log { return log }
     var latest: ActivityLog?
-    for day in days().reversed() where latest == nil { latest = read(day) }
+    let name = (try? folder.read(Self.latest, upTo: 64)).map { String(decoding: $0, as: UTF8.self) }
+    let last = name.flatMap { CivilDate($0) }?.daysSinceEpoch
+    for day in [last].compactMap(\.self) + Array(days().reversed()) where latest == nil {
+      latest = read(day)
+    }
     let log = latest ?? ActivityLog()
     self.log = log
     return log
@@ -117,6 +126,10 @@ actor ActivityStore: Service {
     (savedAt, hasChanged) = (now, false)
     do throws(StateError) {
       try folder.write(Self.name(of: log.day), Data(log.payload))
+      if savedDay != log.day {
+        try folder.write(Self.latest, Data("\(CivilDate(daysSinceEpoch: log.day))".utf8))
+        savedDay = log.day
+      }
       problem = nil
     } catch {
       report("the history is not stored: \(error)")

@@ -158,6 +158,25 @@ import Testing
     }
   }
 
+  /// The file of a day when the clock was ahead stays the latest one.
+  @Test func theLogGoesOnFromTheFileThatWasWrittenLast() async throws {
+    try await Scene.run { scene in
+      let fault = """
+        {"since":"\(time(hoursAgo: 49))","alert":"machine","kiosk":"k1","machine":"bar"}
+        """
+      try store("", open: fault, daysAgo: -30, in: scene)
+      try store("", daysAgo: 1, in: scene)
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      try folder.write(
+        "history-latest", Data("\(CivilDate(daysSinceEpoch: Self.day - 1))".utf8))
+      await scene.dashboard.activity.update()
+      let file = try #require(try folder.read("history/\(name(daysAgo: 0))", upTo: 1 << 20))
+      #expect(try ActivityLog(payload: Array(file)).open.isEmpty)
+      let latest = try #require(try folder.read("history-latest", upTo: 64))
+      #expect("\(String(decoding: latest, as: UTF8.self)).json" == name(daysAgo: 0))
+    }
+  }
+
   @Test func aFileOfTodayThatCannotBeReadIsKept() async throws {
     try await Scene.run { scene in
       try store("oops", in: scene)
