@@ -38,6 +38,18 @@ extension KioskState {
     (fileMenu?.menu.juices ?? []).lazy.compactMap { self.price(of: $0.id)?.currency }.first
   }
 
+  /// Returns whether the kiosk has each juice and fruit of an edit, and its currency.
+  package func hasAll(of edit: SettingsEdit) -> Bool {
+    guard let file = fileMenu else { return edit.isEmpty }
+    let currency = currency
+    let hasPrices = edit.prices.allSatisfy { juice, price in
+      file.menu.juice(juice) != nil && (currency == nil || price.currency == currency)
+    }
+    return hasPrices && edit.sold.keys.allSatisfy { file.menu.juice($0) != nil }
+      && edit.capacities.allSatisfy { file.capacities[$0.fruit] != nil }
+      && edit.lowMarks.allSatisfy { file.lowMarks[$0.fruit] != nil }
+  }
+
   /// Returns the change in force with the values of an edit. It omits values that equal those of
   /// the file, values of juices and fruits that this kiosk does not have, and prices in another
   /// currency.

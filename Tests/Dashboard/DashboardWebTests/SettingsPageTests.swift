@@ -119,6 +119,24 @@ import Testing
     }
   }
 
+  /// The other kiosk has no kiwi, so nothing is sent to it.
+  @Test func aKioskThatLacksAFruitIsNamed() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let banana = try Menu(
+        fruits: Menu.standard.fruits.filter { $0.id == "banana" },
+        juices: Menu.standard.juices.filter { $0.id == "banana" })
+      let menu = MenuReport(menu: banana, capacities: ["banana": 100], lowMarks: ["banana": 5])
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      try await scene.kiosk("menu", menu.payload, of: "k2")
+      let (page, _) = try await Self.save(
+        scene, "id=s1&replaces=&do=save&low.kiwi=9&was.low.kiwi=5&kiosk.k2=1", .applied,
+        publishing: true)
+      #expect(page.contains("<li>k2: only as far as it has the juice"))
+      #expect(!page.contains("<li>k1:"))
+    }
+  }
+
   /// The kiosk's answer to the first attempt was lost.
   @Test func aRepeatedFormWithAnotherValueIsNotSaved() async throws {
     try await Scene.run { scene in

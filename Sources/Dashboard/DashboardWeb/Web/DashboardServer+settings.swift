@@ -77,7 +77,7 @@ extension DashboardServer {
     let words = isDrop ? page.words(SettingsChange()) : page.words(edit)
     let kiosks = [kiosk] + targets
     let results = try await send(edit, isDrop: isDrop, to: kiosks, form, context, id: id)
-    let notice = notice(results, words, kiosks, language)
+    let notice = notice(results, of: edit, words, kiosks, language)
     // The kiosk publishes its settings before it answers.
     page = try settingsPage(context)
     if kiosks.allSatisfy({ results[$0.id]?.status == .applied }) {
@@ -119,8 +119,8 @@ extension DashboardServer {
   }
 
   private func notice(
-    _ results: [KioskID: CommandResult], _ words: String, _ kiosks: [KioskState],
-    _ language: Language
+    _ results: [KioskID: CommandResult], of edit: SettingsEdit, _ words: String,
+    _ kiosks: [KioskState], _ language: Language
   ) -> HTML {
     let done = kiosks.filter { results[$0.id]?.status == .applied }
     let others: [HTML] = kiosks.compactMap { kiosk in
@@ -130,7 +130,12 @@ extension DashboardServer {
           "아직 응답이 없어요. 다시 저장해도 한 번만 처리돼요.")
         return "<li>\(kiosk.title(language)): \(text)</li>"
       }
-      guard result.status != .applied else { return nil }
+      if result.status == .applied {
+        let text = language(
+          "only as far as it has the juice, the fruit and the currency.",
+          "이 키오스크에 있는 쥬스·과일·통화만 적용했어요.")
+        return kiosk.hasAll(of: edit) ? nil : "<li>\(kiosk.title(language)): \(text)</li>"
+      }
       let reason =
         result.reason == .conflict
         ? language("the settings have changed meanwhile", "그사이 설정이 바뀜")
