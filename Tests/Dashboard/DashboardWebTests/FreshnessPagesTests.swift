@@ -68,7 +68,7 @@ import Testing
       let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
       #expect(request.command == .remove(removal))
       var result = CommandResult(status: .applied)
-      result.id = "d1"
+      result.id = request.id
       try await scene.kiosk("restock/minji/result", result.payload, retain: false)
       #expect(try await answer.text.contains("Recorded as taken out"))
     }

@@ -91,9 +91,10 @@ import Testing
       let command = try await scene.nextCommand()
       #expect(command.topic == "kiosk/k1/job/minji")
       let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
-      #expect(request.id == "d1" && request.sentAt == scene.now)
+      // Two buttons of one form are two commands.
+      #expect(request.id?.text == "d1-\(choice.rawValue)-142" && request.sentAt == scene.now)
       #expect(request.command == .job(JobDecision(job: 142, choice: choice)))
-      var result = Self.answer(reason == nil ? .applied : .rejected, id: "d1")
+      var result = Self.answer(reason == nil ? .applied : .rejected, id: request.id)
       result.reason = reason
       try await scene.kiosk("job/minji/result", result.payload, retain: false)
       #expect(try await answer.text.contains(words))
@@ -163,7 +164,7 @@ import Testing
       #expect(command.topic == "kiosk/k1/program/minji")
       let request = try KioskProtocol.Request(kind: .program, payload: command.payload)
       #expect(request.command == .program(ProgramID(machine: "bar", program: .rinse)))
-      var result = Self.answer(reason == nil ? .applied : .rejected, id: "c1")
+      var result = Self.answer(reason == nil ? .applied : .rejected, id: request.id)
       result.reason = reason
       try await scene.kiosk("program/minji/result", result.payload, retain: false)
       #expect(try await answer.text.contains(words))

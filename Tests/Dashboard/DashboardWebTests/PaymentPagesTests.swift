@@ -98,10 +98,11 @@ import Testing
       let command = try await scene.nextCommand()
       #expect(command.topic == "kiosk/k1/job/minji")
       let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
-      #expect(request.id == "d1" && request.sentAt == scene.now)
+      #expect(request.id?.text == "d1-\(choice.rawValue)-\(Self.charge)")
+      #expect(request.sentAt == scene.now)
       #expect(request.command == .charge(ChargeDecision(charge: Self.charge, choice: choice)))
       var result = CommandResult(status: reason == nil ? .applied : .rejected)
-      (result.id, result.reason) = ("d1", reason)
+      (result.id, result.reason) = (request.id, reason)
       try await scene.kiosk("job/minji/result", result.payload, retain: false)
       #expect(try await answer.text.contains(words))
     }

@@ -59,7 +59,7 @@ import Testing
         request.command
           == .sensor(SensorDecision(sensor: "fridge", choice: .release, word: "cold by hand")))
       var result = CommandResult(status: .applied)
-      result.id = "d1"
+      result.id = request.id
       try await scene.kiosk("job/minji/result", result.payload, retain: false)
       #expect(try await answer.text.contains("Your decision is recorded"))
       for decision in ["", "release", "keep.fridge", "release.a/b"] {
@@ -77,7 +77,8 @@ import Testing
       let form = "csrf_token=\(scene.csrfToken)&id=d1&decision=discard.fridge&word.fridge=warm"
       async let answer = scene.post("/kiosks/k1/sensor", form)
       _ = try await scene.nextCommand()
-      let result = CommandResult(Rejection(.conflict, "job 2 still has this fruit", id: "d1"))
+      let result = CommandResult(
+        Rejection(.conflict, "job 2 still has this fruit", id: "d1-discard-fridge"))
       try await scene.kiosk("job/minji/result", result.payload, retain: false)
       #expect(try await answer.text.contains("an open order still has some of the fruit"))
     }

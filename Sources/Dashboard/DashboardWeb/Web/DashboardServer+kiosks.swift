@@ -197,8 +197,12 @@ extension DashboardServer {
     _ command: Command, _ kind: Command.Kind, _ form: Form, _ context: PageContext, id: CommandID
   ) async throws -> CommandResult? {
     guard let user = context.user else { throw RequestError.loggedOut }
+    // The buttons of a form share its id, and the kiosk executes only one command with an id.
+    let button = form["decision"] ?? form["program"] ?? form["expired"]
+    let own = button.flatMap { CommandID("\(id)-\($0.replacing(".", with: "-"))") }
     return try await send(
-      command, to: kiosk(context).id, as: Source(kind: kind, name: user.name.text), form, id: id)
+      command, to: kiosk(context).id, as: Source(kind: kind, name: user.name.text), form,
+      id: own ?? id)
   }
 
   /// Sends the command of a form.
