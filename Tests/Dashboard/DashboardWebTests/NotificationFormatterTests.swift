@@ -93,6 +93,20 @@ import Testing
       formatter(.korean).notification(of: [transitions], in: fleet, at: now).subject == korean)
   }
 
+  /// The kiosk cleared the topic of a device that was removed: nothing is right or works again.
+  @Test(arguments: [
+    Alert.machine("k1", "bar"), .payment("k1", "bar"), .difference("k1", "bar"),
+    .sensor("k1", "bar"),
+  ])
+  mutating func aRemovedDeviceIsNotSaidToBeRight(alert: Alert) {
+    open()
+    receive("k1/machine/bar", [])
+    let transition = AlertEvaluator.Transition(alert, isResolved: true, since: now)
+    #expect(
+      formatter().notification(of: [transition], in: fleet, at: now).subject
+        == "Town hall: bar was removed")
+  }
+
   @Test mutating func itSaysWhatExpires() {
     open()
     let time = Timestamp(milliseconds: now.milliseconds + 3_600_000)

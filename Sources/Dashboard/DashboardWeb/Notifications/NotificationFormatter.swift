@@ -117,6 +117,9 @@ package struct NotificationFormatter: Sendable {
   }
 
   private func summary(for transition: AlertEvaluator.Transition, at kiosk: KioskState?) -> String {
+    if transition.isResolved, let device = kiosk?.missingDevice(of: transition.alert) {
+      return language("\(device) was removed", "\(device) 제거됨")
+    }
     switch (transition.alert, transition.isResolved) {
     case (.noBroker, _): return ""
     case (.offline, false): return language("offline", "오프라인")
@@ -220,6 +223,19 @@ package struct NotificationFormatter: Sendable {
       "\(baseURL)/kiosks/\(kiosk)?fruit=\(fruit)"
     } else {
       "\(baseURL)/kiosks/\(kiosk)"
+    }
+  }
+}
+
+extension KioskState {
+  /// Returns the machine, payment device or sensor of an alert if the kiosk no longer has it.
+  fileprivate func missingDevice(of alert: Alert) -> String? {
+    switch alert {
+    case .machine(_, let machine): machines[machine] == nil ? machine.text : nil
+    case .payment(_, let device), .difference(_, let device):
+      payments[device] == nil ? device.text : nil
+    case .sensor(_, let sensor): sensors[sensor] == nil ? sensor.text : nil
+    default: nil
     }
   }
 }
