@@ -25,6 +25,13 @@ package struct KioskFleet: Sendable {
   private var states: [KioskID: Shared] = [:]
   /// The latest menu. Most kiosks of a fleet have the same one, which is decoded and stored once.
   private var menu: (payload: [UInt8], report: MenuReport)?
+  /// The topics with a state from before the last loss of the connection, of which no message has
+  /// arrived since.
+  private var unconfirmed: Set<String> = []
+  /// The time of the last retained message since then, or `nil` if none has arrived.
+  private var lastRetained: Timestamp?
+  /// Time without retained messages after which a new connection has sent all of them.
+  private static let settleTime = Duration.seconds(10)
 
   /// Creates a fleet without kiosks.
   ///
@@ -68,6 +75,7 @@ package struct KioskFleet: Sendable {
     topic: String, payload: [UInt8], isRetained: Bool, at now: Timestamp
   ) -> KioskID? {
     guard payload.count <= Self.maximumPayload, topic.utf8.starts(with: root) else { return nil }
+    confirm(topic, isRetained: isRetained, at: now)
     let levels = topic.utf8.dropFirst(root.count)
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
@@ -86,6 +94,25 @@ package struct KioskFleet: Sendable {
       levels[1...], payload, menu: report, isRetained: isRetained, at: now)
     if isRead || isKnown { states[id] = Shared(state) }
     return isRead ? id : nil
+  }
+
+  /// Notes that the connection to the broker is lost. On the next one all retained messages arrive
+  /// again, but not those that a kiosk has cleared meanwhile: what they do not confirm is removed.
+  package mutating func disconnected() {
+    let root = String(decoding: root, as: UTF8.self)
+    unconfirmed = Set(
+      states.flatMap { id, kiosk in kiosk.state.clearableTopics.map { "\(root)\(id)/\($0)" } })
+    lastRetained = nil
+  }
+
+  private mutating func confirm(_ topic: String, isRetained: Bool, at now: Timestamp) {
+    guard !unconfirmed.isEmpty else { return }
+    unconfirmed.remove(topic)
+    if isRetained { lastRetained = now }
+    guard let lastRetained, now.since(lastRetained) >= Self.settleTime else { return }
+    let cleared = unconfirmed
+    unconfirmed = []
+    for topic in cleared { receive(topic: topic, payload: [], isRetained: true, at: now) }
   }
 
   private mutating func read(menu payload: [UInt8]) -> MenuReport? {

@@ -162,6 +162,16 @@ package struct KioskState: Sendable, Identifiable {
     return true
   }
 
+  /// The topics, after the id of the kiosk, that the kiosk clears when it no longer needs them.
+  var clearableTopics: [String] {
+    var topics = machines.keys.map { "machine/\($0)" }
+    topics += payments.keys.map { "payment/\($0)" }
+    topics += sensors.keys.map { "sensor/\($0)" }
+    topics += alerts.keys.map { "alert/\($0)" }
+    if settings != nil { topics.append("settings") }
+    return topics
+  }
+
   /// Adds an entry of the ledger to the lists.
   ///
   /// - Returns: `false` if no list has changed.

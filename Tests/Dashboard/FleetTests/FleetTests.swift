@@ -445,6 +445,24 @@ import Testing
     #expect(entries.map { kiosk.undo(of: $0, at: now) != nil } == [true, false, true])
   }
 
+  /// A machine was removed while the dashboard was not connected.
+  @Test mutating func whatWasClearedDuringAnOutageIsRemoved() {
+    open("k1")
+    for machine in ["bar", "pump"] { receive("k1/machine/\(machine)", report(.fault)) }
+    receive("k1/alert/kiwi", "low")
+    fleet.disconnected()
+    receive("k1/status", "online")
+    receive("k1/machine/bar", report(.fault))
+    for (milliseconds, machines) in [(9_999, 2), (10_000, 1)] {
+      fleet.receive(
+        topic: "shop/kiosk/k1/service", payload: Array("open".utf8), isRetained: false,
+        at: time(milliseconds))
+      #expect(fleet["k1"]?.machines.count == machines)
+    }
+    #expect(fleet["k1"]?.machines["bar"] != nil && fleet["k1"]?.alerts.isEmpty == true)
+    #expect(fleet["k1"]?.isOnline == true)
+  }
+
   @Test mutating func soldTodayIsWhatTheHoursAddUpTo() {
     var tally = SalesReport.Tally()
     tally.made = ["kiwi": 3, "mango": 2]

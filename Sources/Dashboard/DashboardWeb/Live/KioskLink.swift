@@ -124,6 +124,7 @@ package final class KioskLink: Service {
       state.withLock { state in
         (state.isOnline, state.offline) = (false, error)
         state.offlineSince = state.offlineSince ?? now
+        state.fleet.disconnected()
       }
       updates.everythingChanged()
     case .deliveries(let deliveries):
