@@ -129,7 +129,7 @@ extension Controller {
         return KioskHealth.Payment(
           down: reports.count { $0.state == .off },
           open: core.charges.open.count { $0.state != .captured },
-          difference: reports.reduce(0) { $0 + abs($1.difference) },
+          difference: reports.reduce(0) { $0 &+ Int(clamping: $1.difference.magnitude) },
           taken: reports.reduce(0) {
             $0 &+ ($1.captured?.units ?? 0) &- ($1.refunded?.units ?? 0)
           })

@@ -124,6 +124,13 @@ import Testing
     for flaw in ["{}", #"{"total":0}"#, "7"] {
       #expect(throws: JSONError.self) { try PaymentTotal(payload: Array(flaw.utf8)) }
     }
+    // No sum of such numbers could be computed.
+    for net in [Int.min, -1_000_000_000_000, 1_000_000_000_000, Int.max] {
+      let payload = String(decoding: total.payload, as: UTF8.self)
+        .replacing(#""terminal_net":-350"#, with: #""terminal_net":\#(net)"#)
+      #expect(payload.contains("\(net)"))
+      #expect(try PaymentTotal(payload: Array(payload.utf8)).terminalNet == nil)
+    }
   }
 
   @Test func aStepOfAPaymentIsReadAsItWasWritten() throws {

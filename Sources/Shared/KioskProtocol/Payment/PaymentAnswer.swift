@@ -171,7 +171,9 @@ extension PaymentTotal: FormattedMessage {
     refunded = Money(
       units: try members.required("refunded", \.refunded.units, where: units.contains), currency)
     count = try members.required("count", \.count, where: (0...1_000_000_000).contains)
-    terminalNet = members.optional("terminal_net", \.terminalNet)
+    let sums = -JSON.maximumUnits...JSON.maximumUnits
+    let net = members.optional("terminal_net", \.terminalNet)
+    terminalNet = net.flatMap { sums.contains($0) ? $0 : nil }
   }
 }
 
