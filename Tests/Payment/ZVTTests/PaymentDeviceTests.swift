@@ -39,13 +39,17 @@ private struct World {
 
   /// Sends commands to the device. The terminal executes them, and its answers are lost.
   mutating func sendWithoutAnswer(_ commands: [ChargeCommand]) {
-    for command in commands {
-      for action in device.receive(command, at: now) {
-        switch action {
-        case .store(let entry): disk.append(entry)
-        case .send(let bytes): _ = terminal.receive(bytes)
-        default: break
-        }
+    for command in commands { lose(device.receive(command, at: now)) }
+  }
+
+  mutating func endDayWithoutAnswer() { lose(device.endDay(at: now)) }
+
+  private mutating func lose(_ actions: [PaymentDevice.Action]) {
+    for action in actions {
+      switch action {
+      case .store(let entry): disk.append(entry)
+      case .send(let bytes): _ = terminal.receive(bytes)
+      default: break
       }
     }
   }
@@ -334,6 +338,23 @@ private struct World {
     try world.send(.charge(ChargeRequest(charge: 18, amount: Money(units: 350, .euro))))
     try world.reconnect()
     #expect(world.published.last?.status.name == "declined")
+  }
+
+  /// The answer to an end of day is lost, and the terminal refuses another one until it has a new
+  /// payment. Its sum is that of this payment only.
+  @Test func afterALostEndOfDayTheSumOfTheTerminalIsNotCompared() throws {
+    var world = world(.reservation, SimulatedTerminal.Habits(endsEmptyDays: false))
+    try world.start()
+    try run(&world, to: .capture)
+    world.endDayWithoutAnswer()
+    try world.reconnect()
+    #expect(world.terminal.days == 2 && world.device.journal.total == nil)
+    try world.send(.charge(ChargeRequest(charge: 18, amount: Money(units: 350, .euro))))
+    try world.send(.capture(charge: 18, amount: 350))
+    world.now += .seconds(1800)
+    try world.wait()
+    let total = try #require(world.device.journal.total)
+    #expect(total.captured.units == 700 && total.terminalNet == nil)
   }
 
   @Test func aCaptureThatWaitsForTheTerminalHasAReasonAndIsMadeOnce() throws {

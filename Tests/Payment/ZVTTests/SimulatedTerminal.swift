@@ -18,6 +18,8 @@ struct SimulatedTerminal {
     /// Whether the customer presents a card.
     var hasCustomer = true
     var reserves = true
+    /// Whether an end of day without payments is executed.
+    var endsEmptyDays = true
   }
 
   var habits = Habits()
@@ -25,8 +27,9 @@ struct SimulatedTerminal {
   private(set) var booked: [Int: Int] = [:]
   /// The number of bookings, cancellations and holds that were ever made.
   private(set) var moves = 0
-  /// The number of ends of a day that were asked for.
+  /// The number of ends of a day that were asked for, and the sum of the days before the last one.
   private(set) var days = 0
+  private var earlier = 0
 
   private var cancelled: Set<Int> = []
   /// The last result; that of a payment before the test, unless the terminal is new.
@@ -89,7 +92,10 @@ struct SimulatedTerminal {
     case 0x0630: steps = cancel(number(data[4...5]))
     case 0x0650:
       days += 1
-      steps = done(booked.values.reduce(0, +))
+      let sum = booked.values.reduce(0, +)
+      let isEmpty = sum == earlier
+      steps = isEmpty && !habits.endsEmptyDays ? [.send(APDU(0x061E, [0x77]))] : done(sum - earlier)
+      earlier = sum
     case 0x0620:
       steps = [.send(APDU(0x060F))]
       if let last, habits.repeats { steps.insert(.send(status(last)), at: 0) }

@@ -365,8 +365,8 @@ extension PaymentDevice {
       endOfDayIsDue = false
       var net = status?.totals?.amount ?? status?.amount
       let own = journal.day.captured - journal.day.refunded
-      // The end of day whose result was lost has already reset the terminal's sum.
-      if hasLostEndOfDay, net == 0, own != 0 { net = nil }
+      // The end of day whose result was lost may have reset the terminal's sum.
+      if hasLostEndOfDay, net != own { net = nil }
       hasLostEndOfDay = false
       let total = PaymentTotal(
         total: journal.closing ?? (journal.total?.total ?? 0) + 1, at: wallClock,
