@@ -822,6 +822,26 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The device has stored the refund, and its terminal is away.
+  @Test func aRefundThatWaitsForTheTerminalIsForAPerson() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    for _ in 1...4 {
+      #expect(kiosk.state == .refunding && kiosk.actions == ["refund"])
+      kiosk.pass(.seconds(15))
+      #expect(kiosk.actions == ["state"])
+      try kiosk.receive(.paid("captured", 350, #","reason":"terminal away""#))
+    }
+    #expect(kiosk.state == .undecided && kiosk.report.contains(#""reason":"terminal away""#))
+    #expect(try kiosk.receive(.order("kiwi", panel: "p2")).statuses == [.awaitingPayment])
+    kiosk.pass(.seconds(60))
+    #expect(kiosk.actions.contains("state"))
+    try kiosk.receive(.paid("refunded", 350))
+    #expect(kiosk.core.charges[Self.first] == nil && kiosk.steps.contains("refunded 350"))
+    try kiosk.ledger.verify()
+  }
+
   /// A person records that nothing was refunded, and may be wrong.
   @Test func aSecondRefundIsAskedAboutFirst() throws {
     let kiosk = try begun()

@@ -49,8 +49,8 @@ package struct Charges: Sendable {
     var lastAction: ChargeRequest.Action?
     /// The reason with which the device has apparently refused a refund, or `nil` if it has not.
     var refusal: String?
-    /// The reason for which the device could not capture or release, or `nil` if it has reported
-    /// none.
+    /// The reason for which the device could not capture, release or refund, or `nil` if it has
+    /// reported none.
     var failure: String?
     /// Whether the customer has presented a card.
     var isPresented = false
@@ -250,8 +250,8 @@ package struct Charges: Sendable {
     timers[charge.number] = timer
   }
 
-  /// Returns the reason for which the device could not capture or release, or `nil` if it has
-  /// reported none.
+  /// Returns the reason for which the device could not capture, release or refund, or `nil` if it
+  /// has reported none.
   func failure(of charge: Charge) -> String? { timers[charge.number]?.failure }
 
   /// Records that the device has apparently refused a refund. The answer may be older than the

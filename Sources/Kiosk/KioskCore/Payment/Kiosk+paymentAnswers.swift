@@ -184,7 +184,7 @@ extension Kiosk {
         save(kept, at: now, in: &decision)
       } else {
         charges.notDone(charge)
-        charges.unfinished(charge, failure: nil, at: now.uptime)
+        charges.unfinished(charge, failure: answer.reason, at: now.uptime)
       }
       return nil
     }
