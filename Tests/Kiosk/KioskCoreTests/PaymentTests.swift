@@ -538,6 +538,20 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The acknowledgement of both answers is lost, and the broker delivers them again.
+  @Test func aHoldThatHasEndedIsNotRecordedAgain() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3))
+    for _ in 1...2 {
+      try kiosk.receive(.paid("held", 350), .paid("released"))
+      #expect(kiosk.state == .undecided && kiosk.steps.suffix(1) == ["released 350"])
+    }
+    #expect(kiosk.steps.filter { $0.hasPrefix("held") } == ["held 350"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .captured)
+    try kiosk.ledger.verify()
+  }
+
   @Test func aHoldThatIsGoneBeforeTheMachineHasTheJobEndsTheOrder() throws {
     let kiosk = try asked()
     try kiosk.receive(.message("fault", on: "machine/bar/status"))

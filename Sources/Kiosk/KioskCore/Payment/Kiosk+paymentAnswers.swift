@@ -116,8 +116,9 @@ extension Kiosk {
       charges.notDone(charge)
       charges.unfinished(charge, failure: answer.reason, at: now.uptime)
     case .undecided where charge.captured == nil:
-      // A person decides about a charge without an order; the device's answer about any other.
-      guard charge.sale != nil else { break }
+      // A person decides about a charge without an order, and about one whose hold has ended: this
+      // answer is older. About any other the device decides.
+      guard charge.sale != nil, charge.held != nil || charge.goal != .capturing else { break }
       // The device has answered before that it could not execute the request.
       guard charge.reason != charges.failure(of: charge) else {
         charges.notDone(charge)
