@@ -107,16 +107,20 @@ import Testing
 
   // MARK: Long absences
 
-  @Test(arguments: [false, true])
-  func whatWasPressedWhileTheKioskWasLongAwayPoursNothing(reloading: Bool) throws {
+  @Test(arguments: ["", "reload", "recover"])
+  func whatWasPressedWhileTheKioskWasLongAwayPoursNothing(after interruption: String) throws {
+    func interrupt() throws {
+      if interruption == "reload" { try kiosk.reload() }
+      if interruption == "recover" { try kiosk.recover() }
+    }
     try kiosk.receive(event(0), event(1))
     kiosk.pass(.seconds(3600))
     try kiosk.restart(late: true)
-    if reloading { try kiosk.reload() }
+    try interrupt()
     kiosk.pass(.seconds(20))
     try kiosk.receive(event(2))
     #expect(poured == 1)
-    if reloading { try kiosk.reload() }
+    try interrupt()
     // The event from the absence has arrived, so all later ones are new.
     try kiosk.receive(event(3))
     #expect(poured == 2)
