@@ -176,6 +176,28 @@ import Testing
     #expect(try timeUntilItHears(cuts: 1) <= .seconds(60))
   }
 
+  @Test func whoeverLosesTheLineWhileItSubscribesSubscribesLater() throws {
+    let id = "uplink-\(UInt32.max / 2)"
+    try fixture.start { 0.5 }
+    fixture.advance(by: .seconds(1))
+    fixture.broker.refuseLogins()
+    fixture.broker.cut(id)
+    fixture.advance(by: .seconds(8))
+    fixture.broker.refuseLogins(false)
+    _ = try fixture.advance { fixture.broker.isConnected(id) }
+    // After 30 seconds it subscribes, and publishes its status again.
+    fixture.broker.inject(MemoryBroker.Fault(.before, .publish, of: id))
+    let losses = fixture.broker.losses(of: id)
+    _ = try fixture.advance { fixture.broker.losses(of: id) > losses }
+    let back = try fixture.advance { fixture.broker.isConnected(id) }
+    fixture.received.clear()
+    let hears = try fixture.advance { [topics = fixture.topics] in
+      fixture.received.messages.contains { $0.topic == topics.reportedMenu }
+    }
+    let wait = hears - back - .seconds(30)
+    #expect(.seconds(-1) < wait && wait < .seconds(1))
+  }
+
   @Test func whoeverMayHearNothingStillTells() throws {
     fixture.broker.refuseSubscription(to: TopicFilter(unchecked: fixture.topics.desiredMenu))
     try fixture.record(1)

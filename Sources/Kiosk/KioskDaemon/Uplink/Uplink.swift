@@ -227,8 +227,12 @@ package actor Uplink {
       await broker.acknowledge()
     case .updated(let refusal):
       guard case .subscribing = connection else { break }
+      if let refusal {
+        // Any other error has ended the connection: `offline` follows.
+        guard case .subscriptionRefused = refusal else { break }
+        logger.warning("the uplink receives no menus or requests: \(refusal)")
+      }
       connection = .subscribed
-      if let refusal { logger.warning("the uplink receives no menus or requests: \(refusal)") }
       await publish([message(menus.currentReport)])
     case .sessionBegan:
       break
