@@ -94,7 +94,7 @@ package struct Kiosk: Sendable {
     next.charges.adoptAges(of: charges)
     next.sensors.adopt(sensors)
     next.batches.adopt(batches)
-    (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
+    next.marks.adopt(marks)
     self = next
   }
 
