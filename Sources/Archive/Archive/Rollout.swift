@@ -88,11 +88,12 @@ package struct Rollout: Equatable, Sendable {
     guard let sinceLast else { return .send(1) }
     let due = max(0, min(sinceLast, 60)) * Double(perMinute) / 60
     guard due >= 1 else { return .wait }
-    // Limits the number of menus after a pause, so that the menus that were not sent during the
-    // pause do not all follow at once.
-    return .send(
-      min(Int(due), max(1, perMinute / 6), counts.unsent),
-      rest: due.truncatingRemainder(dividingBy: 1) * 60 / Double(perMinute))
+    // The kiosk's time to report begins `rest` seconds ago. Only after a pause is the rest longer
+    // than the time between two steps.
+    let rest = min(2, due.truncatingRemainder(dividingBy: 1) * 60 / Double(perMinute))
+    // After a pause, limits the number of menus, so that those not sent during it do not all follow
+    // at once.
+    return .send(min(Int(due), max(1, perMinute / 6), counts.unsent), rest: rest)
   }
 
   /// Returns the state after a decision.

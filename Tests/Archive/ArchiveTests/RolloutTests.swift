@@ -56,6 +56,13 @@ import Testing
     #expect((99...101).contains(sent))
   }
 
+  /// The shortest timeout is 5 seconds.
+  @Test func aKioskHasTimeToReportAfterAPause() {
+    var rollout = Self.rollout(Counts(unsent: 89, taken: 11), sinceLast: 59)
+    rollout.perMinute = 2
+    #expect(rollout.next() == .send(1, rest: 2))
+  }
+
   @Test(arguments: Rollout.State.allCases) func onlyOneThatRunsDoesAnything(state: Rollout.State) {
     let step = Self.rollout(Counts(unsent: 1), state).next()
     #expect((step == .wait) == (state != .running))
