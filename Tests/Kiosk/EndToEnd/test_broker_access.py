@@ -626,7 +626,7 @@ def test_again_changes_nothing_and_a_new_panel_changes_only_what_it_must(tmp_pat
 def test_topics_of_the_owner_are_added_to_those_of_a_role(tmp_path: Path) -> None:
     (tmp_path / "accounts").write_text(ACCOUNTS)
     (tmp_path / "acl.local").write_text(
-        "topic read of/no/role\n[controller]\ntopic read zigbee2mqtt/#\n[panel]\ntopic read %b/alert/%u\n")
+        "# Mine\n\n[controller]\ntopic read zigbee2mqtt/#\n[panel]\ntopic read %b/alert/%u\n")
     made = make_accounts(tmp_path)
     assert made.returncode == 0, made.stderr
     accesses = (tmp_path / "acl").read_text()
@@ -634,7 +634,18 @@ def test_topics_of_the_owner_are_added_to_those_of_a_role(tmp_path: Path) -> Non
     assert "\ntopic read zigbee2mqtt/#\n" in of["controller"] and "\ntopic write kiosk/k1/stock\n" in of["controller"]
     for panel in ("panel1", "panel2"):
         assert f"\ntopic read kiosk/k1/alert/{panel}\n" in of[panel]
-    assert accesses.count("\ntopic read zigbee2mqtt/#\n") == 1 and "of/no/role" not in accesses
+    assert accesses.count("\ntopic read zigbee2mqtt/#\n") == 1
+
+
+@pytest.mark.parametrize(("line", "text"), [
+    (1, "topic read a\n[panel]\n"), (1, "[panels]\ntopic read a\n"), (3, "[panel]\n\n topic read a\n"),
+    (1, "[panel]\r\ntopic read a\r\n"), (2, "[panel]\ntopic read a\r\n")])
+def test_a_line_of_the_owner_that_has_no_effect_is_an_error(tmp_path: Path, line: int, text: str) -> None:
+    (tmp_path / "accounts").write_text(ACCOUNTS)
+    (tmp_path / "acl.local").write_text(text)
+    refused = make_accounts(tmp_path)
+    assert refused.returncode == 78 and f"acl.local:{line}: " in refused.stderr
+    assert not (tmp_path / "acl").exists()
 
 
 def gets_in(secured_broker: SecuredBroker, name: str, password: str | None = None) -> bool:
