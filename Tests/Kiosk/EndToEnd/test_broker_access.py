@@ -681,13 +681,23 @@ def test_an_authority_is_never_made_anew(tmp_path: Path) -> None:
     assert make_accounts(tmp_path).returncode == 0
     authority = (tmp_path / "ca.crt").read_bytes()
     (tmp_path / "authority/ca.key").rename(tmp_path / "drawer.key")
-    refused = make_accounts(tmp_path)
-    assert refused.returncode == 78 and "put the half back" in refused.stderr
-    assert (tmp_path / "ca.crt").read_bytes() == authority
-    (tmp_path / "drawer.key").rename(tmp_path / "authority/ca.key")
     certificate = (tmp_path / "server.crt").read_bytes()
     with open(tmp_path / "accounts", "a") as accounts:
+        accounts.write("panel panel3\n")
+    # Only a certificate needs the key.
+    made = make_accounts(tmp_path)
+    assert made.returncode == 0 and "user panel3\n" in (tmp_path / "acl").read_text(), made.stderr
+    with open(tmp_path / "accounts", "a") as accounts:
         accounts.write("host kiosk.local\nhost 192.168.1.20\n")
+    refused = make_accounts(tmp_path)
+    assert refused.returncode == 78 and "authority/ca.key is missing: put it back" in refused.stderr
+    for name, content in ("ca.crt", authority), ("server.crt", certificate):
+        assert (tmp_path / name).read_bytes() == content
+    (tmp_path / "drawer.key").rename(tmp_path / "authority/ca.key")
+    (tmp_path / "ca.crt").rename(tmp_path / "drawer.crt")
+    refused = make_accounts(tmp_path)
+    assert refused.returncode == 78 and "ca.crt is missing" in refused.stderr
+    (tmp_path / "drawer.crt").rename(tmp_path / "ca.crt")
     assert make_accounts(tmp_path).returncode == 0
     assert (tmp_path / "ca.crt").read_bytes() == authority
     assert (tmp_path / "server.crt").read_bytes() != certificate
