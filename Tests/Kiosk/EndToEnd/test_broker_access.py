@@ -722,6 +722,9 @@ def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> 
     assert make_accounts(tmp_path, "--client-certificates").returncode == 0
     assert (days_left("server.crt"), days_left("ca.crt")) == (825, 3650)
     assert days_left("clients/panel1.crt") == 825
+    # The key may be on the device only.
+    (tmp_path / "clients/panel2.key").unlink()
+    assert "Made" not in make_accounts(tmp_path, "--client-certificates").stdout
     # The script renews a certificate that might expire before it runs again in a year, and no other.
     for days, expected in [(398, 398), (395, 825)]:
         for name in ["server", "clients/panel1"]:
