@@ -30,7 +30,8 @@ extension Kiosk {
       entry, stock: stock, detail: detail, message: message(about: outcome, for: amount))
   }
 
-  private mutating func apply(
+  /// Checks and applies a request.
+  mutating func apply(
     _ request: Request, from source: Source, isRetained: Bool, at now: Moment
   ) throws(Rejection) -> LedgerEntry.Outcome {
     try checkIsCurrent(request, isRetained: isRetained, at: now)
