@@ -203,7 +203,7 @@ package struct Kiosk: Sendable {
       handlePayment(request.command, in: parsed, recorded: recorded, at: now, for: &decision)
       return
     }
-    if let row = parsed.repeatKeys.lazy.compactMap({ answered[$0] }).first {
+    if let row = parsed.repeatKeys.compactMap({ answered[$0] }).first {
       counters.duplicates += 1
       // This batch may hold a later answer about the same order.
       let last = decision.transaction.records.last {
