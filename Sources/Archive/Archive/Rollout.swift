@@ -43,7 +43,7 @@ package struct Rollout: Equatable, Sendable {
   }
 
   enum Step: Equatable {
-    /// Send the menu to this number of further kiosks. `rest` is the part of `sinceLast` that was
+    /// Sends the menu to this number of further kiosks. `rest` is the part of `sinceLast` that was
     /// too short for another kiosk, in seconds; it counts for the next step.
     case send(Int, rest: Double = 0)
     case wait

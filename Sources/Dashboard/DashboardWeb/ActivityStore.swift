@@ -15,8 +15,8 @@ actor ActivityStore: Service {
   static let maximumRecords = 5_000
 
   private static let directory = "history"
-  /// The file with the day whose file was written last. After the clock was ahead, that is not the
-  /// latest day.
+  /// The name of the file that stores the day of the last write. If the clock was ahead before,
+  /// later days can have files, too.
   private static let latest = "history-latest"
   /// Maximum size of a file, in bytes: enough for 10,000 records and 10,000 open alerts.
   private static let maximumSize = 16 << 20

@@ -87,8 +87,8 @@ extension Discovery {
     }
   }
 
-  /// Returns the number entity that sets the stock of a fruit, or `nil` without a capacity: Home
-  /// Assistant accepts no number whose maximum is 0.
+  /// Returns the number entity that sets the stock of a fruit, or `nil` if its capacity is 0 or
+  /// unknown: Home Assistant accepts no number whose maximum is 0.
   private func setting(of fruit: Fruit.ID, _ name: String, topic: String) -> Entity? {
     guard let capacity = capacities[fruit], capacity > 0 else { return nil }
     // Home Assistant logs an error for each state above the maximum. The stock may be above the

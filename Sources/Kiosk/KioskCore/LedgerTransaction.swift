@@ -64,7 +64,7 @@ extension LedgerTransaction {
     /// The entry that the delivery resulted in, or `nil` if the ledger has recorded the delivery
     /// already and only its position changes.
     package let entry: Int?
-    /// The entry with whose delivery this one is acknowledged.
+    /// The entry whose delivery the kiosk acknowledges together with this delivery.
     package let acknowledgedWith: Int
   }
 
@@ -80,7 +80,7 @@ extension LedgerTransaction {
   ///
   /// - Parameters:
   ///   - entry: The entry that the delivery resulted in.
-  ///   - other: The entry with whose delivery this one is acknowledged.
+  ///   - other: The entry whose delivery the kiosk acknowledges together with this delivery.
   ///   - skipped: Recorded deliveries that the broker redelivers after this one. They are moved
   ///     after it, also if the transaction has moved them before.
   package mutating func keep(

@@ -47,8 +47,8 @@ package protocol BrokerClient: Actor {
   /// the batches must only publish, and never acknowledge. Without a connection the client drops
   /// the messages: publish the current state again when the next connection is `online`.
   ///
-  /// - Returns: The sequence number of the last message published with QoS 1, counted from 1 over
-  ///   the lifetime of this object; compare it with `confirmed`.
+  /// - Returns: The sequence number of the last QoS 1 message, published or dropped, counted from 1
+  ///   over the lifetime of this object; compare it with `confirmed`.
   /// - Throws: `BrokerError.cannotPublish` if a message breaks a rule of the protocol (a wildcard
   ///   in the topic, or larger than the broker accepts). The other messages of the call are
   ///   published.

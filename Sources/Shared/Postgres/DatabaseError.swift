@@ -2,10 +2,10 @@
 package struct DatabaseError: Error, Hashable, Sendable {
   /// The appropriate reaction to an error.
   package enum Remedy {
-    /// Try again: the error is temporary, or an administrator has to free space or restart the
+    /// Trying again: the error is temporary, or an administrator has to free space or restart the
     /// server.
     case retry
-    /// Move the batch to quarantine: the server can never store a part of it.
+    /// Moving the batch to quarantine: the server can never store a part of it.
     case quarantine
   }
 

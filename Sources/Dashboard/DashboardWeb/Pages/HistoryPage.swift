@@ -94,7 +94,8 @@ struct HistoryPage {
   /// The frame of the pages of the chain, or `nil` if the records are not from the archive.
   var layout: ChainLayout?
   let choice: HistoryChoice
-  /// The records of the kiosk or of all kiosks, and the outages of all kiosks, the latest first.
+  /// The records, the latest first. A page of one kiosk has its records and the outages of all
+  /// kiosks. A user with a region sees only kiosks of that region.
   let records: [ActivityLog.Record]
   /// Whether there are more records, which `records` omits.
   let isCut: Bool

@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskProtocol
 
 extension SensorStep {
-  /// Returns the text of the entry for the lists on a kiosk's page.
+  /// Returns the text of this step for a list of entries.
   func text(of kiosk: KioskState, _ language: Language) -> HTML {
     let fruits = fruits.map { kiosk.name(of: $0, language) }
     let blocked = (fruits + machines.map(\.text)).joined(separator: ", ")

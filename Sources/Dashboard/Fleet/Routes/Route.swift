@@ -195,7 +195,7 @@ package struct Route: Hashable, Sendable, Identifiable {
 extension Route.Stop {
   /// The next step for a confirmed stop.
   package enum Step: Hashable, Sendable {
-    /// Send the report to the kiosk, after the route was saved.
+    /// Sends the report to the kiosk, after the route was saved.
     case send(Route.StopReport)
     /// The kiosk has already answered the command.
     case answered(Route.StopReport)

@@ -38,7 +38,8 @@ struct TokenBucket: Sendable {
     return true
   }
 
-  /// Returns the time until `count` tokens are available, or the bucket is full.
+  /// Returns the time until `count` tokens are available, or until the bucket is full if `count` is
+  /// above its capacity.
   func wait(for count: Int) -> Duration {
     let missing = min(Double(count), capacity.rounded(.down)) - level
     return .seconds(max(0, missing) / Double(perSecond))

@@ -44,10 +44,10 @@ struct UplinkScheduler: Sendable {
   }
 
   enum Step: Hashable, Sendable {
-    /// Publish `count` entries, beginning with the one after the entry `after`.
+    /// Publishes `count` entries, beginning with the one after the entry `after`.
     case publish(after: Int, count: Int)
     case replay(Replay, count: Int)
-    /// Wait for this time, or, if it is `nil`, for the next event.
+    /// Waits for this time, or, if it is `nil`, for the next event.
     case wait(Duration?)
   }
 

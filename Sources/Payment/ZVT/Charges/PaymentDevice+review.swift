@@ -12,9 +12,9 @@ extension PaymentDevice {
   /// The terminal's answers to the two questions.
   struct Evidence {
     enum Open: Hashable {
-      /// The receipts of all open reservations.
+      /// The receipt numbers of all open reservations.
       case all(Set<Int>)
-      /// Receipts of some open reservations.
+      /// The receipt numbers of some open reservations.
       case part(Set<Int>)
       /// The terminal has not answered the question.
       case unknown

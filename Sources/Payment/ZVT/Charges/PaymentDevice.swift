@@ -103,7 +103,7 @@ package struct PaymentDevice: Sendable {
   /// Numbers of the charges whose state only a review can determine.
   var unclear: Set<Int> = []
   var evidence = Evidence()
-  /// Receipts of open reservations that belong to no charge, or `nil` before the first review.
+  /// Receipt numbers of open reservations that belong to no charge, or `nil` before the first review.
   var foreign: Set<Int>?
   /// The earliest time of the next release of such a reservation after a failed one, by receipt.
   var nextForeignRelease: [Int: Duration] = [:]

@@ -31,7 +31,7 @@ package struct Fields: Hashable, Sendable {
   package private(set) var clock: String?
   /// Field 60: the number and the sum of the payments of an end of day.
   package private(set) var totals: Totals?
-  /// Element 23 of the TLV container: the receipts of open reservations.
+  /// Element 23 of the TLV container: the receipt numbers of open reservations.
   package private(set) var openReceipts: [Int]?
   /// Whether the TLV container, if there is one, could be read completely.
   package private(set) var isWhole = true

@@ -10,7 +10,7 @@ struct TerminalExamination {
     var version: String?
     var state: ResultCode?
     var clock: String?
-    /// The receipts of open reservations, only one of them if the terminal has no list; or `nil` if
+    /// The receipt numbers of open reservations, only one of them if the terminal has no list; or `nil` if
     /// the terminal does not report them.
     var openReceipts: [Int]?
   }

@@ -70,7 +70,7 @@ package struct Order: Hashable, Sendable {
   }
 }
 
-/// Whether the kiosk takes orders.
+/// The state of service: whether the kiosk takes orders.
 package enum ServiceState: String, CaseIterable, Hashable, Sendable {
   case open, closed
 }

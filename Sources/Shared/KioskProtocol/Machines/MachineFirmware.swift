@@ -18,7 +18,7 @@ package struct MachineFirmware: Sendable {
   static let maximumStoredResults = 100
 
   package enum Action: Hashable, Sendable {
-    /// Store the last job number durably, before any other action.
+    /// Stores the last job number durably, before any other action.
     case store(Int)
     case publish(MachineAnswer)
     case start(MachineOrder)

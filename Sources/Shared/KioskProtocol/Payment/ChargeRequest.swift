@@ -43,13 +43,13 @@ package struct ChargeRequest: Hashable, Sendable {
 
   /// A request about a charge that a device has answered: the last level of `charge/<device>/...`.
   package enum Action: String, CaseIterable, Hashable, Sendable {
-    /// Capture a part of the held amount or all of it, and release the rest.
+    /// Captures a part of the held amount or all of it, and releases the rest.
     case capture
-    /// Release the whole held amount; before a card was presented, end the prompt.
+    /// Releases the whole held amount; before a card was presented, ends the prompt.
     case release
-    /// Give the captured amount back, once.
+    /// Gives the captured amount back, once.
     case refund
-    /// Report the known state of the charge, and move no money.
+    /// Requests the known state of the charge, and moves no money.
     case state
   }
 

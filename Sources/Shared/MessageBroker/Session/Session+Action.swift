@@ -1,19 +1,19 @@
 extension Session {
   /// An action that the transport executes.
   package enum Action: Sendable, Equatable {
-    /// Connect, replacing the current connection or attempt.
+    /// Connects, replacing the current connection or attempt.
     case connect(Start)
-    /// Queue a SUBSCRIBE, and pass its SUBACK to `granted` with this number. On MQTT 5, set the
+    /// Queues a SUBSCRIBE, and passes its SUBACK to `granted` with this number. On MQTT 5, sets the
     /// option Retain As Published (3.8.3.1).
     case subscribe(Int, [TopicFilter], retainAsPublished: Bool)
-    /// Queue an UNSUBSCRIBE.
+    /// Queues an UNSUBSCRIBE.
     case unsubscribe([TopicFilter])
-    /// Send a DISCONNECT, after the queued packets (`acknowledging`) or before them. Call `closed`
+    /// Sends a DISCONNECT, after the queued packets (`acknowledging`) or before them. Calls `closed`
     /// when the broker has closed the connection, or immediately if that cannot be detected.
     case disconnect(acknowledging: Bool)
-    /// Close the connection or abandon the attempt, without a DISCONNECT.
+    /// Closes the connection or abandons the attempt, without a DISCONNECT.
     case drop
-    /// Resume the callers of `disconnect`.
+    /// Resumes the callers of `disconnect`.
     case end
   }
 

@@ -209,7 +209,7 @@ extension Session {
   /// Counts a dropped QoS 1 message, so that its sequence number is above `confirmed`.
   package mutating func dropped() { confirmations.dropped() }
 
-  /// The sequence number of the last message published with QoS 1.
+  /// The sequence number of the last QoS 1 message, published or dropped.
   package var lastPublished: UInt64 { confirmations.last }
 
   /// The sequence number up to which the broker has acknowledged published messages.
