@@ -410,11 +410,14 @@ private struct World {
     #expect(world.terminal.holds.count == 1 && world.terminal.booked.isEmpty)
   }
 
-  /// The kiosk releases the charge before the terminal refuses the prompt because it is busy.
-  @Test(arguments: methods)
-  func aReleasedPromptThatABusyTerminalRefusesIsNotRepeated(mode: DeviceSettings.Mode) throws {
+  /// The kiosk releases the charge before the terminal refuses the text or the prompt because it is
+  /// busy.
+  @Test(arguments: methods, [false, true])
+  func aReleasedPromptThatABusyTerminalRefusesIsNotRepeated(
+    mode: DeviceSettings.Mode, showsText: Bool
+  ) throws {
     var settings = DeviceSettings()
-    (settings.mode, settings.showsText, settings.canAbort) = (mode, false, false)
+    (settings.mode, settings.showsText, settings.canAbort) = (mode, showsText, false)
     var world = World(settings, SimulatedTerminal.Habits(hasCustomer: false))
     try world.start()
     world.sendWithoutAnswer([.charge(Self.request), .release(charge: 17)])
@@ -422,6 +425,24 @@ private struct World {
     _ = world.device.received([0x84, 0x9C, 0], at: world.now)
     #expect(world.device.journal.records[17]?.state == .released)
     #expect(world.device.isIdle)
+  }
+
+  /// The charge waits for the busy terminal, and is released during the refund of another charge.
+  @Test func aPromptThatIsReleasedDuringAnotherCommandDoesNotBegin() throws {
+    var settings = DeviceSettings()
+    (settings.mode, settings.showsText) = (.reservation, false)
+    var world = World(settings, SimulatedTerminal.Habits())
+    try world.start()
+    try run(&world, to: .capture)
+    let next = ChargeRequest(charge: 18, amount: Money(units: 350, .euro))
+    world.sendWithoutAnswer([.charge(next)])
+    _ = world.device.received([0x84, 0x9C, 0], at: world.now)
+    world.now += .seconds(2)
+    world.sendWithoutAnswer([.refund(charge: 17), .release(charge: 18)])
+    #expect(world.device.journal.records[18]?.state == .releasing)
+    _ = world.device.received([0x84, 0x83, 0], at: world.now)
+    let states = [17, 18].map { world.device.journal.records[$0]?.state }
+    #expect(states == [.captured, .released] && world.device.isIdle)
   }
 
   @Test func numbersThatWereNeverBegun() throws {

@@ -139,11 +139,7 @@ extension PaymentDevice {
     if case .refused(let code) = outcome, code.byte == 0x9C {
       // The terminal was busy and executed nothing.
       pause = now + .seconds(2)
-      guard case .begin(let charge) = step else { return }
-      prompt?.hasBegun = false
-      if let record = journal.records[charge], record.state == .releasing {
-        finish(record, .released, &actions)
-      }
+      if case .begin = step { prompt?.hasBegun = false }
       return
     }
     if case .completed(let status, let completion) = outcome {

@@ -243,9 +243,6 @@ package struct PaymentDevice: Sendable {
       store(record, &actions)
       if record.held == nil {
         endPrompt(at: now, &actions)
-        if prompt?.charge == record.charge, prompt?.hasBegun == false, step == nil {
-          finish(record, .released, &actions)
-        }
       } else if record.method == .goodsFirst, !record.isBookedEarly {
         session.goods = .notMade
       }
@@ -374,6 +371,12 @@ package struct PaymentDevice: Sendable {
 
   /// Begins the next command if the terminal is idle, and publishes the status if it has changed.
   mutating func proceed(at now: Duration, _ actions: inout [Action]) {
+    // A charge that was released before its prompt has begun gets no prompt.
+    if step == nil, let prompt, !prompt.hasBegun, let record = journal.records[prompt.charge],
+      record.state == .releasing
+    {
+      finish(record, .released, &actions)
+    }
     if isConnected, session.isIdle, step == nil, pause <= now, let next = next(at: now) {
       begin(next, at: now, &actions)
     }
