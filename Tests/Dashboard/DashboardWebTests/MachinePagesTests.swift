@@ -176,6 +176,24 @@ import Testing
     }
   }
 
+  /// The id of a command has at most 64 characters, and so has the name of a machine.
+  @Test func twoButtonsOfAMachineWithALongNameAreTwoCommands() async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      let machine = String(repeating: "b", count: 64)
+      var ids: [KioskProtocol.Request.ID?] = []
+      for program in ["clean", "rinse", "rinse"] {
+        _ = try await scene.post(
+          "/kiosks/k1/program",
+          "csrf_token=\(scene.csrfToken)&id=c1&program=\(program).\(machine)")
+        let command = try await scene.nextCommand()
+        ids.append(try KioskProtocol.Request(kind: .program, payload: command.payload).id)
+      }
+      #expect(Set(ids).count == 2 && ids[1] == ids[2])
+      #expect(!ids.contains("c1"))
+    }
+  }
+
   @Test(arguments: [
     (CommandResult.Status.outOfStock, RejectionReason?.none, "Not enough fruit. Update the stock?"),
     (.ready, nil, "is ready. Enjoy!"), (.rejected, .closed, "We are closed right now."),
