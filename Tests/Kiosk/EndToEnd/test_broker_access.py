@@ -626,7 +626,7 @@ def test_again_changes_nothing_and_a_new_panel_changes_only_what_it_must(tmp_pat
 def test_topics_of_the_owner_are_added_to_those_of_a_role(tmp_path: Path) -> None:
     (tmp_path / "accounts").write_text(ACCOUNTS)
     (tmp_path / "acl.local").write_text(
-        "# Mine\n\n[controller]\ntopic read zigbee2mqtt/#\n[panel]\ntopic read %b/alert/%u\n")
+        "# Mine\n\n[controller]\n  # Buttons\ntopic read zigbee2mqtt/#\n[panel]\ntopic read %b/alert/%u\n")
     made = make_accounts(tmp_path)
     assert made.returncode == 0, made.stderr
     accesses = (tmp_path / "acl").read_text()
