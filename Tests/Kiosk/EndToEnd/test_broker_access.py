@@ -735,6 +735,12 @@ def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> 
                  "subjectAltName=DNS:localhost,IP:127.0.0.1"],
                 cwd=tmp_path, check=True, capture_output=True,
             )
+        # Without the authority's key it renews nothing, and says so; accounts can change.
+        (tmp_path / "authority/ca.key").rename(tmp_path / "drawer.key")
+        made = make_accounts(tmp_path, "--client-certificates")
+        assert made.returncode == 0 and ("to renew" in made.stderr) == (days != expected), made.stderr
+        assert days_left("server.crt") == days_left("clients/panel1.crt") == days
+        (tmp_path / "drawer.key").rename(tmp_path / "authority/ca.key")
         assert make_accounts(tmp_path, "--client-certificates").returncode == 0
         assert days_left("server.crt") == days_left("clients/panel1.crt") == expected
 
