@@ -91,12 +91,13 @@ def test_69_no_broker_there(make_kiosk: MakeKiosk, broker) -> None:
         assert f"127.0.0.1:{broker.port}" in one_line(failed.stderr)
 
 
-def test_78_no_place_for_the_ledger(make_kiosk: MakeKiosk) -> None:
-    kiosk = make_kiosk(ledger={"path": "nowhere/ledger.sqlite"})
+@pytest.mark.parametrize("path", ["nowhere/ledger.sqlite", "/"])
+def test_78_no_place_for_the_ledger(make_kiosk: MakeKiosk, path: str) -> None:
+    kiosk = make_kiosk(ledger={"path": path})
     for command in (["run"], ["ledger", "verify"], ["ledger", "export"]):
         failed = kiosk.command(*command)
         assert failed.returncode == 78
-        assert "nowhere/ledger.sqlite cannot be opened" in failed.stderr.splitlines()[-1]
+        assert f"{path} cannot be opened" in failed.stderr.splitlines()[-1]
 
 
 def reject_output(kiosk: Kiosk, *arguments: str, config: bool = True) -> str:
