@@ -32,15 +32,19 @@ package struct WallClock: Sendable {
 
   package static func day(of hour: Int) -> Int { Int((Double(hour) / 24).rounded(.down)) }
 
-  /// Returns the first moment of a local day.
+  /// Returns the first moment of a local day, which is after midnight if daylight saving time skips
+  /// midnight, as in Santiago.
   ///
   /// - Parameter day: The day, counted from 1970-01-01.
   package func start(ofDay day: Int64) -> Timestamp {
-    let midnight = Timestamp(milliseconds: day * 86_400_000)
+    let midnight = day * 86_400_000
+    func localMidnight(offsetAt time: Timestamp) -> Timestamp {
+      Timestamp(milliseconds: midnight - Int64(local(time)) + time.milliseconds)
+    }
     // The offset at midnight UTC may differ from that at local midnight.
-    let guess = midnight.milliseconds - Int64(local(midnight)) + midnight.milliseconds
-    let offset = Int64(local(Timestamp(milliseconds: guess))) - guess
-    return Timestamp(milliseconds: midnight.milliseconds - offset)
+    let guess = localMidnight(offsetAt: Timestamp(milliseconds: midnight))
+    let start = localMidnight(offsetAt: guess)
+    return self.day(at: start) < day ? localMidnight(offsetAt: start) : start
   }
 
   private static let hour = 3_600_000.0
