@@ -77,7 +77,7 @@ package final class EventRow: Sendable {
     (self.at, self.line, self.message) = (at, line.bytes, message)
   }
 
-  /// Checks that `jsonb` can store a JSON text, and that it is within the limits of `EventColumn`.
+  /// Checks that a JSON text is within the limits of `EventColumn`, and that `jsonb` can store it.
   private static func checkStorable(_ json: [UInt8]) throws(UnreadableEvent) {
     guard json.count <= EventColumn.maximumMore else {
       throw UnreadableEvent("its unknown members have more than \(EventColumn.maximumMore) bytes")

@@ -51,7 +51,8 @@ package struct AlertEvaluator: Sendable {
 
   package typealias Instant = ContinuousClock.Instant
 
-  /// Maximum number of notified alerts that are not resolved. Further alerts are not notified.
+  /// Maximum number of unresolved alerts of which people were notified. People are notified of a
+  /// further alert only after one of these is resolved.
   package static let maximum = 10_000
   /// Age at which a notified alert is deleted if its kiosk has no status.
   private static let retention = Duration.seconds(30 * 24 * 3600)

@@ -12,16 +12,17 @@ package import MessageBroker
 /// let decision = kiosk.decide(parsed, repeats: try ledger.repeats(of: ...), at: now)
 /// ```
 ///
-/// | delivery | result |
+/// | command | result |
 /// |---|---|
 /// | has a topic that is too long, or that the kiosk does not use | dropped, see `dropped` |
 /// | has another part that is too large | rejected as `too_large` |
 /// | has a payload that cannot be parsed | rejected as `malformed` |
 /// | has a value that no kiosk accepts | rejected, see `Request.init(kind:payload:)` |
-/// | exceeds `orders.maximumPerSecond` of its sender | rejected as `rate_limited` |
+/// | exceeds `orders.maximumPerSecond` of its sender, except redeliveries and answers | rejected as `rate_limited` |
 /// | any other command | admitted |
 ///
-/// The kiosk answers at most `maximumRejectionsPerSecond` rejected commands of each kind.
+/// The kiosk answers at most `maximumRejectionsPerSecond` rejected commands of each kind per second.
+/// A message of a sensor is never rejected: if it cannot be read, it is a reading without a value.
 ///
 /// The filter is not part of `Kiosk`, because its state (the number of messages of each sender in
 /// this second) is large and need not be rolled back if a commit fails.

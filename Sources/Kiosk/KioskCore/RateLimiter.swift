@@ -1,6 +1,7 @@
 import KioskProtocol
 
-/// Counts the messages of each sender in the current second and limits their number.
+/// Counts the messages of each sender, or of each kind of command, in the current second, and limits
+/// their number.
 struct RateLimiter<Sender: Hashable & Sendable>: Sendable {
   let perSecond: Int
   private var second: Int64 = 0

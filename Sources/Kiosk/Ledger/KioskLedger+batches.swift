@@ -5,7 +5,8 @@ import KioskProtocol
 
 // Reads and verifies the batches of fruit with a date.
 extension KioskLedger {
-  /// Reads the batches, the expired fruit, and the entries that may return fruit to a batch.
+  /// Reads the batches, the amounts of expired fruit, and the entries whose fruit may return to a
+  /// batch.
   static func readBatches(into state: inout LedgerState, in database: Database) throws {
     for row in try database.rows("SELECT * FROM batch") {
       guard let id = BatchID(row) else { continue }

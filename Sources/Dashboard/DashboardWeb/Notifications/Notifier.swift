@@ -30,7 +30,7 @@ package actor Notifier: Service {
 
   package enum Outcome: Sendable {
     case delivered
-    /// The receiver rejects this message, but may accept others.
+    /// The receiver refuses this message, but may accept others.
     case refused(String)
     /// The receiver accepts no message now.
     case failed(String)

@@ -126,7 +126,7 @@ struct ChainSales: Sendable {
     }
   }
 
-  /// Returns the form that chooses a region and a kiosk.
+  /// Returns the form in which the user chooses a region and a kiosk.
   func form(_ regions: [String], _ period: SalesPeriod, _ layout: ChainLayout) -> HTML {
     let language = layout.language
     let options: [HTML] = regions.map { name in

@@ -44,7 +44,7 @@ package enum Dialect: Hashable, Sendable {
   /// - Parameters:
   ///   - topic: The topic of the message, selected by the filters.
   ///   - device: The device's own topic.
-  /// - Throws: `Unreadable` if the message may hold a press but cannot be read.
+  /// - Throws: `Unreadable` if the message may contain a press but cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, of device: String
   ) throws(Unreadable) -> Signal {

@@ -40,7 +40,7 @@ package struct PanelBinding: Hashable, Sendable {
   ///   - topic: The topic of the message, selected by the filters.
   ///   - isRetained: Whether the broker had retained the message. A retained message is no press,
   ///     but may have a mark.
-  /// - Throws: `Unreadable` if the message may hold a press but cannot be read.
+  /// - Throws: `Unreadable` if the message may contain a press but cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, isRetained: Bool
   ) throws(Unreadable) -> PanelMessage {

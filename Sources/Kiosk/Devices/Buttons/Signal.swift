@@ -79,7 +79,7 @@ package struct Signal: Hashable, Sendable {
   }
 }
 
-/// An error in a message of a device that may hold a press.
+/// An error in a device's message that may contain a press but cannot be read.
 package struct Unreadable: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
 

@@ -305,7 +305,7 @@ package struct Jobs: Sendable {
     var waiting: [Job] = []
     /// Orders that are queued for a machine that no longer has the fruit, or that a sensor blocks.
     var missing: [Job] = []
-    /// Jobs that were sent to a machine that has not answered for too long.
+    /// Jobs that were sent and not answered, and whose order exceeds the maximum age.
     var lost: [Job] = []
     /// Jobs that a machine has begun and not completed in time.
     var started: [Job] = []

@@ -59,7 +59,7 @@ package struct MachineReport: Hashable, Sendable {
     package var juice: Juice.ID
     package var quantity: Int
     package var state: JobState
-    /// The time of the order.
+    /// The time of the order, or of the decision to make it again.
     package var at: Timestamp
     /// The reason why the job waits for a person, or `nil` if it does not wait.
     package var waiting: String?

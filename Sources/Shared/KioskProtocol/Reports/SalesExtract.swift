@@ -7,7 +7,8 @@ package struct SalesRequest: Hashable, Sendable {
   package let id: Request.ID
   /// The `seq` of the last entry of the page, or `nil` for the last entry of the ledger.
   package let last: Int?
-  /// The start of the requested period. The last page reaches this time.
+  /// The start of the requested period. The extract ends with the first page that has only earlier
+  /// entries.
   package let since: Timestamp
 
   package init(id: Request.ID, last: Int? = nil, since: Timestamp) {

@@ -28,7 +28,7 @@ package struct CommandResult: Hashable, Sendable {
   package var quantity: Int?
   /// The price of all glasses.
   package var amount: Money?
-  /// The position in the queue of the machine, from 1.
+  /// The position among the machine's jobs, from 1; the jobs that it is making count, too.
   package var place: Int?
   package var machine: MachineID?
   /// The device at which the customer must pay.
