@@ -92,7 +92,7 @@ def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
     def start(name: str) -> Command:
         return Command(told[name], copy.folder)
 
-    heard, watch = start("hear the answer"), start("watch the stock")
+    heard, watch = start("see the answer"), start("watch the stock")
     try:
         watch.log.first("strawberry 10".__eq__)
         # mosquitto_sub does not report its subscription, so press until it receives a message.
