@@ -96,8 +96,8 @@ package struct KioskFleet: Sendable {
     return isRead ? id : nil
   }
 
-  /// Notes that the connection to the broker is lost. On the next one all retained messages arrive
-  /// again, but not those that a kiosk has cleared meanwhile: what they do not confirm is removed.
+  /// Records the loss of the connection to the broker. On the next connection the broker sends all
+  /// retained messages; the fleet then removes states that kiosks have cleared meanwhile.
   package mutating func disconnected() {
     let root = String(decoding: root, as: UTF8.self)
     unconfirmed = Set(

@@ -12,7 +12,7 @@ import Testing
 ///
 /// A week before it, by the same rules, does not count. Glasses are ordered from 9 to 21 o'clock, a
 /// random juice each, as many an hour as `glasses` says on average. At 8 o'clock a person takes out
-/// what has expired, and restocks.
+/// expired fruit, and restocks.
 @Suite struct SummerWeekTests {
   private static let seed =
     ProcessInfo.processInfo.environment["SUMMER_SEED"].flatMap(UInt64.init) ?? 33

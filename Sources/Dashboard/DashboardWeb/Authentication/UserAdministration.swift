@@ -163,10 +163,10 @@ actor UserAdministration {
     return found
   }
 
-  /// Returns the SHA-256 of a token, in hexadecimal digits. Tokens have 256 random bits, so a slow
-  /// hash would not make them safer.
-  private static func hash(of token: String) -> String {
-    let text = Array(token.utf8.prefix(256))
+  /// Returns the SHA-256 of the first 256 bytes of a text, in hexadecimal digits. Tokens have 256
+  /// random bits, so a slow hash would not make them safer.
+  static func hash(of text: String) -> String {
+    let text = Array(text.utf8.prefix(256))
     var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
     _ = SHA256(text, text.count, &digest)
     return digest.map { $0 < 16 ? "0\(String($0, radix: 16))" : String($0, radix: 16) }.joined()

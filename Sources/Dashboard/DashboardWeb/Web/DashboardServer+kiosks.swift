@@ -200,7 +200,9 @@ extension DashboardServer {
     // The buttons of a form share its id, and the kiosk executes only one command with an id.
     let button = form["decision"] ?? form["program"] ?? form["expired"]
     let own = button.flatMap { button in
-      CommandID("\(id)-\(button.replacing(".", with: "-"))") ?? CommandID("\(id)-\(button.digest)")
+      // A name can be too long for an id.
+      CommandID("\(id)-\(button.replacing(".", with: "-"))")
+        ?? CommandID("\(id)-\(UserAdministration.hash(of: button).prefix(16))")
     }
     return try await send(
       command, to: kiosk(context).id, as: Source(kind: kind, name: user.name.text), form,
@@ -267,16 +269,6 @@ extension Restock {
   fileprivate func expecting(_ shown: FruitAmounts) -> Restock? {
     guard set.isEmpty, !add.isEmpty, add.allSatisfy({ shown[$0.fruit] != nil }) else { return nil }
     return Restock(add: add, set: [:], expect: FruitAmounts(shown.filter { add[$0.fruit] != nil }))
-  }
-}
-
-extension String {
-  /// A short identifier of a text that is too long for the id of a command: its FNV-1a hash.
-  fileprivate var digest: String {
-    let digest: UInt64 = utf8.reduce(0xCBF2_9CE4_8422_2325) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    }
-    return String(digest, radix: 36)
   }
 }
 
