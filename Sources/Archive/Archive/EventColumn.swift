@@ -57,8 +57,8 @@ struct EventColumn {
   /// Maximum number of characters of a number in a member without a column, and maximum magnitude
   /// of its exponent. `jsonb` stores a number with all its digits.
   static let maximumDigits = 400
-  /// Maximum number of fruits in `changes` and in `missing`.
-  static let maximumFruits = 200
+  /// Maximum number of fruits in `changes` and in `missing`: as many as a configuration can have.
+  static let maximumFruits = 1_000
   /// The limits of the amount of a fruit that is added or removed.
   static let amounts = -1_000_000_000...1_000_000_000
 

@@ -20,7 +20,7 @@ extension KioskState {
   /// the device's total exceeds that of the ledger, in smallest units. Omits removed devices.
   package var dayDifferences: [(device: PaymentDeviceID, units: Int, currency: Currency)] {
     lastTotals.sorted { $0.key < $1.key }.compactMap { device, entry in
-      guard payments[device] != nil, case .total(let total, _, let units) = entry.outcome,
+      guard payments[device] != nil, case .total(let total, _, let units?) = entry.outcome,
         units != 0
       else { return nil }
       return (device, units, total.captured.currency)

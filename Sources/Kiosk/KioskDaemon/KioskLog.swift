@@ -57,8 +57,8 @@ struct KioskLog: Sendable {
       )
     case .total(let total, let device, let difference):
       let sums = "captured \(total.captured), refunded \(total.refunded)"
-      logger.info(
-        "#\(entry.seq) \(device): end of day \(total.total), \(sums), difference \(difference)")
+      let result = difference.map { "difference \($0)" } ?? "not compared: the one before is lost"
+      logger.info("#\(entry.seq) \(device): end of day \(total.total), \(sums), \(result)")
     case .sensor(let step):
       let line = "#\(entry.seq) \(who): \(entry.status.rawValue), \(step.summary)"
       let isNormal = entry.source != nil || step.kind == .ok || step.kind == .hour

@@ -72,10 +72,9 @@ extension LedgerEntry.Outcome {
     case .total:
       guard let json = row.json("extra"),
         let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
-        let difference = json.integer("difference"),
         let total = try? PaymentTotal(json)
       else { return nil }
-      self = .total(total, device: device, difference: difference)
+      self = .total(total, device: device, difference: json.integer("difference"))
     case .programDue, .programRequested, .programDone, .programFailed:
       guard let step = ProgramStep(row, changes: changes ?? used?.times(-1) ?? [:]) else {
         return nil

@@ -229,7 +229,7 @@ final class LedgerWriter {
     case .total(let total, let at, let difference):
       extra = JSONWriter.object {
         $0.member("device", at.text)
-        $0.member("difference", difference)
+        if let difference { $0.member("difference", difference) }
         $0.members(total)
       }
     case .made(let end):

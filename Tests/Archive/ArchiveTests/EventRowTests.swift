@@ -141,8 +141,8 @@ import Testing
       "'at' has more than 64 bytes"
     ),
     (
-      #"{"changes":{\#((0...200).map { "\"f\($0)\":1" }.joined(separator: ","))}}"#,
-      "'changes' has more than 200 fruits"
+      #"{"changes":{\#((0...1000).map { "\"f\($0)\":1" }.joined(separator: ","))}}"#,
+      "'changes' has more than 1000 fruits"
     ),
     (
       #"{\#(Self.needed),"new":"\#(String(repeating: "a", count: 16_384))"}"#,

@@ -113,9 +113,9 @@ def reached(figures: list[Figure]) -> str:
 
 
 def proof(found: dict) -> str:
-    return (f"None of {found['acknowledged']} acknowledgements of orders left before its sync "
-            f"({found['syncs']} syncs); of floor+disk {found['naive_too_early']} of "
-            f"{found['naive']} did.")
+    return (f"The kiosk sent none of {found['acknowledged']} acknowledgements before the sync of its "
+            f"order ({found['syncs']} syncs); floor+disk sent {found['naive_too_early']} of "
+            f"{found['naive']} before it.")
 
 
 def quiet(share: float) -> str:

@@ -906,6 +906,30 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// A device that errs refunds more than it has captured, or in another currency.
+  @Test(arguments: [(351, "EUR"), (350, "USD")])
+  func aRefundOfMoreThanWasCapturedIsForAPerson(_ units: Int, _ currency: String) throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    for _ in 1...2 { try kiosk.receive(.paid("refunded", units, currency: currency)) }
+    #expect(kiosk.state == .undecided)
+    try kiosk.receive(.decide("refunded"))
+    #expect(kiosk.steps.suffix(2) == ["refund", "refunded 350"])
+    try kiosk.ledger.verify()
+  }
+
+  /// The same after the end of the kiosk's day.
+  @Test func aRefundOfMoreThanWasCapturedOfAnEndedChargeIsRejected() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    kiosk.pass(.seconds(86_400), day: 20_779)
+    try kiosk.receive()
+    try kiosk.receive(.paid("refunded", 351))
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.steps.last == "captured 350")
+    try kiosk.ledger.verify()
+  }
+
   // MARK: Totals
 
   @Test func aTotalIsComparedOnce() throws {
@@ -941,7 +965,12 @@ import Testing
     let kiosk = try begun()
     try kiosk.receive(.total(1, captured: 0))
     try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
-    try kiosk.receive(.total(3, captured: 0))
+    let missed = try kiosk.receive(.total(3, captured: 0))
+    guard case .total(_, _, difference: nil) = missed.transaction.records[0].row.entry.outcome
+    else {
+      Issue.record("\(missed.transaction.records)")
+      return
+    }
     #expect(kiosk.core.charges.reports[0].report.difference == 0)
     #expect(kiosk.core.charges.reports[0].report.captured?.units == 0)
   }

@@ -110,8 +110,9 @@ extension Auditor {
       let own = payments.sums[device.text] ?? (0, 0)
       let net = total.captured.units - total.refunded.units
       let isNext = payments.lastTotals[device.text].map { total.total <= $0 + 1 } ?? true
-      if difference != (isNext ? net - (own.captured - own.refunded) : 0) {
-        fail(.decision, "entry \(entry.seq) has the difference \(difference), not \(own) to \(net)")
+      if difference != (isNext ? net - (own.captured - own.refunded) : nil) {
+        let told = difference.map(String.init) ?? "nil"
+        fail(.decision, "entry \(entry.seq) has the difference \(told), not \(own) to \(net)")
       }
       payments.sums[device.text] = (0, 0)
       payments.lastTotals[device.text] = total.total

@@ -29,7 +29,7 @@ struct Model {
     /// A step of a payment.
     case payment(String, charge: Int, job: Int?, machine: String?)
     case program(ProgramStep)
-    case total(Int, device: String, difference: Int)
+    case total(Int, device: String, difference: Int?)
     case sensor(String, changes: [String: Int])
     case outOfStock(missing: [String: Int])
     /// The initial stock of new fruits.
@@ -63,7 +63,7 @@ struct Model {
       case .program(let step):
         "\(step.kind.rawValue) of \(step.id), job \(step.job ?? 0), \(step.reason ?? "")"
       case .total(let total, let device, let difference):
-        "total \(total) of \(device), difference \(difference)"
+        "total \(total) of \(device), difference \(difference.map(String.init) ?? "nil")"
       case .sensor(let kind, let changes): "\(kind), \(text(changes))"
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
       case .opened(let fruits): "opened \(text(fruits))"

@@ -144,6 +144,7 @@ import Testing
           order, used: ["kiwi": 3], ticket: Ticket(day: 0, number: 4), charge: 17,
           device: "terminal"),
         .total(total, device: "terminal", difference: -5),
+        .total(total, device: "terminal", difference: nil),
         .made(JobEnd(job: 2, machine: nil, order: order, ticket: Ticket(day: 0, number: 4))),
       ]
       + PaymentStep.Kind.allCases.map {

@@ -158,6 +158,9 @@ package struct NotificationFormatter: Sendable {
         .map { " \(Money.text($0.units, $0.currency, language))" }
       return language("end of day of \(device) differs", "\(device) 마감 금액 차이") + (amount ?? "")
     case (.difference(_, let device), true):
+      if case .total(_, _, nil) = kiosk?.lastTotals[device]?.outcome {
+        return language("end of day of \(device) was not compared", "\(device) 마감 금액 비교 안 함")
+      }
       return language("end of day of \(device) is right", "\(device) 마감 금액 일치")
     case (.sensor(_, let sensor), let isResolved):
       let state = kiosk?.sensors[sensor].map { "\($0.text(language)), \($0.valueText)" } ?? ""

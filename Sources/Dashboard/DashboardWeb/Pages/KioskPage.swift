@@ -211,6 +211,13 @@ struct KioskPage {
     return LivePart("history", "<ol class=\"feed\">\(kiosk.services.map(row))</ol>")
   }
 
+  /// Returns how a device's end of day compares with the ledger, or an empty text if they are equal.
+  private func result(_ difference: Int?, _ currency: Currency) -> String {
+    guard let difference else { return " · \(language("not compared", "비교 안 함"))" }
+    guard difference != 0 else { return "" }
+    return " · \(language("difference", "차이")) \(Money.text(difference, currency, language))"
+  }
+
   private func row(_ entry: LedgerEntry) -> HTML {
     let (style, mark, text) = parts(of: entry)
     let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.text(language))</span>" }
@@ -239,8 +246,8 @@ struct KioskPage {
       ("", "", "\(language("Charge", "결제")) #\(step.charge): \(step.kind.text(language))")
     case .total(let total, let device, let difference):
       (
-        difference == 0 ? "" : "bad", "",
-        "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.text(language))\(difference == 0 ? "" : " · \(language("difference", "차이")) \(Money.text(difference, total.captured.currency, language))")"
+        (difference ?? 0) == 0 ? "" : "bad", "",
+        "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.text(language))\(result(difference, total.captured.currency))"
       )
     case .sensor(let step): (step.kind == .ok ? "" : "bad", "", step.text(of: kiosk, language))
     case .made(let end):

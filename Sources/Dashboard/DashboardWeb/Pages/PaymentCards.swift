@@ -124,13 +124,21 @@ struct PaymentCards {
     let currency = total.captured.currency
     func text(_ units: Int) -> String { Money.text(units, currency, language) }
     let result: HTML =
-      difference == 0
-      ? "<span class=\"chip good\">\(language("equal", "일치"))</span>"
-      : "<span class=\"chip bad\">\(language("difference", "차이")) \(text(difference))</span>"
+      switch difference {
+      case nil:
+        """
+        <span class="muted">\(language("not compared, because the one before is missing", "이전 마감이 없어 비교하지 않음"))</span>
+        """
+      case let difference?:
+        """
+        \(language("kiosk", "키오스크")) \(text(total.net &- difference)) \
+        <span class="chip \(difference == 0 ? "good" : "bad")">\
+        \(difference == 0 ? language("equal", "일치") : "\(language("difference", "차이")) \(text(difference))")</span>
+        """
+      }
     return """
       <p class="total">\(language("Last end of day", "지난 마감")) \(localTime.html(entry.at)): \
-      \(language("terminal", "단말기")) \(text(total.net)), \(language("kiosk", "키오스크")) \
-      \(text(total.net &- difference)) \(result)</p>
+      \(language("terminal", "단말기")) \(text(total.net)), \(result)</p>
       """
   }
 

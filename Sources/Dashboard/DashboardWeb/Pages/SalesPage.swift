@@ -212,8 +212,9 @@ enum Trend {
   }
 }
 
-/// Sales as CSV for spreadsheets (RFC 4180). For a kiosk, each hour, juice and currency has a row;
-/// for a chain, see `ChainQuery.salesRows(_:_:)`.
+/// Sales as CSV for spreadsheets (RFC 4180). For a kiosk, there is one row for each combination of
+/// hour, juice and currency that has sales or out-of-stock orders. If only the day is known, the row
+/// is for the day. For a chain, see `ChainQuery.salesRows(_:_:)`.
 enum SalesCSV {
   static let header: [CSVWriter.Cell] = [
     "day", "hour", "juice", "glasses", "orders_out_of_stock", "takings", "currency",

@@ -26,8 +26,8 @@ struct StopPage {
 
   /// Returns the page.
   ///
-  /// - Parameter filled: The values of the fields, or `nil` for the values of the latest report or
-  ///   of the plan.
+  /// - Parameter filled: The values of the fields, or `nil` for the values in the query; without
+  ///   these, for the values of the latest report or of the plan.
   func page(_ notice: NotSentReason? = nil, filled: Route.StopReport? = nil) -> Page {
     let title = stop.title(language)
     let notice = notice ?? addressed.map { .others($0) }

@@ -166,13 +166,13 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
   /// sum of the terminal, this sum has precedence over that of the device.
   ///
   /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency;
-  ///   0 if the kiosk has missed an earlier total, because the sums then cover different days.
-  mutating func close(_ total: PaymentTotal) -> Int {
+  ///   `nil` if the kiosk has missed an earlier total, because the sums then cover different days.
+  mutating func close(_ total: PaymentTotal) -> Int? {
     let isSame = currency == nil || currency == total.captured.currency
     let own = isSame ? captured - refunded : 0
     let hasMissed = self.total.map { total.total > $0 + 1 } ?? false
-    let excess = hasMissed ? 0 : total.net &- own
-    difference = difference &+ excess
+    let excess = hasMissed ? nil : total.net &- own
+    difference = difference &+ (excess ?? 0)
     (self.total, totalAt) = (total.total, total.at)
     (currency, captured, refunded) = (total.captured.currency, 0, 0)
     return excess

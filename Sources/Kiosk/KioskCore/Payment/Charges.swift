@@ -148,10 +148,11 @@ package struct Charges: Sendable {
   /// Records the total at the end of a device's day, once.
   ///
   /// - Returns: The record, and the sum by which the total exceeds the ledger's, in smallest units
-  ///   of the currency; or `nil` if the total is recorded already.
+  ///   of the currency, or `nil` as the sum if the kiosk has missed an earlier total; `nil` if the
+  ///   total is recorded already.
   mutating func close(
     _ total: PaymentTotal, of device: PaymentDeviceID
-  ) -> (record: PaymentDeviceRecord, difference: Int)? {
+  ) -> (record: PaymentDeviceRecord, difference: Int?)? {
     var record = records[device] ?? PaymentDeviceRecord(status: .offline)
     // guard: the end of a device's day counts once
     guard record.isNew(total) else { return nil }

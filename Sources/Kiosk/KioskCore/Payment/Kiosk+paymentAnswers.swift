@@ -70,7 +70,7 @@ extension Kiosk {
     case .held(let money): return hold(money, answer, charge, at: now, in: &decision)
     case .declined, .released: released(answer, charge, at: now, in: &decision)
     case .captured(let money): return captured(money, answer, charge, at: now, in: &decision)
-    case .refunded(let money): refunded(money, answer, charge, at: now, in: &decision)
+    case .refunded(let money): return refunded(money, answer, charge, at: now, in: &decision)
     case .unknown: unknown(answer, charge, at: now, in: &decision)
     }
     return nil
@@ -217,10 +217,16 @@ extension Kiosk {
   private mutating func refunded(
     _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, at now: Moment,
     in decision: inout Decision
-  ) {
-    // The ledger has the partial refund already.
-    guard charge.goal != .undecided else { return }
+  ) -> Rejection? {
+    // A person decides about the rest of a partial refund, or about a wrong amount.
+    guard charge.goal != .undecided else { return nil }
     var charge = charge
+    // guard: a refund of more than was captured is for a person
+    if let captured = charge.captured, !money.isPart(of: captured) {
+      save(charge.undecided(.undecided, "refunded \(money)"), at: now, in: &decision)
+      return Rejection(
+        .wrongAmount, "of charge \(charge.number) \(captured) was captured, and not \(money)")
+    }
     if charge.captured == nil {
       record(.captured, of: charge, money, answer, at: now, in: &decision)
       charge.captured = money
@@ -232,13 +238,12 @@ extension Kiosk {
       (charge.held, charge.captured) = (nil, nil)
       save(charge.with(.gone), at: now, in: &decision)
     } else if let captured = charge.captured, money != captured {
-      if money.units < captured.units {
-        charge.captured = Money(units: captured.units - money.units, captured.currency)
-      }
+      charge.captured = Money(units: captured.units - money.units, captured.currency)
       save(charge.undecided(.undecided, "refunded \(money)"), at: now, in: &decision)
     } else {
       close(charge, in: &decision)
     }
+    return nil
   }
 
   private mutating func unknown(
@@ -291,6 +296,11 @@ extension Kiosk {
         open(foreign.undecided(.releasing, "captured, not made"), at: now, in: &decision)
       // The kiosk had already closed the charge at the end of its day.
       case .refunded where last == .captured || last == .refund || last == .kept:
+        guard row?.entry.amount.map({ money.isPart(of: $0) }) ?? true else {
+          return reject(
+            parsed, Rejection(.wrongAmount, "charge \(number) was captured for less"), in: &decision
+          )
+        }
         record(.refunded, of: foreign, money, answer, at: now, in: &decision)
       default: break
       }
@@ -321,6 +331,13 @@ extension Kiosk {
       seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil,
       outcome: .total(total, device: device, difference: difference))
     decision.transaction.records.append(.init(LedgerRow(entry)))
+  }
+}
+
+extension Money {
+  /// Returns whether the amount is at most `whole`, in the same currency.
+  fileprivate func isPart(of whole: Money) -> Bool {
+    currency == whole.currency && units <= whole.units
   }
 }
 

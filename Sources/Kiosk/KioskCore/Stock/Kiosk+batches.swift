@@ -11,7 +11,8 @@ extension KioskSettings {
 
 // Fruit with a date.
 extension Kiosk {
-  /// The fruits whose expiry times the kiosk publishes: all, as soon as any has an expiry date.
+  /// The fruits whose expiry times the kiosk publishes: all, as soon as the menu has `keepsHours` for
+  /// any fruit or any fruit has an expiry date; otherwise none.
   package var datedFruits: Set<Fruit.ID> {
     batches.isActive
       ? Set(stock.map(\.fruit)).union(batches.held.keys.map(\.fruit)) : []

@@ -73,7 +73,8 @@ extension LedgerEntry {
     case .payment(let step):
       (order, ticket, machine, job) = (step.order, step.ticket, step.machine, step.job)
       (charge, device, receipt, reason) = (step.charge, step.device, step.receipt, step.reason)
-    case .total(_, let at, let difference): (device, reason) = (at, "difference \(difference)")
+    case .total(_, let at, let difference):
+      (device, reason) = (at, difference.map { "difference \($0)" } ?? "not compared")
     case .program(let step):
       (machine, job, reason) = (step.id.machine, step.job, step.reason)
       program = step.id.program

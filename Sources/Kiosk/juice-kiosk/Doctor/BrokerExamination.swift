@@ -157,7 +157,8 @@ struct BrokerExamination {
       case .loginRefused:
         "set broker.username and broker.password_file to an account of the broker (with "
           + "deploy/mosquitto/kiosk.conf: run make-accounts, then reload the broker)"
-      case .protocolRefused: "set broker.protocol to 3.1.1"
+      case .protocolRefused:
+        "set broker.protocol to \(broker.protocol == .v5 ? "3.1.1" : "5")"
       case .connectionLost where broker.tls == nil:
         "see the broker's log; if this port uses TLS, add broker.tls"
       default: "see the broker's log"

@@ -35,7 +35,8 @@ struct Finding {
 
   let check: Check
   let severity: Severity
-  /// The place of the problem, for example a file with its line, a topic, or an address.
+  /// The place to which the finding refers, for example a file with its line, a topic, or an
+  /// address.
   let place: String
   let text: String
   /// The action that solves the problem, or `nil` if no action is necessary.

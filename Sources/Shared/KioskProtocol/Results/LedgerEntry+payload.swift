@@ -69,10 +69,9 @@ extension LedgerEntry.Outcome {
           reason: json.text("reason")?.asReason))
     case .total:
       guard let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
-        let difference = json.integer("difference"), let total = json["day_total"],
-        let total = try? PaymentTotal(total)
+        let total = json["day_total"], let total = try? PaymentTotal(total)
       else { return nil }
-      self = .total(total, device: device, difference: difference)
+      self = .total(total, device: device, difference: json.integer("difference"))
     case .programDue, .programRequested, .programDone, .programFailed:
       guard let step = ProgramStep(status, json) else { return nil }
       self = .program(step)

@@ -52,8 +52,8 @@ package struct LedgerEntry: Hashable, Sendable {
     /// The end of a payment device's day.
     ///
     /// - Parameter difference: The amount by which the device's captures minus refunds exceed those
-    ///   of the ledger, in smallest units.
-    indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int)
+    ///   of the ledger, in smallest units, or `nil` if the kiosk has missed the total before.
+    indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int?)
     /// A step of a machine's program.
     indirect case program(ProgramStep)
     /// A change of a sensor's state, a decision about it, or its readings of an hour.
@@ -271,7 +271,7 @@ extension JSONWriter {
       member(step)
     case .total(let total, let device, let difference):
       member("device", device.text)
-      member("difference", difference)
+      if let difference { member("difference", difference) }
       member("day_total") { $0.members(total) }
     case .made(let end):
       member(end)
