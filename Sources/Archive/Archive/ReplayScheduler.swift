@@ -76,7 +76,7 @@ struct ReplayScheduler: Sendable {
 
   /// Maximum number of kiosks that replay at the same time, each at up to 200 entries per second.
   private static let maximumOpen = 100
-  /// Maximum number of replays requested per second.
+  /// Maximum number of replays begun per second; repeated requests do not count.
   private static let maximumPerSecond = 10
   private static let retryInterval = Duration.seconds(5)
   private static let answerTimeout = Duration.seconds(30)

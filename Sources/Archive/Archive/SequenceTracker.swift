@@ -17,7 +17,8 @@ struct SequenceTracker: Equatable, Sendable {
   /// The number of the highest entry that has arrived or is known to exist; below `low` if there is
   /// none.
   private(set) var high: Int
-  /// The gaps that entries to insert may close, in ascending order.
+  /// The known gaps in the range of the entries to insert, and the gaps opened since, in ascending
+  /// order.
   private(set) var gaps: [Gap]
   /// The changed gaps by their last entry; the value is `nil` for a closed gap.
   private(set) var changes: [Int: Gap?] = [:]

@@ -74,7 +74,8 @@ package struct DeliveryTracker: Sendable {
   private var hasNewDeliveries = false
 
   private var inFlight: [Publication] = []
-  /// The serial number of the last message that the broker client has accepted.
+  /// The serial number that the last successful call of `publish` returned: that of the last QoS 1
+  /// message, published or dropped.
   package private(set) var lastSerial: UInt64 = 0
   private var confirmedSerial: UInt64 = 0
   /// The number of consecutive connections that ended while the first unconfirmed entry was in

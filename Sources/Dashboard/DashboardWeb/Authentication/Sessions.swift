@@ -13,7 +13,7 @@ final class Sessions: Sendable {
     let origin: Origin
   }
 
-  /// The place and the time of a login.
+  /// The time, the address and the browser of a login.
   struct Origin: Sendable {
     var at = Timestamp(milliseconds: 0)
     var address = ""

@@ -8,8 +8,9 @@ import UnixSignals
 import YAMLConfiguration
 
 /// Applies a new configuration to the running kiosk, completely or not at all. On SIGHUP it reads
-/// the file again. On a new menu from the chain or a new change of an operator, it combines the
-/// current menu and change with the text of the file as last read.
+/// the file again. On a new menu from the chain, it combines this menu with the operator's change in
+/// force; on a new change of an operator, it combines this change with the menu in force. Both use
+/// the text of the file that was last applied.
 struct ReloadService: Service {
   let options: ConfigurationOptions
   /// The text that the kiosk started with; `configuration` is its parsed form.

@@ -70,8 +70,9 @@ extension PaymentDevice {
     review(&actions)
   }
 
-  /// Decides about all unclear charges, and about those of another terminal, when the terminal has
-  /// answered both questions.
+  /// Decides about all unclear charges, and about all open charges of a terminal that is not
+  /// connected, except those already `unknown`. Does nothing until the connected terminal has
+  /// answered both questions, or the first one if it cannot repeat its last result.
   private mutating func review(_ actions: inout [Action]) {
     if evidence.last == nil, !knowsRepeat { evidence.last = .unknown }
     // The device asks the second question on each connection, so that it does not take a result of
