@@ -33,7 +33,7 @@ package struct ClockWatch: Sendable {
   /// The step that the ledger must record, or `nil` if there is none.
   package var pending: ClockStep? { isRecorded ? nil : step }
 
-  /// Compares the clocks, and stores a step of the wall clock in `pending`.
+  /// Compares the clocks, and stores a step of at least one minute in `pending` if this process has recorded entries.
   ///
   /// - Parameter seq: The number of the last entry before this moment.
   package mutating func check(_ now: Moment, seq: Int) {

@@ -18,21 +18,21 @@ package import MessageBroker
 /// | has another part that is too large | rejected as `too_large` |
 /// | has a payload that cannot be parsed | rejected as `malformed` |
 /// | has a value that no kiosk accepts | rejected, see `Request.init(kind:payload:)` |
-/// | exceeds `orders.maximumPerSecond` of its sender, except redeliveries and answers | rejected as `rate_limited` |
+/// | exceeds `orders.maximumPerSecond` of its sender, see `isWithinRate` | rejected as `rate_limited` |
 /// | any other command | admitted |
 ///
-/// The kiosk answers at most `maximumRejectionsPerSecond` rejected commands of each kind per second.
-/// A message of a sensor is never rejected: if it cannot be read, it is a reading without a value.
+/// The kiosk answers at most `maximumRejectionsPerSecond` of these rejections per second for each kind of
+/// command. A message of a sensor is never rejected: if it cannot be read, it is a reading without a value.
 ///
 /// The filter is not part of `Kiosk`, because its state (the number of messages of each sender in
 /// this second) is large and need not be rolled back if a commit fails.
 package struct CommandFilter: Sendable {
   /// The number of messages that the kiosk has ignored, because the topic is too long or is not one
-  /// of the topics that the kiosk uses.
+  /// that it uses, or because a birth message or a request for a report is too large.
   package private(set) var dropped = 0
   private var settings: KioskSettings
   private var panels: PanelIndex
-  /// The topics of birth messages. `dropped` includes neither these nor requests for reports.
+  /// The topics of birth messages. `dropped` includes these, and requests for reports, only if they are too large.
   private var birthTopics: Set<String>
   /// The machines by their status topics.
   private var machines: [String: MachineID]
@@ -46,8 +46,8 @@ package struct CommandFilter: Sendable {
   private var rejectionLimiter = RateLimiter<Command.Kind>(
     perSecond: Self.maximumRejectionsPerSecond)
 
-  /// Maximum number of rejections answered per second, for each kind of command. Answering every
-  /// message would double a flood. Further rejections are only counted.
+  /// Maximum number of rejections of this filter that are answered per second, for each kind of command.
+  /// Answering every message would double a flood. The kiosk only counts and logs further rejections.
   static let maximumRejectionsPerSecond = 100
 
   package init(settings: KioskSettings) {
@@ -75,8 +75,8 @@ package struct CommandFilter: Sendable {
   /// Parses and checks a batch of deliveries.
   ///
   /// - Parameter tracker: Recognizes redeliveries.
-  /// - Returns: The commands, readings and marks in the batch, including the rejected commands. A
-  ///   delivery may result in several, for example if several panels share a topic.
+  /// - Returns: The commands, readings and marks in the batch, including the rejected commands. One
+  ///   delivery may result in several elements, for example if several panels share a topic.
   package mutating func admit(
     _ deliveries: [Delivery], tracker: inout DeliveryTracker, at now: Moment
   ) -> [ParsedDelivery] {
@@ -171,8 +171,8 @@ package struct CommandFilter: Sendable {
   }
 
   /// Returns whether a delivery is within the rate limit of its sender. Redeliveries are exempt,
-  /// because the kiosk has admitted them before, or they arrive together after a reconnect. Answers
-  /// of machines and payment devices are exempt, because they must not be lost.
+  /// because the kiosk has admitted them before, or they arrive together after a reconnect.
+  /// Messages of machines and payment devices are exempt, because they must not be lost.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {

@@ -22,8 +22,8 @@ struct Debounce: Sendable {
     let seq: Int
     let window: Duration
 
-    /// Returns whether the press is within the window. Compares the uptimes if the press has one,
-    /// so that setting the clock does not merge two presses.
+    /// Returns whether `now` is less than `window` after the press. Compares the uptimes if the
+    /// press has one, so that setting the clock does not merge two presses.
     func isWithin(_ window: Duration, of now: Moment) -> Bool {
       uptime.map { now.uptime - $0 < window } ?? now.timestamp.isWithin(window, of: at)
     }

@@ -7,7 +7,7 @@ package struct Decision: Sendable {
   /// The answers to senders, and the feedback to panels.
   package private(set) var answers: [Message] = []
   package var transaction = LedgerTransaction()
-  /// The rejected commands, for the log.
+  /// The commands that were rejected without an entry, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
   /// The admitted changes of the settings. The caller applies them after it acknowledges the batch.
@@ -44,8 +44,8 @@ package struct Decision: Sendable {
     if let answer = topics.answer(row, to: reply) { answers.append(answer) }
   }
 
-  /// Records that a delivery without an id repeats an earlier entry, so that the kiosk recognizes
-  /// its redelivery as well.
+  /// Records that a delivery repeats an earlier entry, so that the kiosk also recognizes a
+  /// redelivery of this delivery. Does nothing if the command has an id.
   mutating func repeatEntry(_ seq: Int, for parsed: ParsedDelivery, acknowledgedWith other: Int) {
     guard case .delivery(let fingerprint) = parsed.key else { return }
     transaction.keep(

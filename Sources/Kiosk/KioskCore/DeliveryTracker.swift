@@ -7,13 +7,13 @@ package import MessageBroker
 ///
 /// | step | when |
 /// |---|---|
-/// | read | `match` has reported whether the delivery is a repeat |
+/// | read | `match` has looked up the delivery |
 /// | committed | the ledger has its entry and, without an id of the sender, its fingerprint |
 /// | acknowledged | the network has accepted its PUBACK, and the lock file has recorded that |
 /// | confirmed | the broker has sent the PUBACK for its answer and its event |
 ///
 /// A PUBACK that the network has accepted may still be lost with the connection. The broker has
-/// received it if it confirms an answer that the kiosk sent after that PUBACK.
+/// received the PUBACK if it confirms a message that the kiosk sent after the PUBACK.
 ///
 /// The calls have this order:
 ///
@@ -48,15 +48,15 @@ package import MessageBroker
 /// deliveries that are known to be acknowledged could match a new message, so the ledger deletes
 /// them. It deletes all fingerprints if the broker has begun a new session.
 ///
-/// **Poison messages.** Answers and events that were not confirmed when a connection ended are
-/// published on the next one, so that each arrives at least once. A message may end each connection
-/// that it is published on (mosquitto disconnects on a topic of more than 200 levels). So if two
-/// connections in a row end with entries in flight, the kiosk publishes these entries one at a time
-/// until the broker has confirmed all of them.
+/// **Poison messages.** When a connection has ended, the kiosk publishes its unconfirmed answers
+/// and events again on the next one, so that each arrives at least once. A message may end each
+/// connection that it is published on (mosquitto disconnects on a topic of more than 200 levels).
+/// So if two connections in a row end with entries in flight, and the broker confirms none of them,
+/// the kiosk publishes these entries one at a time until all are confirmed.
 package struct DeliveryTracker: Sendable {
   /// The entry up to which the broker has confirmed all answers and events.
   package private(set) var confirmed: Int
-  /// The entry up to which the broker has received the acknowledgements of all deliveries.
+  /// The entry up to which the broker has received the acknowledgements of all deliveries; at first see `init`.
   package private(set) var acknowledged: Int
   /// The value of `confirmed` that is stored in the ledger.
   private var saved: Int
@@ -70,7 +70,7 @@ package struct DeliveryTracker: Sendable {
   /// Whether the broker restarts packet ids on this connection, or `nil` before the first packet
   /// id.
   private var packetIDsRestart: Bool?
-  /// Whether a new delivery has arrived. New deliveries follow all redeliveries.
+  /// Whether a new, not retained delivery has arrived on this connection. New deliveries follow all redeliveries.
   private var hasNewDeliveries = false
 
   private var inFlight: [Publication] = []
@@ -78,8 +78,8 @@ package struct DeliveryTracker: Sendable {
   /// message, published or dropped.
   package private(set) var lastSerial: UInt64 = 0
   private var confirmedSerial: UInt64 = 0
-  /// The number of consecutive connections that ended while the first unconfirmed entry was in
-  /// flight.
+  /// The number of consecutive connections that ended with entries in flight. A confirmation sets the
+  /// number to 0; or to 2 if it was at least 2 and an entry up to `lastPoisonCandidate` is unconfirmed.
   private var failedConnections = 0
   /// The last entry that was in flight at the end of one of the `failedConnections`.
   private var lastPoisonCandidate = 0
@@ -156,10 +156,10 @@ package struct DeliveryTracker: Sendable {
   /// The result of looking up a delivery.
   package struct Match: Sendable {
     /// The fingerprint under which the ledger may have recorded the delivery, or `nil` if the
-    /// delivery is new.
+    /// ledger cannot have recorded it.
     package var original: Fingerprint?
-    /// The recorded deliveries that the broker redelivers after this one, if the ledger has no
-    /// fingerprint of this one: for example because the kiosk rejected it when it first arrived.
+    /// The recorded deliveries that a broker with restarted packet ids redelivers after this one, if the ledger
+    /// has no fingerprint of this one: for example because the kiosk rejected it when it first arrived.
     package var skipped: ArraySlice<Fingerprint> = []
   }
 
@@ -187,16 +187,16 @@ package struct DeliveryTracker: Sendable {
     return Match(skipped: hasNewDeliveries ? [] : expected)
   }
 
-  /// Whether all redeliveries have arrived. If so, acknowledging the batch acknowledges all earlier
-  /// deliveries as well.
+  /// Whether all expected redeliveries have arrived. If so, acknowledging the batch acknowledges
+  /// all earlier deliveries as well.
   package var allRedeliveriesReceived: Bool { hasNewDeliveries || expected.isEmpty }
 
   /// Returns whether the first packet id of a connection shows that the broker restarts its
   /// numbering.
   ///
   /// A broker that continues its numbering can also send packet id 1 first: at the beginning of a
-  /// session, where the order identifies a redelivery as well as the packet id; or after packet id
-  /// 65,535. Then the oldest expected packet id is near 65,535, and the result is `false`.
+  /// session, where the order identifies a redelivery as reliably as the packet id; or after packet id
+  /// 65,535. In the second case the oldest expected packet id is near 65,535, and the result is `false`.
   private func restartsPacketIDs(with packetID: UInt16) -> Bool {
     let nearlyRound = UInt16.max - UInt16(clamping: Fingerprint.kept)
     // guard: on a connection that numbers anew the order decides
@@ -205,7 +205,7 @@ package struct DeliveryTracker: Sendable {
 
   // MARK: Publications
 
-  /// The number of QoS 1 messages, about entries or not, that the broker has not confirmed.
+  /// The number of unconfirmed QoS 1 messages, about entries or not, since the last lost connection.
   package var depth: Int { Int(clamping: lastSerial - min(confirmedSerial, lastSerial)) }
 
   /// Whether messages about an entry are in flight.
@@ -217,12 +217,12 @@ package struct DeliveryTracker: Sendable {
   /// Records that the ledger has stored `confirmed`.
   package mutating func hasSaved() { saved = confirmed }
 
-  /// Records messages as in flight. The kiosk has sent them after the acknowledgements of all
-  /// deliveries until now.
+  /// Records messages as in flight. Once `isCaughtUp`, pass a `seq` only for messages that were
+  /// sent after the acknowledgements of all deliveries until now.
   ///
   /// - Parameters:
-  ///   - seq: The entry up to which answers and events are in flight; 0 if the messages are about
-  ///     no entry.
+  ///   - seq: The entry up to which these messages complete the answers and events; 0 if they
+  ///     complete no entry.
   ///   - serial: The serial number of the last message.
   package mutating func published(through seq: Int = 0, serial: UInt64) {
     lastSerial = serial

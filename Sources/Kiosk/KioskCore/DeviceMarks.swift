@@ -6,7 +6,7 @@ import KioskProtocol
 struct DeviceMarks: Sendable {
   private var values: [String: String]
   /// The time of the last reconnect after the kiosk was offline for longer than the maximum age of
-  /// an order. A press before that reconnect must not count.
+  /// an order or an unknown time. A press before that reconnect must not count.
   private var reconnectedAt: Timestamp?
   /// The keys of devices that repeat their last message, and have sent a message since the
   /// reconnect.
@@ -22,7 +22,7 @@ struct DeviceMarks: Sendable {
     (reconnectedAt, receivedSinceReconnect) = (other.reconnectedAt, other.receivedSinceReconnect)
   }
 
-  /// Records a reconnect after the kiosk was offline for longer than the maximum age of an order.
+  /// Records a reconnect after the kiosk was offline for longer than the maximum age of an order or an unknown time.
   mutating func reconnected(at now: Timestamp) {
     reconnectedAt = now
     receivedSinceReconnect = []
@@ -54,8 +54,8 @@ struct DeviceMarks: Sendable {
     }
     guard store(mark, into: &changed) else { return false }
     guard let repetition = mark.repetition else { return true }
-    // The first message of such a device, and the first since the reconnect, may repeat a press
-    // that is hours old.
+    // The first message of a device that repeats its last message, and its first message after the
+    // reconnect, may repeat a press that is hours old.
     let isFirstSince = receivedSinceReconnect.insert(mark.key).inserted
     guard !isFirst else { return false }
     guard let reconnectedAt, now.isWithin(repetition, of: reconnectedAt) else { return true }

@@ -1,6 +1,6 @@
 import MessageBroker
 
-/// Identifies a delivery by the packet id that the broker assigned, its topic and its payload.
+/// Identifies a delivery by its topic, its payload, and the packet id that the broker assigned.
 package struct Fingerprint: Hashable, Sendable {
   package let packetID: UInt16
   package let digest: UInt64

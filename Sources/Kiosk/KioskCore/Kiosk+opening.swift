@@ -2,9 +2,9 @@ import JuiceDomain
 import KioskProtocol
 
 extension Kiosk {
-  /// Returns a transaction that adds the configured fruits, machines and programs that the ledger
-  /// does not have yet, and ends the time outside the limits of sensors that are no longer
-  /// configured.
+  /// Returns a transaction that adds the fruits and programs of the settings that the ledger does
+  /// not have yet, updates the makers, and ends the time outside the limits of removed sensors that
+  /// block nothing.
   ///
   /// - Returns: The transaction, or `nil` if the ledger needs none of this.
   package static func opening(

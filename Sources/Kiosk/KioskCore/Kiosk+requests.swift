@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskProtocol
 
-// The execution of requests. `Machines`, `Payment`, `Sensors` and `Stock` have those of their parts.
+// Executes requests. Those about machines, payment, sensors and stock are in the folders of these names.
 extension Kiosk {
   /// Executes a request: changes the state, and returns the row of its entry.
   mutating func execute(

@@ -5,7 +5,7 @@ package import MessageBroker
 
 // Messages for panels and displays that do not use the kiosk's topics.
 extension Kiosk {
-  /// Returns the messages with which a panel shows the result of its own order.
+  /// Returns the message that shows a panel the outcome of its own command, or an empty list.
   func feedback(_ feedback: Feedback, to row: LedgerRow) -> [Message] {
     let push: Push? =
       switch row.entry.outcome {
@@ -30,7 +30,7 @@ extension Kiosk {
     return [Message(topic: push.topic, text: text)]
   }
 
-  /// Returns the text for a placeholder about the kiosk's state, or `nil` if there is none.
+  /// Returns the text for a placeholder about the kiosk's state, or `nil` if the placeholder has none.
   func value(of placeholder: Template.Placeholder, status: KioskStatus = .online) -> String? {
     switch placeholder {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
@@ -45,7 +45,7 @@ extension Kiosk {
     }
   }
 
-  /// Returns the current message for a display, or `nil` if none is configured for this case.
+  /// Returns the current message for a display, or `nil` if none is configured for the availability of its juice.
   package func message(for display: Display, status: KioskStatus = .online) -> Message? {
     let push = display.push(
       filling: { value(of: $0, status: status) },

@@ -22,9 +22,9 @@ package struct Kiosk: Sendable {
   package let settings: KioskSettings
   package internal(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
-  /// Whether the kiosk takes orders: no command has closed it, and the time is within its hours.
+  /// Whether the kiosk takes orders: `switched` is open, and the last `updateHours` was within the hours.
   package var service: ServiceState { isWithinHours ? switched : .closed }
-  /// The state that the last service command has set.
+  /// The state that the last accepted service command has set; `open` before the first.
   var switched: ServiceState
   private(set) var isWithinHours = true
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
@@ -83,8 +83,8 @@ package struct Kiosk: Sendable {
     updateAlerts()
   }
 
-  /// Replaces the state by the content of the ledger, after an error that leaves unknown whether a
-  /// transaction was committed. Keeps times that the ledger does not store, such as ages of orders.
+  /// Replaces the state by the content of the ledger, after an error of the ledger: a failed commit may be complete.
+  /// Keeps a part of the state that the ledger does not store, such as the ages of orders, but not the timers of jobs.
   package mutating func recover(_ state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.jobs.adoptAges(of: jobs)
@@ -98,8 +98,8 @@ package struct Kiosk: Sendable {
     self = next
   }
 
-  /// Replaces the settings. Keeps the state, including the part that the ledger does not record
-  /// (debounce, timers of jobs, alerts).
+  /// Replaces the settings. Keeps the state, also the part that the ledger does not store (debounce,
+  /// timers of jobs, alerts), except `jobs.closed`, which the next `updateHours` determines.
   ///
   /// - Parameter state: The content of the ledger.
   package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {
@@ -118,10 +118,9 @@ package struct Kiosk: Sendable {
     self = next
   }
 
-  /// Decides the deliveries of a batch, in the order of arrival.
+  /// Decides the deliveries of a batch, in the order of arrival, and fires expired timers.
   ///
-  /// - Parameter repeats: The rows that the ledger has recorded for the repeat keys of the
-  ///   deliveries.
+  /// - Parameter repeats: The last row that the ledger has for each repeat key of the deliveries.
   package mutating func decide(
     _ parsedDeliveries: [ParsedDelivery], repeats: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
@@ -164,8 +163,8 @@ package struct Kiosk: Sendable {
   /// Decides one delivery.
   ///
   /// - Parameters:
-  ///   - recorded: The rows that the ledger has recorded for repeat keys.
-  ///   - answered: The same, and the rows of this batch.
+  ///   - recorded: The last row that the ledger has for each repeat key.
+  ///   - answered: The rows of `recorded`, and those of this batch. The call adds its own row.
   private mutating func decide(
     _ parsed: ParsedDelivery, recorded: [RepeatKey: LedgerRow],
     answered: inout [RepeatKey: LedgerRow], at now: Moment, in decision: inout Decision
@@ -205,7 +204,7 @@ package struct Kiosk: Sendable {
     }
     if let row = parsed.repeatKeys.compactMap({ answered[$0] }).first {
       counters.duplicates += 1
-      // This batch may hold a later answer about the same order.
+      // This batch may contain a later answer about the same order.
       let last = decision.transaction.records.last {
         $0.row.entry.answeredOrder == row.entry.seq
       }
@@ -233,8 +232,8 @@ package struct Kiosk: Sendable {
     if let key = parsed.key { answered[key] = row }
   }
 
-  /// Executes a request that is not a repeat: records its entry and answer, and begins the job, the
-  /// program or the charge that the entry requires.
+  /// Executes a request that is not a repeat: records its entry and answer, then begins the job,
+  /// program or charge that the entry requires, or executes the decision of a person.
   private mutating func answer(
     _ request: Request, in parsed: ParsedDelivery, at now: Moment, in decision: inout Decision
   ) -> LedgerRow {
@@ -278,7 +277,7 @@ package struct Kiosk: Sendable {
     return row
   }
 
-  /// Adds the feedback for the panel that sent the order, if any is configured.
+  /// Adds the feedback for the panel that sent the command, if any is configured for the outcome.
   mutating func appendFeedback(of row: LedgerRow, in decision: inout Decision) {
     guard let source = row.entry.source, let feedback = feedback[source.name] else { return }
     decision.answer(self.feedback(feedback, to: row))
@@ -296,19 +295,19 @@ package struct Kiosk: Sendable {
     return decision
   }
 
-  /// Records a reconnect after the kiosk was offline for longer than the maximum age of an order.
+  /// Records a reconnect after the kiosk was offline for longer than the maximum age of an order or an unknown time.
   package mutating func reconnected(at now: Timestamp) {
     marks.reconnected(at: now)
   }
 
-  /// Returns whether the opening hours have begun or ended since the last batch.
+  /// Returns whether the opening hours have begun or ended since the last `updateHours`.
   package func hoursHaveChanged(at now: Moment) -> Bool {
     isWithinHours(at: now.timestamp) != isWithinHours
   }
 
-  /// Determines whether the kiosk is within its hours, and starts the timers of sensors. Call it at
-  /// the start of the process: then the monotonic clock measures the time that a sensor is outside
-  /// its limits, also while the kiosk is offline.
+  /// Determines whether the kiosk is within its hours, and starts the timers of the sensors that
+  /// were outside their limits in an earlier process. Call it at the start of the process: then the
+  /// monotonic clock measures the time outside the limits, also while the kiosk is offline.
   package mutating func begin(at now: Moment) {
     updateHours(at: now)
     sensors.begin(at: now)
@@ -329,7 +328,7 @@ package struct Kiosk: Sendable {
   mutating func count(_ outcome: LedgerEntry.Outcome) {
     switch outcome {
     case .ready, .made: counters.orders += 1
-    // An order that was not paid is no failure of the kiosk.
+    // An order that no machine got, for example because it was not paid, is no failure.
     case .returned(let end, _, _) where end.machine == nil: break
     case .failed, .returned: counters.failed += 1
     case .outOfStock: counters.outOfStock += 1

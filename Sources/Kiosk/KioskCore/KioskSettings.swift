@@ -15,29 +15,29 @@ package struct KioskSettings: Sendable {
   package var menu: Menu
   /// The version of the menu, or `nil` if it is not a menu from the chain.
   package var menuVersion: Int?
-  /// The reason why the kiosk does not use the chain's stored menu, or `nil` if there is no reason.
+  /// The reason why the kiosk cannot use the chain's stored menu, or `nil` if it uses that menu or none is stored.
   package var menuProblem: String?
   package var stock: Stock
   package var orders: Orders
   /// The hours in which the kiosk takes orders, or `nil` if it takes them at all hours.
   package var hours: OpeningHours?
-  /// The published settings, or `nil` if the kiosk has neither hours nor a change of its settings.
+  /// The published settings, or `nil` if the kiosk has neither hours nor a stored change of settings.
   package var settingsReport: SettingsReport?
   /// Panels that use topics of their own.
   package var panels: [PanelBinding] = []
   package var displays: [Display] = []
-  /// The machines that make juices. If empty, a juice is ready when its order is committed.
+  /// The machines that make juices. If empty, no juice needs a machine.
   package var machines: [Machine] = []
   package var sensors: [Sensor] = []
   /// Whether a sensor that is no longer configured still blocks fruits or machines, so that the
   /// kiosk must accept a person's decision about it.
   package private(set) var hasRemovedSensors = false
-  /// The way in which customers pay, or `nil` if juices cost nothing or are paid elsewhere.
+  /// The payment at devices, or `nil` if no customer pays at a device and no charge is open.
   package var payment: Payment?
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
   /// discovery.
   package var announcements: [Message] = []
-  /// The messages that replace `announcements` if any fruit has an expiry date.
+  /// The messages that replace `announcements` if `Batches.isActive`.
   package var announcementsWithDates: [Message] = []
   /// Birth messages of other systems, after which the kiosk publishes all retained messages again.
   package var births: [Birth] = []
@@ -64,8 +64,8 @@ package struct KioskSettings: Sendable {
     package var initial: FruitAmounts
     /// The maximum stock of each fruit after a restock.
     package var capacities: FruitAmounts
-    /// The low mark of each fruit: the stock at and below which its alert is `low`. If 0, there is
-    /// no such alert.
+    /// The low mark of each fruit: the stock at and below which its alert is `low`, or `out`; see
+    /// `StockAlert`. If 0, the alert is never `low`.
     package var lowMarks: FruitAmounts
 
     package init(initial: FruitAmounts, capacities: FruitAmounts, lowMarks: FruitAmounts) {
@@ -76,12 +76,12 @@ package struct KioskSettings: Sendable {
   }
 
   package struct Orders: Sendable, Equatable {
-    /// Maximum age of a command. The kiosk rejects older commands. Also the session expiry
-    /// interval: the broker discards queued commands when the kiosk is offline for longer.
+    /// Maximum age of a command by its `sent_at`, and of an order that is queued for a machine or a payment device.
+    /// Also the session expiry interval: the broker discards queued commands when the kiosk is offline for longer.
     package var maximumAge: Duration
     /// Maximum number of glasses in one order.
     package var maximumQuantity: Int
-    /// The time within which presses of the same button count as one press, if they have no id.
+    /// The time within which equal orders of one sender count as one order, if they have no id.
     package var debounce: Duration
     /// Maximum number of commands per second from one sender; 0 for no limit.
     package var maximumPerSecond: Int
@@ -102,7 +102,7 @@ extension KioskSettings {
   /// The devices at which customers pay, and the panels whose customers need not pay.
   package struct Payment: Sendable, Equatable {
     package var devices: [Device]
-    /// The time in which a customer must present a card.
+    /// The time in which a customer must pay. Each `waiting` of the device restarts it, see `longestPrompt`.
     package var payLimit: Duration
     /// The panels whose orders cost nothing, such as those of the staff.
     package var freePanels: Set<String>
@@ -136,8 +136,8 @@ extension KioskSettings {
     }
   }
 
-  /// Returns settings that include the devices of open charges that are no longer configured. Such
-  /// a device may still report on a charge, and a person may decide about the charge.
+  /// Returns settings that include the devices that are no longer configured but have open charges.
+  /// Such a device may still report on a charge, and a person may decide about the charge.
   package func keepingPayment(of charges: [Charge]) -> Self {
     var settings = self
     for device in charges.map(\.device) {
@@ -201,7 +201,7 @@ extension KioskSettings {
       package var at: MachineProgram.Cause?
       /// The time for which a `clean` may be due. After that the machine takes no orders.
       package var grace = Duration.seconds(3_600)
-      /// Maximum time until the machine reports the end of the program.
+      /// Maximum time from the start of the program until the machine reports its end.
       package var finishLimit = Duration.seconds(600)
       package var uses: FruitAmounts = [:]
       /// Whether the kiosk starts the program when it is due. If `false`, a person must start it.
@@ -213,9 +213,9 @@ extension KioskSettings {
     package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
   }
 
-  /// Returns settings that include machines that are no longer configured: those of open jobs, and
-  /// those whose juices no machine makes now. Such a machine is disabled, but it may still report
-  /// on its jobs, and a person may decide about these jobs.
+  /// Returns settings that include machines that are no longer configured: the machines of open
+  /// jobs, and those that made a juice that no machine makes now (see `departed`). Such a machine
+  /// is disabled, but it may still report on its jobs, and a person may decide about these jobs.
   ///
   /// - Parameter makers: The makers that the ledger has recorded. Without them, a kiosk whose only
   ///   machine was removed would answer an order with `ready`, and would not make the juice.
@@ -231,6 +231,7 @@ extension KioskSettings {
   }
 
   /// Returns the makers that are no longer configured, and made a juice that no machine makes now.
+  /// A maker of the whole menu counts unless a configured machine makes the whole menu.
   private func departed(among makers: [Maker]) -> [Maker] {
     makers.filter { maker in
       if machines.contains(where: { $0.name == maker.machine }) { return false }
@@ -239,7 +240,7 @@ extension KioskSettings {
     }
   }
 
-  /// Returns the makers to record: the configured ones, and those that `keepingMachines` keeps.
+  /// Returns the makers to record: the machines of these settings, and the departed ones.
   func makers(recorded makers: [Maker]) -> [Maker] {
     (departed(among: makers) + machines.map { Maker(machine: $0.name, juices: $0.juices) })
       .sorted { $0.machine < $1.machine }
@@ -329,7 +330,7 @@ extension KioskSettings {
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
 
-  /// Returns whether a batch has a birth message. Retained messages do not count: they are older
+  /// Returns whether a batch has one of `births`. Retained messages do not count: they are older
   /// than this connection, on which the kiosk has already published all its retained messages.
   package func hasBirth(among deliveries: [Delivery]) -> Bool {
     !births.isEmpty

@@ -34,7 +34,7 @@ extension KioskTopics {
     return messages
   }
 
-  /// Returns the retained messages that differ between two states.
+  /// Returns the retained messages that differ between two states with the same settings.
   package func changes(from before: Kiosk, to after: Kiosk, at now: Timestamp) -> [Message] {
     var messages: [Message] = []
     if after.service != before.service { messages.append(service(after.service)) }

@@ -6,9 +6,9 @@ package struct LedgerRow: Hashable, Sendable {
   package internal(set) var entry: LedgerEntry
   /// The stock after the entry, or `nil` if the answer does not include it.
   package let stock: FruitAmounts?
-  /// The details of a rejection or of a declined payment, for troubleshooting.
+  /// The details of a rejection or of a declined payment, for troubleshooting; or `nil` if there are none.
   package let detail: String?
-  /// The text that the customer reads.
+  /// The text that the customer reads, or `nil` if there is none.
   package let message: String?
 
   package init(
@@ -20,7 +20,7 @@ package struct LedgerRow: Hashable, Sendable {
     self.message = message
   }
 
-  /// The answer to the sender, the same for each repeat of the command.
+  /// The answer to the sender. A repeated answer differs only in `isDuplicate`.
   package var result: CommandResult {
     var result = CommandResult(status: .applied)
     switch entry.outcome {

@@ -14,18 +14,18 @@ package struct LedgerState: Hashable, Sendable {
   package var tickets: [Int: Int] = [:]
   /// The entry up to which the broker has confirmed answers and events.
   package var confirmed = 0
-  /// The retained topics that the kiosk has published and not cleared since.
+  /// The retained topics that may hold a message of this kiosk.
   package var topics: Set<String> = []
   /// The last value of each device counter and contact, by its key.
   package var marks: [String: String] = [:]
   /// The last orders without an id, the oldest first, for the debounce.
   package var presses: [Press] = []
 
-  /// The open jobs, in the order in which they were accepted.
+  /// The open jobs, in the order of their numbers.
   package var jobs: [Job] = []
   package var machines: [MachineID: MachineRecord] = [:]
-  /// The configured machines, and the removed machines whose juices no configured machine makes;
-  /// sorted by name.
+  /// The configured machines, and the removed machines that made a juice that no configured machine
+  /// makes; sorted by name.
   package var makers: [Maker] = []
 
   /// The programs that are or were configured.
@@ -34,13 +34,13 @@ package struct LedgerState: Hashable, Sendable {
   package var batches: [BatchID: Batch] = [:]
   /// The amounts of expired fruit that has not been taken out yet.
   package var expired: [BatchID: Int] = [:]
-  /// The entries with which open orders and programs have taken fruit, if any fruit has a date.
+  /// The entries with which open orders and programs have taken fruit; empty if no such fruit has a date.
   package var taken: [LedgerEntry] = []
 
   /// The open charges, in the order of their numbers.
   package var charges: [Charge] = []
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
-  /// The highest number that a charge has had; 0 if there was no charge.
+  /// The highest number that a charge of an order has had; 0 if there was none.
   package var lastCharge = 0
 
   package var sensors: [SensorID: SensorRecord] = [:]

@@ -6,10 +6,10 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// The deliveries to recognize by their fingerprints, in the order in which the broker would
   /// redeliver them.
   package private(set) var kept: [KeptDelivery] = []
-  /// The entry up to which the broker has confirmed answers and events, if it has changed.
+  /// The entry up to which the broker has confirmed answers and events, or `nil` to keep the stored value.
   package var confirmed: Int?
-  /// The entry up to which the upstream broker has confirmed all entries, if it has changed;
-  /// see `Uplink`.
+  /// The entry up to which the upstream broker has confirmed all entries, or `nil` to keep the
+  /// stored value; see `Uplink`.
   package var uplinked: Int?
   package var service: ServiceState?
   /// Changed values of device counters and contacts, by their keys; see `LedgerState`.
@@ -22,7 +22,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var charges: [Int: Charge?] = [:]
   package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
   package var sensors: [SensorID: SensorRecord] = [:]
-  /// Changed batches of fruit. The value is `nil` for a batch that is used up or has expired.
+  /// Changed batches of fruit. The value is `nil` for a batch that has expired, or is empty and cannot get fruit back.
   package var batches: [BatchID: Batch?] = [:]
   /// Changed amounts of expired fruit. The value is `nil` for fruit that a person has taken out.
   package var expired: [BatchID: Int?] = [:]
@@ -30,7 +30,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var makers: [Maker]?
   package var clockStep: ClockStep?
   /// The number of QoS 1 deliveries in the batch, without redeliveries. The ledger deletes
-  /// fingerprints by this count, so it includes deliveries that added no entry.
+  /// fingerprints by this count, so the count includes deliveries that added no entry.
   package var deliveries = 0
 
   package init() {}
@@ -58,11 +58,11 @@ package struct LedgerTransaction: Hashable, Sendable {
 }
 
 extension LedgerTransaction {
-  /// A delivery that the ledger recognizes by its fingerprint: it has no id, or it is retained.
+  /// A delivery that the ledger recognizes by its fingerprint: its command has no id, or it is retained.
   package struct KeptDelivery: Hashable, Sendable {
     package let fingerprint: Fingerprint
-    /// The entry that the delivery resulted in, or `nil` if the ledger has recorded the delivery
-    /// already and only its position changes.
+    /// The entry of the delivery, or of the press that the delivery repeats; or `nil` if the ledger
+    /// has recorded the delivery already and only its position changes.
     package let entry: Int?
     /// The entry whose delivery the kiosk acknowledges together with this delivery.
     package let acknowledgedWith: Int
@@ -79,10 +79,10 @@ extension LedgerTransaction {
   /// Adds a delivery.
   ///
   /// - Parameters:
-  ///   - entry: The entry that the delivery resulted in.
+  ///   - entry: The entry of the delivery, or of the press that the delivery repeats.
   ///   - other: The entry whose delivery the kiosk acknowledges together with this delivery.
-  ///   - skipped: Recorded deliveries that the broker redelivers after this one. They are moved
-  ///     after it, also if the transaction has moved them before.
+  ///   - skipped: Recorded deliveries that the broker redelivers after this one. The call moves
+  ///     them after this one, also if the transaction has moved them before.
   package mutating func keep(
     _ fingerprint: Fingerprint, as entry: Int, acknowledgedWith other: Int,
     skipping skipped: ArraySlice<Fingerprint> = []
@@ -109,13 +109,13 @@ package struct Reply: Hashable, Sendable {
   }
 }
 
-/// The key by which the kiosk recognizes that it has answered a request before.
+/// The key by which the kiosk finds the earlier row about the same request or the same charge.
 package enum RepeatKey: Hashable, Sendable {
   /// The id that the sender gave.
   case request(Source, Request.ID)
   /// The number of a charge that a payment device reports on.
   case charge(Int)
-  /// The fingerprint of the delivery, for senders without ids. Matches only redeliveries in a
-  /// resumed session.
+  /// The fingerprint of the delivery, for a command without an id and for a retained message.
+  /// Matches only redeliveries in a resumed session.
   case delivery(Fingerprint)
 }

@@ -3,7 +3,7 @@ import JuiceDomain
 package import KioskProtocol
 package import MessageBroker
 
-/// A delivery with its request, not decided yet.
+/// A request, a mark or a sensor's value in a delivery, not decided yet.
 package struct ParsedDelivery: Sendable {
   package let source: Source
   /// The request or its rejection, or `nil` if the message only has a mark or a sensor's value.
@@ -11,7 +11,7 @@ package struct ParsedDelivery: Sendable {
   let isRetained: Bool
   /// The key under which the kiosk recognizes repeats of this request, or `nil` if it cannot.
   let key: RepeatKey?
-  /// The keys under which the ledger may have recorded an earlier request that this one repeats.
+  /// The keys under which the ledger may have recorded the same request, or the charge of this answer.
   package let repeatKeys: [RepeatKey]
   /// See `DeliveryTracker.Match`.
   let skipped: ArraySlice<Fingerprint>
@@ -50,8 +50,8 @@ package struct ParsedDelivery: Sendable {
     if let requestKey, !isRetained {
       key = requestKey
     } else {
-      // The kiosk identifies a retained message by its delivery, because the redelivery need not
-      // have the retain flag. The same id still counts in a command without the retain flag.
+      // The kiosk identifies a retained message by its delivery, because the redelivery need not have the
+      // retain flag. The kiosk still executes a command with the same id and without that flag.
       key = delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
     }
     // guard: the ids of senders are remembered
@@ -130,15 +130,15 @@ package struct ParsedDelivery: Sendable {
 }
 
 extension Delivery {
-  /// The rejection of a delivery that is too large, or `nil` if none of its parts is.
+  /// The rejection of a delivery with a part that is too large, or `nil` if no part is too large.
   var rejection: Rejection? {
     excess.map { Rejection(.tooLarge, "the \($0.rawValue) is too large") }
   }
 }
 
 extension KioskTopics {
-  /// Returns the requested response topic, or `nil` if it is not below the sender's own topic: a
-  /// sender must not make the kiosk publish on topics that are closed to the sender.
+  /// Returns the requested response topic; or `nil` if there is none, or it has a wildcard or is not below the
+  /// sender's own topic: a sender must not make the kiosk publish on topics that are closed to the sender.
   fileprivate func responseTopic(of source: Source, requested topic: String?) -> String? {
     guard let topic, topic.utf8.starts(with: (command(from: source) + "/").utf8),
       !topic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })

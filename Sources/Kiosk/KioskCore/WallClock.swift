@@ -3,8 +3,8 @@ package import KioskProtocol
 
 /// Converts timestamps to hours and days of a time zone.
 ///
-/// Hours are counted from 1970-01-01T00 local time, 24 to each day. At the change from daylight
-/// saving time the repeated hour counts as one; at the change to it the skipped hour is empty.
+/// Hours are counted from 1970-01-01T00 local time, 24 to each day. At the end of daylight saving
+/// time the hour that occurs twice has one number; at the beginning one number is skipped.
 package struct WallClock: Sendable {
   package let timeZone: TimeZone
 
@@ -14,10 +14,10 @@ package struct WallClock: Sendable {
 
   package func hour(at time: Timestamp) -> Int { Int((local(time) / Self.hour).rounded(.down)) }
 
-  /// Returns the day, counted from 1970-01-01.
+  /// Returns the local day, counted from 1970-01-01.
   package func day(at time: Timestamp) -> Int { Self.day(of: hour(at: time)) }
 
-  /// Returns the elapsed fraction of the current hour, from 0 to below 1.
+  /// Returns the elapsed fraction of the local hour, from 0 to below 1.
   package func fraction(at time: Timestamp) -> Double {
     let hours = local(time) / Self.hour
     return hours - hours.rounded(.down)

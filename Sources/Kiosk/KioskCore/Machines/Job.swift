@@ -5,14 +5,14 @@ package import KioskProtocol
 package struct Job: Hashable, Sendable {
   /// The number of the entry of the order or of the requested program.
   package let seq: Int
-  /// The number under which the kiosk sends the job to the machine: the entry of the order, of its
-  /// payment, or of the decision to make it again.
+  /// The number under which the kiosk sends the job to the machine: the entry of the order, of the
+  /// hold of its payment, of the requested program, or of the last decision to make the job again.
   package var number: Int
   package let machine: MachineID
   package let work: Work
   /// The fruit that was taken from the stock.
   package let used: FruitAmounts
-  /// The price of all glasses.
+  /// The price of all glasses, or `nil` without a price.
   package let amount: Money?
   /// The sender, or `nil` for a program that the kiosk has requested.
   package let source: Source?
@@ -136,7 +136,7 @@ package struct Maker: Hashable, Sendable {
 package struct MachineRecord: Hashable, Sendable {
   /// The last status that the machine published.
   package var status: MachineStatus
-  /// The number of consecutive failed jobs.
+  /// The number of consecutive failed jobs. A new `online` status limits the number to `Jobs.maximumFailures - 1`.
   package var failures: Int
 
   package init(status: MachineStatus, failures: Int = 0) {

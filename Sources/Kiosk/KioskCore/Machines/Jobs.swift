@@ -5,10 +5,10 @@ package import KioskProtocol
 ///
 /// | state of a job | next state |
 /// |---|---|
-/// | `queued` | `sent` when its machine has a free place; returned if too old, or without fruit |
+/// | `queued` | `sent` when its machine has a free place; returned if too old, blocked, or without fresh fruit |
 /// | `sent` | `started` when the machine has begun; `lost` if unanswered and too old |
 /// | `started` | made, failed; `needsDecision` after `finishLimit`, not counting pauses |
-/// | `lost`, `needsDecision` | as the machine answers or a person decides: end, or `queued` again |
+/// | `lost`, `needsDecision` | ends, or is `queued` again, by an answer or a decision; `lost` also `started` |
 ///
 /// A job is too old after `orders.maximumAge`. From every state but `queued`, the answers `done`
 /// and `failed` end the job. The answer `cancelled` returns the fruit of a `sent` or `lost` job.
@@ -16,8 +16,8 @@ package import KioskProtocol
 ///
 /// A job is made at most once, by two rules. A machine never begins a job unless its number is
 /// above the last one that it has begun, and it stores that number across power cuts. The kiosk
-/// publishes *make* only while the machine has not answered. From `started` on it publishes
-/// *cancel*, which begins nothing; the machine answers it with the state of the job.
+/// publishes *make* only for a `sent` job that is not too old. Otherwise it publishes *cancel*,
+/// which begins nothing; the machine answers with the state of the job.
 ///
 /// The kiosk returns fruit only if the machine cannot have used it: the job was never sent, or the
 /// machine has answered `cancelled` or `failed`. If the use is unknown, a person decides.
@@ -27,9 +27,9 @@ package struct Jobs: Sendable {
   /// The open jobs, in the order of their numbers.
   package private(set) var open: [Job]
   private var records: [MachineID: MachineRecord]
-  /// The timers of jobs, by the entry of the order. Not stored in the ledger.
+  /// The timers of jobs, by `Job.seq`. Not stored in the ledger.
   private var timers: [Int: JobTimer] = [:]
-  /// The uptimes at which orders were accepted, by their entries. Not stored in the ledger.
+  /// The uptimes at which jobs were accepted or queued again, by `Job.seq`. Not stored in the ledger.
   private var acceptedAt: [Int: Duration] = [:]
   private var silent: Set<MachineID> = []
   /// The machines that take no orders, because their cleaning is overdue.
@@ -43,9 +43,9 @@ package struct Jobs: Sendable {
 
   /// Times of a job, as uptimes.
   private struct JobTimer: Sendable {
-    /// The time at which the job got its present state, or at which this process created the timer.
+    /// The time at which the job got its present state or this process created the timer, plus ended pauses.
     var since: Duration
-    /// The time of the last request to the machine, or `nil` if the next one is due.
+    /// The time of the last request to the machine, or of its report of this state; or `nil` if a request is due.
     var requestedAt: Duration?
     /// The reason why the machine waits with the job, and the beginning of the wait, which does not
     /// count toward the limit; or `nil` if the machine does not wait.
@@ -94,8 +94,8 @@ package struct Jobs: Sendable {
       && program(of: machine)?.state.isUndecided != true
   }
 
-  /// Returns whether a machine that makes the juice is available but takes no orders. Unless a
-  /// sensor blocks it (see `isBlocked`), the reason is an overdue cleaning or an undecided program.
+  /// Returns whether a machine that makes the juice is available but takes no orders. Unless a sensor
+  /// blocks the machine (see `isBlocked`), the reason is an overdue cleaning or an undecided program.
   func isCleaningDue(for juice: Juice.ID) -> Bool {
     settings.contains { $0.makes(juice) && isAvailable($0.name) && !takesOrders($0.name) }
   }
@@ -128,7 +128,7 @@ package struct Jobs: Sendable {
     !blocked.fruits.isEmpty && recipe.contains { blocked.fruits.contains($0.fruit) }
   }
 
-  /// Returns whether a sensor is the reason why nothing can make a juice.
+  /// Returns whether a sensor blocks a fruit of a juice, or a machine that makes the juice.
   func isBlocked(_ juice: Juice.ID, _ recipe: FruitAmounts) -> Bool {
     hasBlocked(recipe)
       || settings.contains { $0.makes(juice) && blocked.machines.contains($0.name) }
@@ -234,7 +234,7 @@ package struct Jobs: Sendable {
     timers[job.seq, default: JobTimer(since: uptime)].pause = (reason, since)
   }
 
-  /// Starts the timer of a job again.
+  /// Continues the timer of a job after a pause.
   mutating func resume(_ job: Job, at uptime: Duration) {
     guard let pause = timers[job.seq]?.pause else { return }
     timers[job.seq]?.since += uptime - pause.since
@@ -258,7 +258,7 @@ package struct Jobs: Sendable {
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
-  /// Assigns queued jobs to machines with a free place and returns them.
+  /// Assigns queued jobs to machines with a free place, and returns the assigned jobs.
   mutating func dispatch(at now: Moment) -> [Job] {
     var dispatched: [Job] = []
     for machine in settings where isAvailable(machine.name) {
@@ -299,19 +299,19 @@ package struct Jobs: Sendable {
     }
   }
 
-  /// Jobs whose time limit has passed.
+  /// Jobs whose time limit has passed, and queued orders that cannot be made.
   struct Overdue {
     /// Jobs that were queued for too long.
     var waiting: [Job] = []
-    /// Orders that are queued for a machine that no longer has the fruit, or that a sensor blocks.
+    /// Orders that are queued for a machine that no longer has the fruit, or whose machine or fruit a sensor blocks.
     var missing: [Job] = []
-    /// Jobs that were sent and not answered, and whose order exceeds the maximum age.
+    /// Jobs that were sent and not answered, and that exceed the maximum age of orders.
     var lost: [Job] = []
     /// Jobs that a machine has begun and not completed in time.
     var started: [Job] = []
   }
 
-  /// Returns whether the machine of a queued order can make it, and no sensor blocks it.
+  /// Returns whether the machine of a queued order has the fruit, and no sensor blocks the machine or the fruit.
   private func takes(_ job: Job) -> Bool {
     // guard: an order that waits for a blocked machine is given back
     has(job.machine, job.used) && !blocked.machines.contains(job.machine)

@@ -26,7 +26,7 @@ extension Kiosk {
     case .made(let answer):
       if parsed.isRetained { return false }
       jobs.markResponsive(machine)
-      // The kiosk ignores answers about jobs that have ended.
+      // The kiosk ignores answers about jobs that have ended or were not sent.
       // guard: a machine answers for its own jobs only
       guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
         return true
@@ -85,7 +85,7 @@ extension Kiosk {
     return job.terms.returnsFruit ? [:] : job.used
   }
 
-  /// Applies the decision of a person about a job.
+  /// Checks the decision of a person about a job, and takes the fruit for another attempt.
   mutating func apply(_ decided: JobDecision) throws(Rejection) -> LedgerEntry.Outcome {
     guard let job = jobs.undecided(decided.job) else {
       let attempt = jobs.attempt(ofOrder: decided.job).flatMap { $0 == decided.job ? nil : $0 }
@@ -172,7 +172,7 @@ extension Kiosk {
     settle(order: job.seq, glasses: made, at: now, in: &decision)
   }
 
-  /// Fires expired timers, and assigns queued jobs to machines.
+  /// Fires the expired timers of jobs and programs, and assigns queued jobs to machines.
   mutating func fireTimers(at now: Moment, in decision: inout Decision) {
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {
@@ -219,7 +219,7 @@ extension Kiosk {
     }
   }
 
-  /// The number of glasses that can be made of each juice; 0 if no machine is available to make it.
+  /// The number of glasses of each juice that can be made; 0 if blocked, or if none of its machines takes the order.
   var servings: [(juice: Juice.ID, count: Int)] {
     juiceMaker.servings.map { ($0.juice, isMakeable($0.juice) ? $0.count : 0) }
   }

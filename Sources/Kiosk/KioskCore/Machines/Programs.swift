@@ -11,7 +11,7 @@ package struct ProgramRecord: Hashable, Sendable {
   package var isDone: Bool
   /// The entry with which the program became due, or `nil` if it is not due.
   package var due: Due?
-  /// The number of glasses that the machine has made since `at`, and the time of the last glass.
+  /// The number of glasses of the orders that the machine has made since `at`, and the time of the last such order.
   package var glasses = 0
   package var madeAt: Timestamp?
 
@@ -122,8 +122,8 @@ package struct Programs: Sendable {
     return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
   }
 
-  /// Returns the uptime at which a program becomes due by time, and the cause. Returns `nil` if
-  /// only the number of glasses can make the program due.
+  /// Returns the uptime at which a program becomes due by time, and the cause. Returns `nil` if no
+  /// time is known, for example before the next glass.
   private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
     guard let setting = settings[id], let timer = timers[id] else { return nil }
     var times: [(at: Duration, cause: MachineProgram.Cause)] = []

@@ -6,24 +6,24 @@ package struct Charge: Hashable, Sendable {
   /// The number that identifies the charge at the device.
   package let number: Int
   package let device: PaymentDeviceID
-  /// The order, or `nil` if it has ended or the ledger does not have it (restored from a backup).
+  /// The order, or `nil` if the kiosk had closed the charge before, or its ledger lacks the charge (restored backup).
   package let sale: Sale?
-  /// The amount that the customer was asked for.
+  /// The amount that the customer was asked for; without an order, the amount that the device reported.
   package let amount: Money
-  /// The time and the day of the order.
+  /// The time and the day of the order; without an order, of the device's answer.
   package let at: Timestamp
   package let day: Int
   package var state: ChargeState
   /// The state to reach from `undecided`, or from `captured` if a requested refund may still have
-  /// happened; otherwise equal to `state`. After a partial refund the goal is `undecided`, because
-  /// the device does not refund the rest.
+  /// happened; otherwise equal to `state`. After a refund of another amount the goal is
+  /// `undecided`, because the device does not refund again.
   package var goal: ChargeState
-  /// The amount that the device holds, as far as the ledger has recorded it.
+  /// The amount that the device holds, or held before the capture, as far as the ledger has recorded it.
   package var held: Money?
   /// The amount that the device has captured and not refunded, as far as the ledger has recorded
   /// it.
   package var captured: Money?
-  /// The amount to capture, or `nil` before the kiosk has determined it.
+  /// The amount to capture, or `nil` before the kiosk has determined it, or if no glass was made.
   package var wanted: Money?
   /// The reason why a person must decide, or why the device has refused a refund.
   package var reason: String?
@@ -111,7 +111,7 @@ package struct Charge: Hashable, Sendable {
 
 /// The progress of a charge.
 package enum ChargeState: String, CaseIterable, Hashable, Sendable {
-  /// The kiosk has not sent the charge yet, because the device is asking another customer.
+  /// The kiosk has not sent the charge yet, because the device is asking another customer or is unavailable.
   case queued
   /// The kiosk has sent the charge, and the device has not answered.
   case sent
@@ -119,7 +119,7 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case waiting
   /// The money is held, and the juice is being made.
   case held
-  /// The hold has ended without a capture, and the juice is being made.
+  /// The device holds no amount and has captured none, although the juice is being made.
   case gone
   /// The device must capture the amount, release the hold, or refund the captured amount.
   case capturing, releasing, refunding
@@ -145,7 +145,7 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
   package var total: Int?
   package var totalAt: Timestamp?
   /// The sum by which the device's totals have exceeded the ledger's, in smallest units of the
-  /// currency.
+  /// currency; may be negative. Does not include totals for which `close` returned `nil`.
   package var difference = 0
 
   package init(status: MachineStatus) { self.status = status }
@@ -165,8 +165,8 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
   /// Compares a total with the sums of the ledger, and sets these sums to zero. If the total has a
   /// sum of the terminal, this sum has precedence over that of the device.
   ///
-  /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency;
-  ///   `nil` if the kiosk has missed an earlier total, because the sums then cover different days.
+  /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency; `nil`
+  ///   if the kiosk has missed a total since the last one, because the sums then cover different days.
   mutating func close(_ total: PaymentTotal) -> Int? {
     let isSame = currency == nil || currency == total.captured.currency
     let own = isSame ? captured - refunded : 0

@@ -16,8 +16,8 @@ extension Charges {
     age(of: charge, at: now) > maximumAge
   }
 
-  /// Converts the ages of the orders of an earlier process to the monotonic clock, and creates
-  /// their timers.
+  /// Converts the ages of the orders of an earlier process to the monotonic clock, and creates the
+  /// missing timers of charges.
   private mutating func noteAges(at now: Moment) {
     for charge in open {
       if acceptedAt[charge.number] == nil {
@@ -54,7 +54,7 @@ extension Charges {
 
   /// Charges whose time limit has passed.
   struct Overdue {
-    /// Charges of customers who have not paid in time.
+    /// Charges that were queued for too long, or whose customers have not paid in time.
     var unpaid: [Charge] = []
     /// Charges whose device has not answered a request in time, or could not execute it.
     var unfinished: [Charge] = []

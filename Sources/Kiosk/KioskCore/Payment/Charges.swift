@@ -12,13 +12,13 @@ import KioskProtocol
 /// | `capturing` | `captured`; `undecided` if the device does not capture for `patience` |
 /// | `releasing` | ends when the device no longer holds an amount; `undecided` likewise |
 /// | `captured` | `refunding` if a person requests it; ends at the end of the day |
-/// | `refunding` | ends when the device has refunded; `undecided` likewise |
+/// | `refunding` | ends when the device has refunded; `captured` if the device refuses; `undecided` likewise |
 /// | `undecided` | the state that the device's answer or a person's decision causes |
 ///
-/// Money moves at most once for each number, by two rules. A device stores the number before it
-/// moves money, and moves no money for a number that is not above the last one. The kiosk publishes
-/// *capture* and *refund* once, and again only after the device has answered that it has not
-/// executed the request: until then the kiosk publishes *state*.
+/// Money moves at most once for each number, by two rules. A device stores the number of a charge
+/// before it begins the charge, and begins no charge whose number is not above the last one. The
+/// kiosk publishes *capture* and *refund* once, and again only after the device has answered that
+/// it has not executed the request: until then the kiosk publishes *state*.
 package struct Charges: Sendable {
   let settings: KioskSettings.Payment?
   let maximumAge: Duration
@@ -35,7 +35,7 @@ package struct Charges: Sendable {
   /// `until`.
   var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
 
-  /// Times of a charge, as uptimes.
+  /// Times of a charge, as uptimes; see `noteAges` for a charge of an earlier process.
   struct ChargeTimer: Sendable {
     /// The time at which the charge got its present state, or at which the device last reported
     /// that it is asking the customer or works on the request.
@@ -60,7 +60,7 @@ package struct Charges: Sendable {
   static let repetition = Duration.seconds(5)
   /// Time after which the kiosk requests the state of an unanswered capture or refund.
   static let question = Duration.seconds(15)
-  /// Time after which a person may decide about an unanswered request.
+  /// Time after which a person may decide about a request that the device has not executed.
   static let patience = Duration.seconds(60)
   /// Maximum time from the first prompt, however often the device reports that it is asking the
   /// customer.
@@ -148,8 +148,8 @@ package struct Charges: Sendable {
   /// Records the total at the end of a device's day, once.
   ///
   /// - Returns: The record, and the sum by which the total exceeds the ledger's, in smallest units
-  ///   of the currency, or `nil` as the sum if the kiosk has missed an earlier total; `nil` if the
-  ///   total is recorded already.
+  ///   of the currency; or `nil` if the total is recorded already. The sum is `nil` if the kiosk
+  ///   has missed an earlier total.
   mutating func close(
     _ total: PaymentTotal, of device: PaymentDeviceID
   ) -> (record: PaymentDeviceRecord, difference: Int?)? {
@@ -177,8 +177,8 @@ package struct Charges: Sendable {
     return last
   }
 
-  /// Returns the charge of a panel that another press replaces, because its customer has not
-  /// presented a card; or `nil` if there is none.
+  /// Returns the charge that another order of the same sender replaces: the last one that is not
+  /// paid and for which no card was presented; or `nil` if there is none.
   func replaceable(from source: Source) -> Charge? {
     open.last {
       $0.sale?.source == source && $0.state.isUnpaid && timers[$0.number]?.isPresented != true
@@ -198,15 +198,15 @@ package struct Charges: Sendable {
     declined[charge.device] = nil
   }
 
-  /// Replaces a charge. If its state or goal has changed, its timer begins again: the next request
-  /// is due, and earlier requests do not count.
+  /// Replaces a charge. If its state or goal has changed, its timer begins again: earlier requests do not
+  /// count, and the next request is due, except in the states `waiting`, `held` and `undecided`.
   mutating func set(_ charge: Charge, at uptime: Duration) {
     guard let index = open.firstIndex(where: { $0.number == charge.number }) else { return }
     let before = open[index]
     open[index] = charge
     guard before.state != charge.state || before.goal != charge.goal else { return }
     var timer = ChargeTimer(since: uptime)
-    // The device has just answered, so no request is due.
+    // The device has just answered or has exceeded the time limit, so no request is due.
     if charge.state == .waiting || charge.state == .held || charge.state == .undecided {
       timer.requestedAt = uptime
     }
@@ -284,7 +284,7 @@ package struct Charges: Sendable {
     declined[charge.device] = (charge.sale?.ticket.number, reason, uptime + Self.declineTime)
   }
 
-  /// Assigns queued charges to devices that ask no other customer, and returns them.
+  /// Assigns queued charges to devices that ask no other customer, and returns the assigned charges.
   mutating func dispatch(at now: Moment) -> [Charge] {
     var dispatched: [Charge] = []
     for device in settings?.devices ?? [] where isAvailable(device) {

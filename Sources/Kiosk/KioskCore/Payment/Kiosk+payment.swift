@@ -22,7 +22,7 @@ extension Kiosk {
     decision.transaction.charges[charge.number] = .some(nil)
   }
 
-  /// Records a step that moved money.
+  /// Records a step that a device has reported.
   mutating func record(
     _ kind: PaymentStep.Kind, of charge: Charge, _ amount: Money?, _ answer: PaymentAnswer,
     reason: String? = nil, at now: Moment, in decision: inout Decision
@@ -46,7 +46,7 @@ extension Kiosk {
 
   // MARK: Orders
 
-  /// Begins the order of a charge whose amount is held: assigns a machine, or completes the order.
+  /// Begins the order of a charge whose amount is held: assigns a machine, or completes or ends the order.
   mutating func begin(
     _ charge: Charge, _ answer: PaymentAnswer, at now: Moment, in decision: inout Decision
   ) {
@@ -154,8 +154,8 @@ extension Kiosk {
     appendFeedback(of: row, in: &decision)
   }
 
-  /// Captures the price of the glasses that were made of an order, or releases the hold if no glass
-  /// was made.
+  /// Captures the price of the glasses that were made of an order, or releases the hold if no glass was made. A
+  /// person decides if the device has already captured another amount, or holds nothing for a glass that was made.
   mutating func settle(
     order seq: Int, glasses: Int, at now: Moment, in decision: inout Decision
   ) {
@@ -178,8 +178,8 @@ extension Kiosk {
     }
   }
 
-  /// Ends the earlier order of the same panel whose customer has not presented a card, if the
-  /// request is an order that the kiosk accepts.
+  /// Ends the charge that `replaceable` returns, and its order, if the request is an order that the
+  /// kiosk accepts and that must be paid.
   mutating func replaceUnpaid(
     by request: Request, in parsed: ParsedDelivery, at now: Moment, in decision: inout Decision
   ) {
@@ -234,7 +234,7 @@ extension Kiosk {
     }
   }
 
-  /// Returns the maximum time in seconds until a machine has made an order; 0 without a machine.
+  /// Returns an upper estimate of the time in seconds until a machine has made an order; 0 without a machine.
   private func readySeconds(of sale: Charge.Sale) -> Int {
     guard let machine = jobs.assignment(of: sale.order.juice, sale.recipe).machine else { return 0 }
     let limit = terms(of: sale.order, on: machine).finishLimit.components.seconds

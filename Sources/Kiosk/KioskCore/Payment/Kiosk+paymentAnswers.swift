@@ -52,7 +52,7 @@ extension Kiosk {
 
   /// Applies an answer about an open charge.
   ///
-  /// - Returns: The rejection of the answer, or `nil` if the state of the charge allows the answer.
+  /// - Returns: The rejection of the answer, or `nil` if the kiosk applies or ignores the answer.
   private mutating func apply(
     _ answer: PaymentAnswer, to charge: Charge, at now: Moment, in decision: inout Decision
   ) -> Rejection? {
@@ -116,8 +116,8 @@ extension Kiosk {
       charges.notDone(charge)
       charges.unfinished(charge, failure: answer.reason, at: now.uptime)
     case .undecided where charge.captured == nil:
-      // A person decides about a charge without an order, and about one whose hold has ended: this
-      // answer is older. About any other the device decides.
+      // A person decides about a charge without an order, and about a charge whose hold has ended:
+      // there this answer is older. The device decides about any other charge.
       guard charge.sale != nil, charge.held != nil || charge.goal != .capturing else { break }
       // The device has answered before that it could not execute the request.
       guard charge.reason != charges.failure(of: charge) else {

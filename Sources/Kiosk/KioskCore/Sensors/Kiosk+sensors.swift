@@ -3,7 +3,7 @@ import KioskProtocol
 
 // Sensors, and the fruit and machines that they block.
 extension Kiosk {
-  /// Applies a person's decision about the fruits and machines that a sensor has blocked.
+  /// Checks a person's decision about the fruits and machines that a sensor has blocked, and takes discarded fruit out.
   mutating func apply(
     _ decided: SensorDecision
   ) throws(Rejection) -> LedgerEntry.Outcome {

@@ -7,8 +7,8 @@ package import KioskProtocol
 /// |---|---|
 /// | `unknown` | `ok` or `outside` with the first reading |
 /// | `ok` | `outside` with a reading outside the limits |
-/// | `outside` | `ok` with a reading within them; `alarm` after `alarmAfter` |
-/// | `alarm` | `ok` with a reading within them |
+/// | `outside` | `ok` with a reading within the limits; `alarm` after `alarmAfter` |
+/// | `alarm` | `ok` with a reading within the limits |
 /// | `outside`, `alarm` | `blocked` after `blockAfter` |
 /// | `blocked` | after the decision `release`: `outside` or `ok` |
 /// | `blocked` | after the decision `discard`: `ok`, as soon as a reading is within the limits |
@@ -27,7 +27,7 @@ package struct Sensors: Sendable {
   private let settings: [KioskSettings.Sensor]
   package private(set) var records: [SensorID: SensorRecord]
   private var live: [SensorID: Live] = [:]
-  /// The uptime at which `recordMinute` last stored readings.
+  /// The uptime at which `recordMinute` last stored readings, or was first called.
   private var recordedAt: Duration?
 
   /// Minimum time between two transactions that store readings in the same state, and the time
@@ -194,8 +194,8 @@ package struct Sensors: Sendable {
     return live
   }
 
-  /// Adds a reading to its hour. The time since the reading before counts as measured, unless it is
-  /// longer than an hour or than the time after which the sensor counts as silent.
+  /// Adds a reading to its hour. The time since the previous reading counts as measured, unless it
+  /// is longer than an hour or than the time after which the sensor counts as silent.
   private func count(
     _ value: Int, in record: inout SensorRecord, _ sensor: KioskSettings.Sensor,
     _ live: inout Live, at now: Moment
@@ -283,9 +283,9 @@ package struct Sensors: Sendable {
     }
   }
 
-  /// Stores a record. Writes it to the ledger only if an hour has ended or the state has changed,
-  /// other than between `ok` and `outside`: a value near a limit can cause any number of such
-  /// changes.
+  /// Stores a record. Writes it to the ledger if it is new, an hour has begun or ended, or the
+  /// state, the silence or a discard has changed; but not if the state changes between `ok` and
+  /// `outside`, because a value near a limit can cause any number of such changes.
   private mutating func store(
     _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment,
     into changes: inout Changes

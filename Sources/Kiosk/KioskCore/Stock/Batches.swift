@@ -3,10 +3,10 @@ package import KioskProtocol
 
 /// The fruit with an expiry date, and the expired fruit that is still in the kiosk.
 ///
-/// A restock brings a batch of each fruit that has a date: by `best_before`, or by `keepsHours` of
-/// the menu. The rest of the stock has no date. Orders take that rest first, because it counts as
-/// the oldest, and then the batch that expires first. Fruit that is returned goes back to its
-/// batch.
+/// A restock, or the initial stock, adds a batch of each fruit that has a date: by `best_before`,
+/// or by `keepsHours` of the menu. The rest of the stock has no date. Orders take that rest first,
+/// because it counts as the oldest, and then the batch that expires first. Fruit that is returned
+/// goes back to its batch.
 ///
 /// The monotonic clock measures the time while the process runs, because the wall clock may be set.
 /// At a start the wall clock determines the ages of the batches. If it shows an earlier time than
@@ -28,11 +28,11 @@ package struct Batches: Sendable {
   /// The fruit of open orders and programs, the oldest first, by the numbers of their entries.
   /// Fruit without a date has batch 0.
   private var taken: [Int: [BatchChange]] = [:]
-  /// The wall clock minus the uptime, in milliseconds, and the uptime of the start.
+  /// The wall clock minus the uptime, in milliseconds, and the uptime of the first `update`; or `nil` before that.
   private var clock: (offset: Int64, start: Duration)?
   /// The uptime at which the ledger last recorded a time with a batch.
   private var savedAt = Duration.zero
-  /// Whether any fruit has a date. Otherwise there is nothing to do for an entry.
+  /// Whether the menu has `keepsHours` or a fruit has had a date since the start. Otherwise entries change no batch.
   package private(set) var isActive: Bool
   /// The batches, and the batches with expired fruit, whose changes the ledger does not have.
   private var changed: Set<BatchID> = []
@@ -45,8 +45,8 @@ package struct Batches: Sendable {
   private static let leastDoubt: Int64 = 60_000
   /// The time after a start within which a step forward counts as the correction by a time server.
   static let settlingTime = Duration.seconds(3_600)
-  /// The interval at which the ledger records the time. If the clock is behind after a power cut,
-  /// fruit counts as fresher than it is by this interval at most.
+  /// Maximum time between two records of the time. If the clock is behind after a power cut, the
+  /// ages of the batches continue from the last record.
   static let recordInterval = Duration.seconds(600)
   /// The longest time from a restock until its fruit expires, in milliseconds.
   static let longest: Int64 = 2 * 366 * 86_400_000
@@ -108,11 +108,11 @@ package struct Batches: Sendable {
 
   // MARK: Entries
 
-  /// Applies entries to the batches, in their order, and adds the changes of the batches to the
-  /// entries.
+  /// Applies entries to the batches, in the order of the ledger, and adds the changes of the
+  /// batches to the entries.
   ///
   /// - Parameters:
-  ///   - first: The index of the first entry.
+  ///   - first: The index of the record with the first entry.
   ///   - stock: The stock after the entries.
   mutating func apply(
     _ records: inout [LedgerTransaction.Record], from first: Int, stock: FruitAmounts,
@@ -158,7 +158,7 @@ package struct Batches: Sendable {
   }
 
   /// Takes fruit: first the batch of the entry that is undone, if there is one, then the part
-  /// without a date, then the batch that expires first.
+  /// without a date, then the other batches, the first to expire first.
   private mutating func take(
     _ amount: Int, of fruit: Fruit.ID, from stock: Int, undoing undone: Int?, at now: Timestamp
   ) -> [BatchChange] {
@@ -216,8 +216,8 @@ package struct Batches: Sendable {
     changed.insert(id)
   }
 
-  /// Stores the fruit that an open order has taken, until the order ends. A batch is kept while an
-  /// order may return fruit to it.
+  /// Stores the fruit that an open order or program has taken, until its end. Removes an empty
+  /// batch only if no open order or program may return fruit to it.
   private mutating func note(_ entry: LedgerEntry) {
     switch entry.outcome {
     case .accepted, .awaitingPayment: taken[entry.seq] = entry.parts
@@ -264,7 +264,7 @@ package struct Batches: Sendable {
       held[id]?.at = now.timestamp
       changed.insert(id)
     }
-    // A new menu may have opened batches, which have no deadline yet.
+    // Batches that were read from the ledger have no deadline yet.
     for (id, batch) in held where deadlines[id] == nil {
       deadlines[id] = Self.deadline(of: batch.expires, at: now)
     }
@@ -326,7 +326,7 @@ package struct Batches: Sendable {
   }
 
   /// Returns the time until a batch expires, or until the ledger must record a change or the time;
-  /// or `nil` if no fruit has a date.
+  /// or `nil` if there is no batch.
   package func wait(at now: Moment) -> Duration? {
     guard !held.isEmpty else { return nil }
     guard changed.isEmpty, deadlines.count == held.count else { return .zero }

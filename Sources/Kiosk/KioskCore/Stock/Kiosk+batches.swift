@@ -11,8 +11,8 @@ extension KioskSettings {
 
 // Fruit with a date.
 extension Kiosk {
-  /// The fruits whose expiry times the kiosk publishes: all, as soon as the menu has `keepsHours` for
-  /// any fruit or any fruit has an expiry date; otherwise none.
+  /// The fruits whose expiry times the kiosk publishes: all in the stock or in batches if
+  /// `Batches.isActive`, else none.
   package var datedFruits: Set<Fruit.ID> {
     batches.isActive
       ? Set(stock.map(\.fruit)).union(batches.held.keys.map(\.fruit)) : []
