@@ -20,8 +20,8 @@ actor ActivityStore: Service {
   private static let latest = "history-latest"
   /// Maximum size of a file, in bytes: enough for 10,000 records and 10,000 open alerts.
   private static let maximumSize = 16 << 20
-  /// Minimum time between two writes of the file, and the time after which the file is written even
-  /// without a new record. The file therefore shows until when the dashboard ran.
+  /// Minimum time between two writes of changes of the fleet, and the time after which the file is
+  /// written even without a new record. The file therefore shows until when the dashboard ran.
   private static let (pause, heartbeat) = (Duration.seconds(15), Duration.seconds(300))
 
   private let link: KioskLink
@@ -32,7 +32,7 @@ actor ActivityStore: Service {
   private var savedAt: Timestamp?
   /// The day in the file `latest`, or `nil` if this process has not written it yet.
   private var savedDay: Int64?
-  /// The current problem, which is logged once.
+  /// The problem that was logged last. It is not logged again before a write has succeeded.
   private var problem: String?
   private nonisolated let executor = DiskExecutor(label: "history")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -77,8 +77,8 @@ actor ActivityStore: Service {
 
   /// Returns the records that ended at or after a time or have not ended, the latest first.
   ///
-  /// - Returns: At most `maximumRecords` records, and whether further records were omitted or not
-  ///   stored.
+  /// - Returns: At most `maximumRecords` records, and whether this limit or one of `ActivityLog`
+  ///   has excluded further records.
   func records(
     since start: Timestamp, where isWanted: (ActivityLog.Record) -> Bool
   ) -> (records: [ActivityLog.Record], isCut: Bool) {
@@ -110,8 +110,8 @@ actor ActivityStore: Service {
     return log
   }
 
-  /// Returns the log in the file of a day that begins, or an empty log if there is no such file.
-  /// Renames a file that cannot be read, because `save(at:)` writes a file with the same name.
+  /// Returns the log in the file of a day that begins, or an empty log if no file can be read.
+  /// Renames an unreadable file, because `save(at:)` writes a file with the same name.
   private func stored(_ day: Int64) -> ActivityLog {
     if let log = read(day) { return log }
     let name = Self.name(of: day)

@@ -13,7 +13,7 @@ actor RouteStore {
 
   private let folder: StateFolder
   private var routes: [Route.ID: Route]?
-  /// The errors of files that cannot be read. The store does not change these files.
+  /// The errors of the folder and of unreadable files. The store does not change these files.
   private(set) var problems: [StateError] = []
 
   private nonisolated let executor = DiskExecutor(label: "routes")
@@ -28,7 +28,7 @@ actor RouteStore {
 
   subscript(id: Route.ID) -> Route? { loaded()[id] }
 
-  /// Stores a new route.
+  /// Stores a new route, and removes the oldest `replaceable` routes above `maximumRoutes`.
   func add(_ route: Route) throws(StateError) {
     var others = loaded()
     try save(route)
@@ -44,8 +44,8 @@ actor RouteStore {
     }
   }
 
-  /// Returns the routes that may be removed for a new route: the earlier routes, without the latest
-  /// of each name, which a user may plan again. Returns all earlier routes if no others remain.
+  /// Returns the routes that may be removed for a new route: all others except the latest of each
+  /// name, which a user may plan again. Returns all others if each is the latest of its name.
   private static func replaceable(_ routes: [Route.ID: Route], by new: Route) -> [Route] {
     let saved = Set(Route.saved(routes.values).map(\.id))
     let earlier = routes.values.filter { $0.id != new.id }

@@ -1,7 +1,7 @@
-// Stores stop reports that are filled in without a network in this browser, and sends them with the
-// same id when the network is back. Every page also works without this script.
+// Stores stop reports in this browser, and sends each one with the same id until the kiosk answers,
+// also after a time without a network. Every page also works without this script.
 
-// The path below which a proxy serves the pages, with a / at its end. This script is two folders below.
+// The path below which a proxy serves the pages, with a / at its end: two folders above this script.
 const BASE = new URL("../../", import.meta.url).pathname;
 
 // --- Storage: an entry for each stop, by the path of its page -----------------------------------
@@ -36,8 +36,8 @@ const discard = (path) => { localStorage.removeItem(key(path)); show(); };
 // The values of the fields, without the CSRF token, which is requested again before sending.
 const valuesOf = (form) => [...new FormData(form)].filter(([name]) => name !== "csrf_token");
 
-// The numbers as a query, which fills in the form of a page. `kinds` are the fields to keep, by their
-// new names.
+// The numbers as a query, which fills in the form of a page. `kinds` maps the kinds of fields to keep
+// to their new names.
 const query = (fields, kinds) => "?" + new URLSearchParams(fields.flatMap(([name, value]) => {
   const [kind, fruit] = name.split(".");
   return kinds[kind] && fruit && value !== "" ? [[`${kinds[kind]}.${fruit}`, value]] : [];
@@ -55,7 +55,7 @@ const list = (fields, names, counted) => {
   }).join(", ");
 };
 
-// Shows a banner at the top of the page: the driver does not have to wait for the network.
+// Shows a banner while the report of this page is stored and not answered: the driver need not wait.
 const driveOn = () => {
   const banner = document.getElementById("drive-on");
   if (!banner) return;
@@ -117,7 +117,7 @@ const ask = (path, options = {}) =>
 const parse = async (response) =>
   new DOMParser().parseFromString(await response.text(), "text/html");
 
-// The next state of a stop that the server did not accept, or null.
+// The next state of a stop that the server did not accept, or null if it accepted the request.
 const refusal = (response) => {
   if (response.redirected) return "login";
   if (response.status === 404) return "gone";
@@ -174,7 +174,8 @@ const deliverAll = async () => {
 
 // --- The stop on this page -----------------------------------------------------------------------
 
-// Shows before the confirmation how much fits. A field that the user has not changed follows the room.
+// Shows before the confirmation how much fits. A field that the user has not changed contains the
+// planned amount, limited to the room.
 const bindLine = (line, form, saved) => {
   const brought = line.querySelector("[name^='brought.']");
   const counted = line.querySelector("[name^='counted.']");

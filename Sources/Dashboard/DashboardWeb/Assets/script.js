@@ -30,7 +30,7 @@ const replace = (markup) => {
   dispatchEvent(new Event("replaced"));
 };
 
-// Shows the number of kiosks with a problem in the title of the tab.
+// Shows in the title of the tab how many kiosks are offline, need attention or lack fruit.
 const title = document.title;
 const count = () => {
   const number = Number(document.querySelector("[data-problems]")?.dataset.problems ?? 0);
@@ -39,7 +39,7 @@ const count = () => {
 addEventListener("replaced", count);
 count();
 
-// Names the time zone of the page only if its clocks differ from the clock of the browser.
+// Names the time zone of the page only if its time differs from the time of the browser.
 document.querySelectorAll("[data-zone]").forEach((note) => {
   const now = new Date();
   const clock = (timeZone) => now.toLocaleString("en", { timeZone });

@@ -33,7 +33,7 @@ final class Authenticator: Sendable {
   ///
   /// - Parameter deviceCookie: Returns the value of the request's cookie with the given name.
   /// - Returns: The user, or `nil` if the name or the password is wrong.
-  /// - Throws: `RequestError.tooManyLogins` if `LoginThrottle` delays the attempt;
+  /// - Throws: `RequestError.tooManyLogins` if `LoginThrottle` does not allow the attempt now;
   ///   `RequestError.busy` if the queue is full or there is not enough memory.
   func user(
     name: String, password: String, from origin: AddressBlock, at now: ContinuousClock.Instant,

@@ -9,7 +9,7 @@ struct FailedLogins {
 
   /// Maximum number of wrong passwords. One more is allowed after each `pause`.
   let limit: Int
-  /// The time at which the count of each slot returns to zero.
+  /// The time at which the count of each slot returns to zero, or `nil` if the slot was never used.
   private var slots: [Instant?]
 
   init(limit: Int, slots: Int) {

@@ -11,8 +11,8 @@ struct LoginThrottle {
     /// The name as it was entered.
     let name: String
     let origin: AddressBlock
-    /// The token of the browser's `DeviceCookie`, or `nil` if the browser has not logged in with
-    /// this name before.
+    /// The token of the browser's `DeviceCookie`, or `nil` if the browser has no valid one for the
+    /// name.
     let device: String?
   }
 

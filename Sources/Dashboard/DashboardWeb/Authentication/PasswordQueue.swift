@@ -4,7 +4,7 @@ import Synchronization
 /// Hashes passwords one after the other on its own dispatch queue, so that the threads that serve
 /// pages do not block.
 final class PasswordQueue: Sendable {
-  /// Maximum number of passwords in the queue. The last one waits for some seconds.
+  /// Maximum number of passwords that wait or are being hashed. The last one waits some seconds.
   static let limit = 16
 
   private let thread: DispatchQueue

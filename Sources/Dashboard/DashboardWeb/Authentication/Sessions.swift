@@ -3,7 +3,7 @@ import KioskProtocol
 import Synchronization
 
 /// The sessions of logged-in users, in memory. A random token in a cookie identifies a session. A
-/// session ends at the logout, after `lifetime`, or with the process.
+/// session ends at the latest after `lifetime` or with the process.
 final class Sessions: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -30,7 +30,7 @@ final class Sessions: Sendable {
     let isOwn: Bool
   }
 
-  /// Duration of a session.
+  /// Maximum duration of a session.
   static let lifetime = Duration.seconds(12 * 3600)
   /// Maximum number of sessions. A further session ends the oldest one.
   static let maximum = 1_000

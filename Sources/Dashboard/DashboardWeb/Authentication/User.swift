@@ -21,7 +21,7 @@ package struct User: Sendable, Hashable {
   /// The only region of the archive whose kiosks the user may see, or `nil` for all kiosks.
   package let region: String?
 
-  /// Whether the user may change something.
+  /// Whether the user may plan routes and send commands to kiosks.
   var isOperator: Bool { role != .viewer }
   /// Whether the user may manage the users. This requires access to all kiosks.
   var isAdmin: Bool { role == .admin && region == nil }
@@ -33,8 +33,8 @@ package struct User: Sendable, Hashable {
     self.region = region
   }
 
-  /// Returns the name of a region by the rules of `juice-archive kiosks load`: 1 to 64 visible
-  /// characters, with single spaces between words. Returns `nil` for any other text.
+  /// Returns the name of a region with single spaces between words, as `juice-archive kiosks load`
+  /// stores it, or `nil` unless it has 1 to 64 characters and all are visible.
   package static func region(_ text: String) -> String? {
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     let isValid =

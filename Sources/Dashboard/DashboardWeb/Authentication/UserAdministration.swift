@@ -18,7 +18,7 @@ actor UserAdministration {
   private static let file = "password-links.json"
   private static let maximumSize = 1 << 17
 
-  /// The reason why a change is refused.
+  /// The reason why a change is not made.
   enum Problem: Error {
     case exists, unknown, oneself, notAllowed
   }
@@ -115,8 +115,8 @@ actor UserAdministration {
     return token
   }
 
-  /// Changes the file if `admin` is still an administrator and is not the user `name` to be
-  /// changed, so that one administrator always remains.
+  /// Changes the file if it contains `admin` unchanged, as an administrator, and if `name` is
+  /// another user. One administrator therefore always remains.
   private func change(
     by admin: User, of name: User.Name? = nil,
     _ change: (inout [User.Name: User]) -> Problem?

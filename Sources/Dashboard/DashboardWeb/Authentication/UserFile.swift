@@ -19,7 +19,7 @@ package final class UserFile: Sendable {
   /// The users read last.
   package struct Known: Sendable {
     package fileprivate(set) var users: [User.Name: User] = [:]
-    /// The reason why the current file cannot be used, or `nil` if it was read.
+    /// The reason why the current file cannot be used, or `nil` if there is no problem.
     package fileprivate(set) var problem: String?
     /// The stamp of the file that was examined last, or `nil` if it must be examined again.
     fileprivate var stamp: FileStamp?
@@ -44,8 +44,8 @@ package final class UserFile: Sendable {
   ///   of the system other than its owner may read or change the file.
   package func users() throws(StateError) -> [User.Name: User] { try users(in: contents()) }
 
-  /// The current users. The file is read only if it has changed. If the file is missing, empty
-  /// (half written), unreadable or invalid, the users read last remain.
+  /// The current users. The file is read only if its stamp is new or not settled. If the file is
+  /// missing, empty (half written), unreadable or invalid, the users read last remain.
   package var current: Known {
     known.withLock { known in
       // Take the stamp before reading: a change in between leads to another stamp.
@@ -103,9 +103,9 @@ package final class UserFile: Sendable {
     return users
   }
 
-  /// Changes the file atomically; concurrent changes are serialized. A symbolic link remains, and
-  /// its target changes. If root changes the file, its owner remains; if root creates it, it
-  /// belongs to the owner of the folder, which is the dashboard's user.
+  /// Changes the file atomically, and removes its comments. Concurrent changes are serialized. A
+  /// symbolic link remains, and its target changes. If root changes the file, its owner remains. A
+  /// file that root creates belongs to the owner of the folder, which is the dashboard's user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(StateError) {

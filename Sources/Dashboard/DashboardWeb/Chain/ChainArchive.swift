@@ -34,7 +34,7 @@ enum ChainError: Error {
 package final class ChainArchive: Sendable {
   /// Maximum number of concurrent queries, which leaves capacity of the database for other work.
   private static let connections = 3
-  /// Maximum number of pages that wait for each connection.
+  /// Maximum number of pages that use or wait for each connection.
   private static let maximumWaiting = 8
 
   let settings: ChainSettings

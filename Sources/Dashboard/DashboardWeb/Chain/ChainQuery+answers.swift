@@ -94,7 +94,7 @@ extension ChainQuery {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
-  /// Returns the name of a kiosk, or `nil` if it has none.
+  /// Returns the name of a kiosk, or `nil` if it has none or the user may not see the kiosk.
   func name(of kiosk: KioskID) throws(DatabaseError) -> String? {
     try rows("SELECT name FROM own WHERE kiosk = $2", [kiosk.text]).first?.text(0)
   }
@@ -267,9 +267,9 @@ extension ChainQuery {
       """
   }
 
-  /// Returns the latest 20 rollouts as rows of version, state, region, and the times of the start
-  /// and the last change; then the numbers of kiosks with the results `taken`, `refused`, `silent`,
-  /// `waiting` and `unsent`.
+  /// Returns those of the latest 20 rollouts that include a kiosk that the user may see: rows of
+  /// version, state, region, and the times of start and last change; then the numbers of these
+  /// kiosks with the results `taken`, `refused`, `silent`, `waiting` and `unsent`.
   func rollouts() throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -283,8 +283,8 @@ extension ChainQuery {
       """)
   }
 
-  /// Returns the kiosks where the latest rollout failed, as rows of kiosk, name, place, region and
-  /// the text with which the kiosk refused the menu, or NULL if the kiosk is silent.
+  /// Returns at most 100 kiosks where the latest rollout failed, as rows of kiosk, name, place,
+  /// region and the text with which the kiosk refused the menu, or NULL if the kiosk is silent.
   func failures() throws(DatabaseError) -> [Row] {
     try rows(
       """

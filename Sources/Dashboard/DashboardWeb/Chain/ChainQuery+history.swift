@@ -94,7 +94,7 @@ extension ChainQuery {
 }
 
 extension ActivityLog.Kind {
-  /// The statuses of the ledger entries of this kind.
+  /// The statuses of the ledger entries that `history` reads for this kind.
   fileprivate var statuses: [LedgerEntry.Status] {
     switch self {
     case .outages, .payments, .stockouts, .actions: []

@@ -81,7 +81,7 @@ extension ChainQuery {
     return sales
   }
 
-  /// Returns the rows of an export: the sums of each day and juice, and the takings of each day.
+  /// Returns the rows of an export: the sums by day and juice, and the takings by day and currency.
   func salesRows(
     _ period: SalesPeriod, _ choice: ChainSales
   ) throws(DatabaseError) -> [[CSVWriter.Cell]] {

@@ -79,8 +79,8 @@ package final class KioskLink: Service {
   /// are updated at least every 15 seconds, so the display changes after 30 seconds at most.
   private static let displayTimeout = Duration.seconds(15)
 
-  /// Returns whether the broker or the kiosk has been offline for at least `displayTimeout`, so
-  /// that the kiosk's display is out of date.
+  /// Returns whether the display is out of date: the outage of the broker, or of the kiosk if the
+  /// broker is connected, has lasted for `displayTimeout` or began at an unknown time.
   func isOutOfService(_ kiosk: KioskState) -> Bool {
     if let since = state.withLock({ $0.offlineSince }) {
       return now().since(since) >= Self.displayTimeout

@@ -6,7 +6,7 @@ import Synchronization
 /// The decoded sales reports of the kiosks whose pages are open. A page is rendered several times a
 /// second, but the report changes less often.
 final class SalesCache: Sendable {
-  /// Maximum number of reports. A further report removes all others.
+  /// Maximum number of reports. At this number, a new or changed report removes all others.
   static let maximum = 64
 
   private let reports = Mutex<[KioskID: (payload: [UInt8], report: SalesReport?)]>([:])

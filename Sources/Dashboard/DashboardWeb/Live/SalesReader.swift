@@ -8,7 +8,7 @@ import KioskProtocol
 actor SalesReader {
   /// Time for which sums are kept, and time after which a reading requests no further page.
   private static let (lifetime, patience) = (Duration.seconds(300), Duration.seconds(6))
-  /// Maximum number of kiosks whose sums are kept. A further kiosk removes all others.
+  /// Maximum number of kiosks whose sums are kept. At this number, a reading removes all others.
   private static let maximumKiosks = 16
 
   /// The sums of the entries that were read, from the newest entry backwards.
@@ -32,8 +32,8 @@ actor SalesReader {
   /// Returns the sums of a kiosk since a time, read at most five minutes ago. After six seconds,
   /// the reading stops early.
   ///
-  /// - Returns: The sums, or `nil` if no page has arrived. If the reading has stopped early, `next`
-  ///   is not `nil`, and the `start` of the sums is not before the requested time.
+  /// - Returns: The sums, or `nil` if no page has arrived or a restore has changed the ledger.
+  ///   After an early stop, `next` is not `nil`, and `start` is not before the given time.
   func sums(of kiosk: KioskID, since start: Timestamp) async -> Sums? {
     // One reading of a kiosk at a time: two would add the same page. A second caller gets the
     // result of the running reading.
@@ -63,7 +63,7 @@ actor SalesReader {
       let request = SalesRequest(
         id: .random, last: sums?.next, since: Timestamp(milliseconds: 0))
       guard let page = try? await link.ask(request, of: kiosk) else { return sums }
-      // Pages of two ledgers are never added: after a restore the next reading begins anew.
+      // Never add the pages of two ledgers: after a restore the next reading begins anew.
       guard sums == nil || page.epoch == sums?.epoch else { return nil }
       guard sums == nil || page.last == sums?.next else { return sums }
       var read =

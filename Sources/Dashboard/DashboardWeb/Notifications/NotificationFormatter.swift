@@ -27,7 +27,7 @@ package struct NotificationFormatter: Sendable {
 
   /// Maximum number of alerts listed in one message. The message counts further alerts.
   private static let limit = 40
-  /// Maximum length of a name from a kiosk, in Unicode scalars.
+  /// Maximum length of a name or a reason from a kiosk, in Unicode scalars.
   private static let maximumName = 80
 
   package init(_ language: Language, baseURL: String) {
@@ -197,7 +197,7 @@ package struct NotificationFormatter: Sendable {
     }
   }
 
-  /// Returns a phrase with the juices that cannot be sold because a fruit is short; may be empty.
+  /// Returns a phrase with the juices that cannot be sold because `fruit` is short; may be empty.
   private func unsold(at kiosk: KioskState, for fruit: Fruit.ID) -> String {
     let names = kiosk.unavailableJuices.compactMap { juice, obstacle -> String? in
       guard case .fruit(let fruits) = obstacle, fruits.contains(fruit) else { return nil }

@@ -85,7 +85,8 @@ extension NotificationQueue {
     }
   }
 
-  /// Reads a queue. Omits messages that cannot be read, and receivers that are not in `receivers`.
+  /// Reads a queue. Omits unreadable messages, names that are not in `receivers`, and messages
+  /// without a receiver.
   ///
   /// - Parameters:
   ///   - now: The time of the monotonic clock.

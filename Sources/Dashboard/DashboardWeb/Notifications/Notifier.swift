@@ -9,8 +9,9 @@ import ServiceLifecycle
 
 /// Notifies the receivers of alerts that begin and of alerts that are resolved.
 ///
-/// Stores a message on disk before sending it, and deletes it when all receivers have received it.
-/// If the process is killed in between, the next process sends the message again, with the same id.
+/// Stores a message on disk before sending it, unless the disk fails. Deletes it when all receivers
+/// have received it, or after `NotificationQueue.maximumAge`. If the process is killed in between,
+/// the next process sends the message again, with the same id.
 package actor Notifier: Service {
   /// A mailbox or an HTTP URL.
   package struct Receiver: Sendable {
@@ -145,9 +146,9 @@ package actor Notifier: Service {
     for signal in signals { signal.signal.yield() }
   }
 
-  /// Queues one message in place of discarded messages, for receivers that did not receive them.
-  /// The message reports the current state of each alert. It omits alerts that have returned to
-  /// their state before the discarded messages.
+  /// Queues one message in place of the discarded messages, for receivers that have not received
+  /// all of them. The message reports the current state of each alert, but not of alerts that have
+  /// returned to their state before the discarded messages. If no alert remains, queues nothing.
   private func sendAnew(
     _ entries: [NotificationQueue.Entry], _ fleet: KioskFleet,
     at instant: ContinuousClock.Instant, now: Timestamp
@@ -183,7 +184,7 @@ package actor Notifier: Service {
 
   /// Sends the queued messages to a receiver.
   ///
-  /// - Returns: Whether all of them were delivered.
+  /// - Returns: `false` if the receiver has refused a message or accepts none now.
   private func deliverAll(to receiver: Receiver) async -> Bool {
     var refused: Set<Notification.ID> = []
     while !Task.isCancelled,

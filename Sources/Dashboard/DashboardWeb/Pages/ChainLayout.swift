@@ -111,7 +111,7 @@ struct ChainLayout {
     Trend.cell(now, before, isGood: isGood)
   }
 
-  /// Returns a cell with one line per currency.
+  /// Returns a cell with the takings of the later span and their change, one line per currency.
   ///
   /// - Parameter rows: Rows with the currency in column 1, and in the next three columns the
   ///   takings of today and both spans.

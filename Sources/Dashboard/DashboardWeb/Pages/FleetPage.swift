@@ -10,7 +10,7 @@ struct FleetPage {
   let language: Language
   /// The text to search for.
   var filter = ""
-  /// The page number, from 1.
+  /// The requested page number; `ListSlice` limits it to the existing pages.
   var number = 1
 
   /// Returns the path with the filter and the page number as its query.
@@ -37,7 +37,6 @@ struct FleetPage {
         """, live: Self.address("/live", filter: filter, number: number), isFull: true)
   }
 
-  /// The parts that are updated live.
   var liveParts: [LivePart] { [broker, count, list] }
 
   private var broker: LivePart { CommonNotices.broker(connectionError, language) }

@@ -27,9 +27,7 @@ extension HTML {
     "<div class=\"result\" tabindex=\"-1\" autofocus>\(notice)</div>"
   }
 
-  /// Returns a table.
-  ///
-  /// - Parameter foot: The rows of the table's footer.
+  /// Returns a table, with the rows of `foot` as its footer.
   static func table(
     _ heads: [String], _ rows: [HTML], id: HTML? = nil, style: HTML = "review", foot: HTML? = nil
   ) -> HTML {
@@ -51,7 +49,6 @@ extension HTML {
       "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(value)</dd></div>\n"
   }
 
-  /// Returns a hidden form field.
   static func hidden(_ name: String, _ value: String) -> HTML {
     "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
   }

@@ -13,7 +13,6 @@ struct HTML: Sendable, Hashable {
 
   static let empty: HTML = ""
 
-  /// Returns the concatenation of two pieces.
   static func + (left: HTML, right: HTML) -> HTML {
     var sum = left
     sum.text += right.text

@@ -11,9 +11,9 @@ struct HistoryChoice {
 
   private let lengths: [Int]
   let days: Int
-  /// The kind of records to show, or `nil` for all kinds.
+  /// The kind of records to show, or `nil` for all kinds of `past`.
   let kind: ActivityLog.Kind?
-  /// The page number, from 1.
+  /// The requested page number; `ListSlice` limits it to the existing pages.
   let page: Int
 
   init(_ query: Form, ofWholeChain isOfWholeChain: Bool = false) {
@@ -37,7 +37,7 @@ struct HistoryChoice {
     return "\(path)?days=\(days ?? self.days)\(kind)\(page > 1 ? "&page=\(page)" : "")"
   }
 
-  /// Returns the links to the other lengths and kinds.
+  /// Returns the links that choose the kind and the length.
   func links(_ path: String, _ language: Language) -> HTML {
     let kinds: [HTML] = ([nil] + ActivityLog.Kind.past.map { $0 }).map { kind in
       Self.link(
@@ -50,7 +50,7 @@ struct HistoryChoice {
       """
   }
 
-  /// Returns the links to the other lengths.
+  /// Returns the links that choose the length.
   func periods(_ path: String, _ language: Language) -> HTML {
     let lengths: [HTML] = self.lengths.map { days in
       let name = days == 1 ? language("24 hours", "24시간") : language("\(days) days", "\(days)일")
@@ -94,10 +94,10 @@ struct HistoryPage {
   /// The frame of the pages of the chain, or `nil` if the records are not from the archive.
   var layout: ChainLayout?
   let choice: HistoryChoice
-  /// The records, the latest first. A page of one kiosk has its records and the outages of all
-  /// kiosks. A user with a region sees only kiosks of that region.
+  /// The records, the latest first. A page of one kiosk has its records and all outages. With a
+  /// `layout`, a user with a region has only records of that region's kiosks and of the dashboard.
   let records: [ActivityLog.Record]
-  /// Whether there are more records, which `records` omits.
+  /// Whether `records` omits records, or the history did not store some.
   let isCut: Bool
   let localTime: LocalTime
   let context: PageContext

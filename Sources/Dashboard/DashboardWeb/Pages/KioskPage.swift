@@ -14,7 +14,8 @@ struct KioskPage {
   /// fruit gets the focus.
   var preselected: [Fruit.ID] = []
 
-  /// The token of the link for a screen on a wall, or `nil` if there is none.
+  /// The token of the link for a screen on a wall, or `nil` if there is none, for a viewer, and on
+  /// a page that answers a form.
   var wallToken: String?
 
   var language: Language { context.language }
@@ -291,7 +292,7 @@ struct KioskPage {
     }
   }
 
-  /// Returns a text that links to the form that restocks the missing fruits.
+  /// Returns a text that links to the form that restocks the missing fruits, if the menu has them.
   private func outOfStock(_ order: Order, _ missing: FruitAmounts, _ entry: LedgerEntry) -> HTML {
     let text: HTML = "\(juice(order)) · \(language("out of stock", "재료 부족"))"
     let fruits = kiosk.known(missing)

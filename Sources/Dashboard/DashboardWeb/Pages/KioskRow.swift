@@ -6,7 +6,7 @@ import KioskProtocol
 struct KioskRow {
   /// Maximum number of fruits with their own columns.
   static let maximumColumns = 10
-  /// Maximum number of fruits shown of a kiosk. Fruits that are short come first.
+  /// Maximum number of fruits shown of a kiosk. Fruits that are out, short or low come first.
   static let maximumFruits = 24
 
   let kiosk: KioskState
@@ -76,8 +76,8 @@ struct KioskRow {
     return (short + others).prefix(Self.maximumFruits).map(slot) + [more]
   }
 
-  /// Returns the stock of a fruit above a bar with its low mark. For a fruit that is short, the
-  /// stock is a link to the restock form.
+  /// Returns the stock of a fruit above a bar with its low mark. For a fruit that is out, short or
+  /// low, the stock is a link to the restock form.
   private func slot(_ fruit: Fruit) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
     let name = fruit.name[language]

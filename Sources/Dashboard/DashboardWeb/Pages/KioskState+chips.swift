@@ -11,8 +11,8 @@ extension KioskState {
     menu?.menu.juice(juice)?.name[language] ?? juice.text
   }
 
-  /// Returns chips that show whether the kiosk is online and open, its problems, and the fruits
-  /// that are short.
+  /// Returns chips that show whether the kiosk is online, its problems, and the fruits that are
+  /// out, short or low.
   func chips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips = problemChips(language, now: now)
     if isOnline { chips.insert(onlineChip(language), at: 0) }
@@ -45,8 +45,9 @@ extension KioskState {
     unavailableJuices.filter { $0.obstacle != .closed }
   }
 
-  /// Returns the juices that cannot be sold with their reasons, such as
-  /// `Kiwi juice (Kiwi 2/3), Mango juice (machine out of order)`, or `nil` if there are none.
+  /// Returns the juices that cannot be sold with their reasons, such as `Kiwi juice (Kiwi 2/3)`.
+  /// Names ten juices and counts the others. Returns `nil` if there are none or the kiosk is
+  /// offline.
   func unsold(_ language: Language) -> String? {
     let juices = isOnline ? missingJuices : []
     guard !juices.isEmpty else { return nil }
@@ -77,8 +78,8 @@ extension KioskState {
     "<span class=\"chip good\">\(language("Online", "온라인"))</span>"
   }
 
-  /// Returns chips for all problems. Fruits that are short have no chips of their own: one chip
-  /// counts the juices that cannot be sold.
+  /// Returns chips for all problems, and for a closed kiosk. Fruits that are short have no chips of
+  /// their own: one chip counts the juices that cannot be sold.
   func problemChips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
     if !isOnline {
@@ -107,7 +108,7 @@ extension KioskState {
     return chips + hostChips(language)
   }
 
-  /// Returns chips for problems with the kiosk's clock, its disk, and the menu of its chain.
+  /// Returns chips for problems with the clock, the disk and the chain's menu; none while offline.
   private func hostChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = []

@@ -2,7 +2,7 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// A formatter for times in the time zone of a kiosk, or in UTC if that is unknown.
+/// A formatter for times in the time zone of a kiosk, or in UTC if the time zone is unknown.
 struct LocalTime: Sendable {
   let zone: TimeZone
   let now: Timestamp

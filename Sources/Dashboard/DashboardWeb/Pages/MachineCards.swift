@@ -138,8 +138,8 @@ struct MachineCards {
       """
   }
 
-  /// Returns the button that starts a program, or the buttons of a decision about it; none while a
-  /// program of the machine has a job.
+  /// Returns the buttons of the decision about an undecided program. Otherwise returns the button
+  /// that starts the program, or none while a program of the machine has a job.
   private func buttons(
     of program: MachineReport.Program, _ machine: MachineID, _ report: MachineReport
   ) -> [HTML] {

@@ -20,8 +20,8 @@ extension MachineReport.State {
 }
 
 extension MachineReport {
-  /// Returns the reason why the machine needs a person, or `nil` if there is no reason. A fruit
-  /// that the machine lacks is not such a reason: pages show it separately.
+  /// Returns the reason why the machine needs a person, or `nil` if there is no reason. Missing
+  /// fruits and undecided jobs are no such reasons: pages show them separately.
   func problem(_ language: Language) -> String? {
     if let program = neededProgram, !state.isProblem || state == .cleaningDue {
       return program.problem(language)
@@ -111,8 +111,8 @@ extension JobDecision.Choice {
 }
 
 extension Language {
-  /// Returns the reason why a juice was not made: a text for the kiosk's own reasons, a machine's
-  /// reason unchanged.
+  /// Returns the reason why a juice was not made or a program was not done: a text for the kiosk's
+  /// own reasons, a machine's reason unchanged.
   func failure(_ reason: String) -> String {
     switch reason {
     case "waited_too_long": self("it had waited too long", "너무 오래 기다림")

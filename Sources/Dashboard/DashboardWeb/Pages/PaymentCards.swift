@@ -106,7 +106,7 @@ struct PaymentCards {
       """
   }
 
-  /// Returns the captured and refunded sums since the last end of day.
+  /// Returns the sums captured and refunded since the last end of day, or `nil` if unknown.
   private func taken(_ report: PaymentReport) -> HTML? {
     guard let captured = report.captured, let refunded = report.refunded else { return nil }
     let less: HTML? =
@@ -118,7 +118,7 @@ struct PaymentCards {
       """
   }
 
-  /// Returns the last end of day: the total of the device, and the total of the ledger.
+  /// Returns the last end of day: the total of the device and, if it was compared, of the ledger.
   private func total(_ entry: LedgerEntry) -> HTML? {
     guard case .total(let total, _, let difference) = entry.outcome else { return nil }
     let currency = total.captured.currency

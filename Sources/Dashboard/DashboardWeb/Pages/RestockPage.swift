@@ -14,7 +14,7 @@ struct RestockPage {
   /// - Parameters:
   ///   - id: The id of the command, which is equal for each attempt to send it.
   ///   - isRepeat: Whether the command was sent already. Then nothing in it may change: the kiosk
-  ///     executes only the first one with an id.
+  ///     executes only the first command with an id.
   func review(
     _ restock: Restock, id: CommandID, notice: HTML? = nil, isRepeat: Bool = false
   ) -> Page {

@@ -6,7 +6,7 @@ import KioskProtocol
 /// stops, and a further kiosk.
 struct RouteEditPage {
   let route: Route
-  /// The kiosks that are not on the route.
+  /// The kiosks with a menu that are not on the route.
   let others: [KioskState]
   let context: PageContext
   var problem: MixedKiosks?

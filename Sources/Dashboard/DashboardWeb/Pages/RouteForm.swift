@@ -82,8 +82,8 @@ struct RouteForm {
     }
   }
 
-  /// The list of kiosks. Kiosks that would run out of a fruit come first. Both groups have the
-  /// order of `FleetPage`.
+  /// The list of kiosks. Kiosks that would run out of a fruit come first. Both groups are sorted by
+  /// urgency.
   private var kiosks: HTML {
     let found = fleet.byUrgency(matching: filter).map { kiosk in
       (kiosk: kiosk, short: plan.shortFruits(of: kiosk, at: now))

@@ -7,7 +7,7 @@ import KioskProtocol
 struct RoutesPage {
   /// The routes, the latest first.
   let routes: [Route]
-  /// The errors of route files that cannot be read.
+  /// The errors of the folder of routes and of unreadable route files.
   let problems: [StateError]
   let now: Timestamp
   let context: PageContext
@@ -115,8 +115,7 @@ func signed(_ number: Int) -> String {
   number > 0 ? "+\(number)" : number < 0 ? "−\(number.magnitude)" : "0"
 }
 
-/// The card of the stop reports that the browser stores while it has no network. The script fills
-/// the card.
+/// The card of the stop reports that the browser stores. The script `routes.js` fills the card.
 struct SavedReports {
   let context: PageContext
 

@@ -93,7 +93,7 @@ struct SafetyPage {
     return max(0, min(86_400, Int(clamping: localTime.now.since(start).components.seconds)))
   }
 
-  /// Draws the range of each hour as a bar, and the limits as lines.
+  /// Draws the range of each hour as a bar, and the limits of the first day as lines.
   private func plot(_ days: [SafetyDay.Sensor], title: String) -> HTML {
     let hours = days.flatMap(\.hours)
     guard let sensor = days.first, let low = hours.map(\.low).min(),

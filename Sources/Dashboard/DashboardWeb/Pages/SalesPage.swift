@@ -14,7 +14,7 @@ struct SalesComparison: Sendable {
   var juices: [Juice.ID: Pair] = [:]
   /// The sums by hour of the day, or empty if the hours are unknown.
   var hours: [Int: Pair] = [:]
-  /// Number of glasses by day. The key is the day, in days since 1970-01-01.
+  /// Number of glasses by day of the period. The key is the day, in days since 1970-01-01.
   var days: [Int64: Int] = [:]
   /// The sums of all juices, including figures that belong to no known juice.
   var total = Pair()
@@ -47,7 +47,6 @@ struct SalesComparison: Sendable {
 /// a chain.
 struct SalesPage {
   let title: String
-  /// The path of the page.
   let path: String
   /// Further parameters of the query, such as the region.
   var query: [(name: String, value: String)] = []
@@ -167,7 +166,7 @@ struct SalesPage {
       """
   }
 
-  /// A chart of the days, or of the months of a long period.
+  /// A chart of the days, or of the months if there are more than 62 days; `nil` for one day.
   private var daysChart: HTML? {
     guard period.days.count > 1 else { return nil }
     var bars: [Chart.Bar] = []

@@ -2,8 +2,8 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The page that changes the prices, capacities, low marks and opening hours of a kiosk, and of
-/// other kiosks together with it.
+/// The page that changes the prices, capacities, low marks and opening hours of one or several
+/// kiosks, and which juices they sell.
 struct SettingsPage {
   /// Maximum number of other kiosks that the page lists, and that one form changes.
   static let maximumOthers = 200
@@ -14,8 +14,8 @@ struct SettingsPage {
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
-  /// The form that was not processed, or `nil`. The page shows the changed fields of this form, and
-  /// otherwise the values in force.
+  /// The values of the query, or of a form that not every kiosk has applied; otherwise `nil`.
+  /// Changed values fill the fields; the other fields show the values in force.
   var filled: Form?
   /// The id of the command, which is equal for each attempt to send it.
   var id = CommandID.random

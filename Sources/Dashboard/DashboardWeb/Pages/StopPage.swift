@@ -26,8 +26,8 @@ struct StopPage {
 
   /// Returns the page.
   ///
-  /// - Parameter filled: The values of the fields, or `nil` for the values in the query; without
-  ///   these, for the values of the latest report or of the plan.
+  /// - Parameter filled: The values of the fields. If `nil`, the page shows the values of the
+  ///   query, or else of the latest report, or else of the plan.
   func page(_ notice: NotSentReason? = nil, filled: Route.StopReport? = nil) -> Page {
     let title = stop.title(language)
     let notice = notice ?? addressed.map { .others($0) }
@@ -196,8 +196,8 @@ struct StopPage {
     """
   }
 
-  /// The report with the numbers in the query, if a report with other numbers was sent before;
-  /// otherwise `nil`.
+  /// The report with the numbers in the query, if a report with other numbers was sent before and
+  /// not rejected; otherwise `nil`.
   private var addressed: Route.StopReport? {
     guard isFilled, let report = stop.report, !isOpen else { return nil }
     func amounts(_ kind: String) -> FruitAmounts {
@@ -272,7 +272,7 @@ struct StopPage {
       """
   }
 
-  /// Returns the current stock as recorded in the ledger.
+  /// Returns the current recorded stock, and the amount that fits.
   private func ledger(_ line: Route.Line) -> LivePart {
     let stock = stock(of: line.fruit.id)
     let room: HTML? = room(for: line).map { room in

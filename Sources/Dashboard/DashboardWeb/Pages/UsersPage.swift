@@ -144,7 +144,7 @@ extension User.Role {
   }
 }
 
-/// The list of sessions, each with a button that ends it.
+/// The list of the latest 100 sessions, each with a button that ends it, except the visitor's own.
 struct SessionList {
   let sessions: [Sessions.Listed]
   let localTime: LocalTime

@@ -46,8 +46,8 @@ package struct BasePath: Sendable, Equatable {
   }
 }
 
-/// Serves the pages below the base path of the settings, or below the base path in the header
-/// `X-Ingress-Path`, which Home Assistant's ingress adds to each request.
+/// Serves the pages below the base path of the settings. Behind a proxy, and without TLS of its
+/// own, the header `X-Ingress-Path` of Home Assistant's ingress replaces this path.
 struct BasePathResponder<Inner: HTTPResponder>: HTTPResponder
 where Inner.Context == PageContext {
   let settings: DashboardSettings

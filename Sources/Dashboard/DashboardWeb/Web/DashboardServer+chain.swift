@@ -102,7 +102,7 @@ struct ChainRequest {
   let context: PageContext
   let layout: ChainLayout
 
-  /// The page number, from 1.
+  /// The requested page number; `ListSlice` limits it to the existing pages.
   var number: Int { form["page"].flatMap { Int($0) } ?? 1 }
 
   var period: ChainPeriod {

@@ -33,7 +33,7 @@ extension DashboardServer {
   }
 
   /// Adds the pages of the history of a chain: entries and stockouts from the archive, outages and
-  /// faults of the kiosks whose messages the dashboard receives.
+  /// faults of the kiosks in the fleet, and current outages of other kiosks from the archive.
   ///
   /// - Parameter router: The group of the path `chain`.
   func addHistory(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {

@@ -232,8 +232,8 @@ extension KioskState {
     return Restock(add: FruitAmounts(room))
   }
 
-  /// Reads the restock from the form of the kiosk's page. The kiosk rejects a counted number if the
-  /// stock changes between this call and the arrival of the command.
+  /// Reads the restock from the form of the kiosk's page. The kiosk rejects the command if the
+  /// stock of a counted fruit changes between this call and the arrival of the command.
   fileprivate func restock(_ form: Form) throws(RequestError) -> Restock {
     let set = try form.amounts("set.")
     let add = FruitAmounts(
@@ -246,8 +246,8 @@ extension KioskState {
 }
 
 extension KioskState {
-  /// Reads the best-before times of added fruits, in the time zone of the kiosk. Returns
-  /// milliseconds since 1970.
+  /// Reads the best-before times in a form, in the time zone of the kiosk. Returns milliseconds
+  /// since 1970.
   fileprivate func bestBefore(
     _ form: Form, at now: Timestamp
   ) throws(RequestError) -> [Fruit.ID: Int64] {
@@ -263,9 +263,9 @@ extension KioskState {
 }
 
 extension Restock {
-  /// Returns the same restock, which the kiosk rejects if its stock is not the one that the page
-  /// showed. Returns `nil` if a number was counted, if nothing is added, or if the page did not
-  /// show the stock of an added fruit.
+  /// Returns the same restock, which the kiosk rejects if the stock of an added fruit is not the
+  /// one that the page showed. Returns `nil` if a number was counted, if nothing is added, or if
+  /// the page did not show the stock of an added fruit.
   fileprivate func expecting(_ shown: FruitAmounts) -> Restock? {
     guard set.isEmpty, !add.isEmpty, add.allSatisfy({ shown[$0.fruit] != nil }) else { return nil }
     return Restock(add: add, set: [:], expect: FruitAmounts(shown.filter { add[$0.fruit] != nil }))

@@ -7,7 +7,7 @@ extension DashboardServer {
   /// logged in.
   ///
   /// - Parameter pause: Minimum time between two events, which limits the load on browsers.
-  /// - Throws: `RequestError.tooManyPages` above the maximum number of open pages.
+  /// - Throws: `RequestError.tooManyPages` if `LiveUpdates` accepts no further page.
   func live(
     _ request: Request, _ context: PageContext, interest: LiveUpdates.Interest,
     pause: Duration = .milliseconds(200),

@@ -50,8 +50,8 @@ extension DashboardServer {
     }
   }
 
-  /// Ends the current session of the browser, starts a session of the user, and redirects to
-  /// `target`.
+  /// Ends the browser's current session, starts one of the user, and redirects to `target`. Sets
+  /// the session's cookie and a new `DeviceCookie`.
   func logIn(
     _ user: User, _ request: Request, _ context: PageContext, to target: String
   ) -> Response {

@@ -102,7 +102,8 @@ extension DashboardServer {
 
   // MARK: Planning
 
-  /// Returns the form with the values of the query, or with the usual plan.
+  /// Returns the form with the values of the query; without a valid plan in it, with the usual
+  /// plan.
   private func routeForm(_ query: Form, _ context: PageContext, problem: String? = nil) -> RouteForm
   {
     let (fleet, now) = (link.fleet, link.time)
@@ -167,7 +168,7 @@ extension DashboardServer {
   }
 
   /// Returns the currencies or regions of the kiosks if there are several. Compares only the
-  /// currencies if the archive does not answer.
+  /// currencies if there is no archive, or if it does not answer.
   private func mixture(of kiosks: [KioskState], _ context: PageContext) async -> MixedKiosks? {
     var regions: [KioskID: String] = [:]
     if let archive, let user = context.user {
@@ -329,7 +330,7 @@ extension Route.ID {
 }
 
 extension Form {
-  /// Returns the visible text of a field, or `nil` if there is none.
+  /// Returns the visible text of a field, truncated to `maximumName`, or `nil` if it is blank.
   fileprivate func text(_ name: String) -> String? {
     let text = (self[name] ?? "").visible(upTo: Route.maximumName)
     return text.allSatisfy(\.isWhitespace) ? nil : text

@@ -193,8 +193,8 @@ extension SettingsEdit {
     }
   }
 
-  /// Reads the values that the user has changed. The edit omits all unchanged fields, even if the
-  /// kiosk's values have changed since the page was loaded.
+  /// Reads the values that the user has changed; the times of all days are one value. The edit
+  /// omits unchanged values, even if the kiosk's values have changed since the page was loaded.
   fileprivate init(_ form: Form, at kiosk: KioskState) throws(Problem) {
     self.init()
     guard let file = kiosk.fileMenu else { return }

@@ -37,7 +37,7 @@ package import ServiceLifecycle
 /// | `/login`, `/logout`, `/language` | `addLogin` | |
 /// | `/assets`, `/worker.js` | `Asset` | |
 ///
-/// A page that changes has a second path, which ends in `/live` and sends its changed parts
+/// A page with live updates has a second path, which ends in `/live` and sends its changed parts
 /// (`LiveUpdates`).
 package struct DashboardServer: Sendable {
   let settings: DashboardSettings

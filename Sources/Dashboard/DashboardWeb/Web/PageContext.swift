@@ -21,7 +21,7 @@ struct PageContext: RequestContext {
   var filled = Form("")
   /// The path and query of this page; if a form was sent, those of the page that contains the form.
   var requestTarget = "/"
-  /// The reason why the file of users cannot be read; `nil` without a problem or for a viewer.
+  /// The problem of the file of users, or `nil` if there is none or the visitor is no operator.
   var usersProblem: String?
   /// Whether the dashboard has the archive of a chain.
   var hasChain = false
@@ -64,14 +64,14 @@ enum RequestError: Error {
   case notFound
   /// The user is not logged in, or the session has ended.
   case loggedOut
-  /// The user is a viewer and may change nothing.
+  /// A viewer may not send this form or open this page.
   case notAllowed
   /// The form has no valid CSRF token: it comes from another site, or from a page of an ended
   /// session.
   case forged(Form)
   /// The command of the form was not sent, because the broker is not connected.
   case notSent(Form)
-  /// The form contains values that no page of the dashboard sends.
+  /// The form lacks a required value, or contains an invalid one.
   case badForm
   /// The page is for administrators.
   case onlyAdmins
@@ -79,6 +79,6 @@ enum RequestError: Error {
   case tooManyLogins(Duration)
   /// Too many passwords are being checked at the same time, or there is not enough memory.
   case busy
-  /// Too many pages are updated live: in total, of this session, or of this user.
+  /// Too many pages are updated live (in total, or of this session or user), or the server stops.
   case tooManyPages
 }

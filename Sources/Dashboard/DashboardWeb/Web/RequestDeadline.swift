@@ -6,8 +6,8 @@ import NIOHTTPTypes
 /// response.
 ///
 /// The idle timeout of the HTTP server closes a connection that sends nothing, or does not complete
-/// a request head, but each byte of a body restarts it. For responses, an `IdleStateHandler` must
-/// precede this handler.
+/// a request head, but each byte of a body restarts this timeout. For responses, an
+/// `IdleStateHandler` must precede this handler.
 final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 

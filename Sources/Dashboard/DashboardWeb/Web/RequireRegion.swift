@@ -3,8 +3,9 @@ import Hummingbird
 import JuiceDomain
 import Postgres
 
-/// Restricts users with a region to the kiosks of that region, and to the pages of the chain. Such
-/// a user gets `notFound` for every other path, so a new page is not accessible by default.
+/// Restricts users with a region to the kiosks of that region, and to the pages of the chain, to
+/// which `/` redirects. Every other path throws `notFound`, so a new page is not accessible by
+/// default. Without an archive, every path does.
 struct RequireRegion: RouterMiddleware {
   let archive: ChainArchive?
 

@@ -34,7 +34,7 @@ enum ReturnTarget {
   /// Returns the page of a form with the entered values, or without them if they are too long.
   static func page(of request: Request, with form: Form) -> String {
     let values = form.names("").compactMap { name -> String? in
-      // Keep only values that the user has entered, and the hidden `was.` fields of these values.
+      // Keep only the `kept` fields that the user has changed, and their hidden `was.` fields.
       let field = name.hasPrefix("was.") ? String(name.dropFirst("was.".count)) : name
       guard let kind = field.split(separator: ".").first.map({ String($0) }),
         kept.contains(kind), form.isChanged(field), let value = form[name], !value.isEmpty,
