@@ -697,6 +697,8 @@ import Testing
       #expect(try await scene.post("/kiosks/k1/wall", form + "create").status == .seeOther)
       let page = try await scene.get("/kiosks/k1").text
       let link = try #require(page.firstMatch(of: /href="(\/wall\/[^"?]*)\?language=en"/)?.1)
+      let answer = try await scene.post("/kiosks/k1/undo", "csrf_token=\(scene.csrfToken)&undo=99")
+      #expect(answer.text.contains(link), "the page of an answer has the link, too")
       scene.cookieJar = [:]
       let wall = try await scene.get("\(link)?language=ko")
       #expect(wall.status == .ok && wall.text.contains("딸기쥬스"))

@@ -144,6 +144,9 @@ import Testing
       #expect(page.contains("Kiwi 21"))
       #expect(page.contains("Kiwi +12 (best before 2026-11-11 09:00), Mango +5"))
       #expect(!page.contains("has not sent all days"))
+      // A week that has not begun lacks no days.
+      let later = try await scene.get("/kiosks/k1/safety?from=2036-11-10").text
+      #expect(later.contains("Food safety") && !later.contains("has not sent all days"))
     }
   }
 

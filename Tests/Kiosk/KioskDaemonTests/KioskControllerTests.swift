@@ -159,6 +159,22 @@ import Testing
     #expect(fixture.retained("stock/banana") == "10")
   }
 
+  /// The same in one process, which only the session expiry prevents.
+  @Test(arguments: [(20, "8"), (31, "10")])
+  func whatQueuedDuringAnOutagePoursOnlyForAShortWhile(seconds: Int, banana: String) throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.broker.refuseLogins()
+    fixture.broker.cut("kiosk")
+    fixture.executor.run()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.advance(by: .seconds(seconds))
+    fixture.broker.refuseLogins(false)
+    fixture.advance(by: .seconds(60))
+    #expect(fixture.retained("status") == "online")
+    #expect(fixture.retained("stock/banana") == banana)
+  }
+
   @Test func whatQueuedForAShortWhilePours() throws {
     try fixture.startKiosk()
     let panel = try fixture.panel()

@@ -357,17 +357,22 @@ import Testing
     #expect(fixture.retained("health")?.contains(#""dropped":0"#) == true)
   }
 
-  /// The new age limit also applies to orders in the broker's queue.
-  @Test func aShorterAgeHoldsForTheSessionToo() throws {
+  /// The new age limit also applies to orders in the broker's queue, on the same connection and on
+  /// the next one.
+  @Test(arguments: [false, true]) func aShorterAgeHoldsForTheSessionToo(isNext: Bool) throws {
     try fixture.startKiosk()
     let panel = try fixture.panel()
     #expect(reload { $0.orders.maximumAge = .seconds(5) }.now == .taken)
-    fixture.broker.stop()
+    if isNext {
+      fixture.crashConnection()
+      fixture.advance(by: .seconds(20))
+    }
+    fixture.broker.refuseLogins()
+    fixture.broker.cut("kiosk")
     fixture.executor.run()
-    fixture.broker.start()
-    fixture.advance(by: .milliseconds(100))
     fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
-    fixture.crashConnection(for: .seconds(8))
+    fixture.advance(by: .seconds(8))
+    fixture.broker.refuseLogins(false)
     fixture.advance(by: .seconds(20))
     #expect(fixture.retained("status") == "online")
     #expect(fixture.retained("stock/banana") == "10")

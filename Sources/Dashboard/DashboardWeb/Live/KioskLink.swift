@@ -79,14 +79,12 @@ package final class KioskLink: Service {
   /// are updated at least every 15 seconds, so the display changes after 30 seconds at most.
   private static let displayTimeout = Duration.seconds(15)
 
-  /// Returns whether the display is out of date: the outage of the broker, or of the kiosk if the
-  /// broker is connected, has lasted for `displayTimeout` or began at an unknown time.
+  /// Returns whether the display is out of date: the outage of the broker or of the kiosk has lasted
+  /// for `displayTimeout`, or that of the kiosk began at an unknown time.
   func isOutOfService(_ kiosk: KioskState) -> Bool {
-    if let since = state.withLock({ $0.offlineSince }) {
-      return now().since(since) >= Self.displayTimeout
-    }
-    guard !kiosk.isOnline else { return false }
-    return kiosk.offlineSince.map { now().since($0) >= Self.displayTimeout } ?? true
+    func isLong(_ since: Timestamp) -> Bool { now().since(since) >= Self.displayTimeout }
+    if let since = state.withLock({ $0.offlineSince }), isLong(since) { return true }
+    return !kiosk.isOnline && kiosk.offlineSince.map(isLong) ?? true
   }
 
   package func run() async {

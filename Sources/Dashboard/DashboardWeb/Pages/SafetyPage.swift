@@ -37,8 +37,10 @@ struct SafetyPage {
     func week(_ offset: Int64) -> String {
       "\(address)?from=\(CivilDate(daysSinceEpoch: first.daysSinceEpoch + offset))"
     }
+    // The days of this week that have begun.
+    let begun = min(Self.dayCount, localTime.today.daysSinceEpoch - first.daysSinceEpoch + 1)
     let missing: HTML? =
-      days.count < Int(Self.dayCount) && !isOfChain
+      days.count < Int(begun) && !isOfChain
       ? language.notice(
         .warn, "The kiosk has not sent all days of this week: load the page again.",
         "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.") : nil

@@ -23,8 +23,10 @@ extension DashboardServer {
     let choice = HistoryChoice(Form(request.uri.query ?? ""))
     let now = link.time
     let (records, isCut) = await activity.records(since: choice.start(before: now)) { record in
-      // The page of a kiosk also counts the other kiosks that went offline at the same time.
-      kiosk == nil || record.kiosk == kiosk || record.kind == .outages
+      // The page of a kiosk also counts the other kiosks that went offline at the same time, unless
+      // the user may see only those of a region.
+      kiosk == nil || record.kiosk == kiosk
+        || record.kind == .outages && context.user?.region == nil
     }
     let zone = (kiosk.flatMap { fleet[$0] } ?? fleet.kiosks.min { $0.id < $1.id })?.timeZone
     return HistoryPage(

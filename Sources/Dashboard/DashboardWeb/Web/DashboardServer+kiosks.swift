@@ -28,9 +28,8 @@ extension DashboardServer {
   /// - Parameter router: The group of a kiosk's path.
   func addKiosk(to router: RouterGroup<PageContext>) {
     router.get { request, context in
-      var page = try kioskPage(context)
+      var page = try await kioskPage(context)
       let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
-      if context.isOperator { page.wallToken = try await walls.token(for: page.kiosk.id) }
       page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
       let refund = Form(request.uri.query ?? "")["refund"].flatMap(ChargeDecision.charge)
       let question = context.isOperator ? refund.map(page.payment.question(refunding:)) : nil
@@ -38,7 +37,7 @@ extension DashboardServer {
     }
     router.get("live") { request, context in
       try live(request, context, interest: .kiosk(context.kioskID())) {
-        try kioskPage(context).liveParts
+        try await kioskPage(context).liveParts
       }
     }
     router.post("review") { request, context in
@@ -74,11 +73,11 @@ extension DashboardServer {
         let notice = context.language.notice(
           .warn, "Nothing was recorded: enter how much you have taken out.",
           "꺼낸 수량을 적어 주세요. 아무것도 기록하지 않았어요.")
-        return try kioskPage(context).page(notice: notice).response(context)
+        return try await kioskPage(context).page(notice: notice).response(context)
       }
       let result = try await send(.remove(removal), .restock, form, context, id: id)
       let notice = try context.notice(result, of: removal, at: kiosk(context))
-      return try kioskPage(context).page(notice: notice).response(context)
+      return try await kioskPage(context).page(notice: notice).response(context)
     }
     router.post("undo") { request, context in
       let form = try await request.form(from: context, sessions)
@@ -88,10 +87,10 @@ extension DashboardServer {
         let notice = context.language.notice(
           .warn, "Nothing was changed: this entry cannot be undone any more.",
           "이제 되돌릴 수 없는 기록이라 아무것도 바꾸지 않았어요.")
-        return try kioskPage(context).page(notice: notice).response(context)
+        return try await kioskPage(context).page(notice: notice).response(context)
       }
       let result = try await send(.restock(undo.restock), .restock, form, context, id: undo.id)
-      return try kioskPage(context).page(
+      return try await kioskPage(context).page(
         notice: context.notice(result, undoing: seq, undo.restock, kiosk)
       ).response(
         context)
@@ -103,14 +102,14 @@ extension DashboardServer {
       else { throw RequestError.badForm }
       let result = try await send(.job(decision), .job, form, context, id: id)
       let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
-      return try kioskPage(context).page(notice: notice).response(context)
+      return try await kioskPage(context).page(notice: notice).response(context)
     }
     router.post("program") { request, context in
       let form = try await request.form(from: context, sessions)
       guard let id = form.commandID, let program = form["program"].flatMap({ ProgramID(field: $0) })
       else { throw RequestError.badForm }
       let result = try await send(.program(program), .program, form, context, id: id)
-      return try kioskPage(context).page(notice: context.notice(result, of: program))
+      return try await kioskPage(context).page(notice: context.notice(result, of: program))
         .response(context)
     }
     router.post("charge") { request, context in
@@ -120,7 +119,7 @@ extension DashboardServer {
       else { throw RequestError.badForm }
       let result = try await send(.charge(decision), .job, form, context, id: id)
       let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
-      return try kioskPage(context).page(notice: notice).response(context)
+      return try await kioskPage(context).page(notice: notice).response(context)
     }
     router.post("sensor") { request, context in
       let form = try await request.form(from: context, sessions)
@@ -133,7 +132,7 @@ extension DashboardServer {
       guard word.contains(where: { !$0.isWhitespace }) else {
         let notice = language.notice(
           .warn, "Nothing was decided: write the reason.", "사유를 적어 주세요. 아무것도 바꾸지 않았어요.")
-        return try kioskPage(context).page(notice: notice).response(context)
+        return try await kioskPage(context).page(notice: notice).response(context)
       }
       let decision = SensorDecision(sensor: sensor, choice: choice, word: word)
       let result = try await send(.sensor(decision), .job, form, context, id: id)
@@ -153,7 +152,7 @@ extension DashboardServer {
             .warn, "No answer yet. The kiosk may or may not have applied it: try again.",
             "아직 응답이 없어요. 다시 시도해 주세요.")
         }
-      return try kioskPage(context).page(notice: notice).response(context)
+      return try await kioskPage(context).page(notice: notice).response(context)
     }
     router.post("service") { request, context in
       let form = try await request.form(from: context, sessions)
@@ -161,7 +160,7 @@ extension DashboardServer {
         let service = form["service"].flatMap(ServiceState.init(rawValue:))
       else { throw RequestError.badForm }
       let result = try await send(.service(service), .service, form, context, id: id)
-      return try kioskPage(context).page(
+      return try await kioskPage(context).page(
         notice: context.notice(result, of: service, hours: kiosk(context).settings?.hours)
       ).response(
         context)
@@ -176,12 +175,14 @@ extension DashboardServer {
     return kiosk
   }
 
-  private func kioskPage(_ context: PageContext) throws -> KioskPage {
+  private func kioskPage(_ context: PageContext) async throws -> KioskPage {
     let kiosk = try kiosk(context)
-    return KioskPage(
+    var page = KioskPage(
       kiosk: kiosk, salesReport: link.sales.report(of: kiosk),
       connectionError: link.connectionError,
       now: link.time, context: context)
+    if context.isOperator { page.wallToken = try await walls.token(for: kiosk.id) }
+    return page
   }
 
   private func outcome(
