@@ -15,9 +15,10 @@ package import KioskProtocol
 /// It is a value without a clock: its records depend only on the fleets and times that are passed
 /// to it. `begin(day:continuing:)` starts the next day.
 package struct ActivityLog: Sendable, Equatable {
-  /// Maximum numbers of records of a day: of all kiosks, and of one.
+  /// Maximum numbers of records of a day: in total, and of one kiosk.
   package static let (maximum, maximumOfKiosk) = (10_000, 500)
-  /// Time after a start or a reconnect in which retained messages arrive, and nothing is recorded.
+  /// Time after a start or a reconnect in which retained messages arrive. In this time the log
+  /// records no alerts and no entries of kiosks.
   package static let settleTime = Duration.seconds(10)
   /// Time without an update after which the dashboard counts as not running.
   package static let maximumPause = Duration.seconds(600)
@@ -115,15 +116,15 @@ package struct ActivityLog: Sendable, Equatable {
     }
   }
 
-  /// The circumstances of an alert.
+  /// The circumstances of an alert; `machine` and `reason` are those when it began.
   package struct Details: Hashable, Sendable {
     /// The state of the machine.
     package var machine: MachineReport.State?
-    /// The reason that the machine or the payment device reports, or the fruit that the machine
-    /// lacks.
+    /// The reason that the machine or the payment device reports, or else the first fruit that the
+    /// machine lacks.
     package var reason: String?
-    /// The time at which the kiosk's program started while the kiosk was offline, or `nil` if the
-    /// program kept running.
+    /// For `offline`, the time at which the program started while the kiosk was offline, or `nil`
+    /// if the program kept running.
     package var restartedAt: Timestamp?
 
     package init(
@@ -231,7 +232,7 @@ package struct ActivityLog: Sendable, Equatable {
     add(Record(at: beginning.at, .alert(alert, beginning.details, until: now)))
   }
 
-  /// Records the entries of a kiosk that are not recorded yet.
+  /// Records the entries of `services` and the failed or returned orders that are not recorded yet.
   private mutating func record(_ kiosk: KioskState, at now: Timestamp) {
     let failures = kiosk.orders.filter { entry in
       switch entry.outcome {

@@ -60,8 +60,8 @@ extension Alert: Comparable {
 }
 
 extension KioskState {
-  /// Returns all alerts of the kiosk. While the kiosk is offline, `offline` is the only one,
-  /// because the rest of its state is unknown.
+  /// Returns the active alerts of the kiosk; none without a status. While the kiosk is offline,
+  /// `offline` is the only alert, because the rest of the kiosk's state is unknown.
   func activeAlerts(at now: Timestamp) -> [Alert] {
     switch status {
     case nil: return []

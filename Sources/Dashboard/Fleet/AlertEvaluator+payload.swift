@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskProtocol
 
-// The alerts that were notified, as JSON for the disk.
+// The alerts of which people were notified, as JSON for the disk.
 extension AlertEvaluator {
   package func write(to json: inout JSONWriter) {
     json.member("notified", notified.sorted { $0.key < $1.key }) { json, notified in

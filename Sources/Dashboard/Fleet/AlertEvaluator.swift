@@ -15,7 +15,8 @@ package import KioskProtocol
 /// |---|---|
 /// | broker or kiosk offline; machine offline, silent, disabled or unknown | `offlineDelay` |
 /// | payment device off, without a reason | `offlineDelay` |
-/// | machine with fault, missing fruit or due program; payment device off, with a reason | 0 s |
+/// | machine with fault or failures, missing fruit, or program that needs a person | 0 s |
+/// | payment device off, with a reason | 0 s |
 /// | undecided job or charge; end of day with a difference | 0 s |
 /// | sensor with an alarm, a block or no readings | 0 s |
 /// | fruit too short for a juice; fruit that expires soon or has expired | 0 s |
@@ -37,7 +38,7 @@ package struct AlertEvaluator: Sendable {
     }
   }
 
-  /// The beginning or the end of an alert, to be notified.
+  /// The beginning or the end of an alert, of which people must be notified.
   package struct Transition: Hashable, Sendable {
     package let alert: Alert
     package let isResolved: Bool
@@ -138,7 +139,6 @@ package struct AlertEvaluator: Sendable {
     return new + over
   }
 
-  /// Updates the active and the absent alerts.
   private mutating func update(
     _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp
   ) {
@@ -172,8 +172,8 @@ package struct AlertEvaluator: Sendable {
     }
   }
 
-  /// Returns the time at which a notified alert began, by the current wall clock, which may have
-  /// been set in the meantime.
+  /// Returns the time at which a notified alert began: by the current wall clock, which may have
+  /// been set since then, or the stored time of an alert that an earlier evaluator has notified.
   package func beginning(of alert: Alert, at instant: Instant, now: Timestamp) -> Timestamp {
     begun[alert].map { now.before(instant - $0) } ?? notified[alert] ?? now
   }

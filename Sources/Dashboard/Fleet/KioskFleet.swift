@@ -25,12 +25,12 @@ package struct KioskFleet: Sendable {
   private var states: [KioskID: Shared] = [:]
   /// The latest menu. Most kiosks of a fleet have the same one, which is decoded and stored once.
   private var menu: (payload: [UInt8], report: MenuReport)?
-  /// The topics with a state from before the last loss of the connection, of which no message has
-  /// arrived since.
+  /// The topics that a kiosk may have cleared since the last loss of the connection: no message has
+  /// arrived on them since then.
   private var unconfirmed: Set<String> = []
-  /// The time of the last retained message since then, or `nil` if none has arrived.
+  /// The time of the last retained message since the last loss of the connection, or `nil`.
   private var lastRetained: Timestamp?
-  /// Time without retained messages after which a new connection has sent all of them.
+  /// Time without retained messages after which the fleet assumes that all of them have arrived.
   private static let settleTime = Duration.seconds(10)
 
   /// Creates a fleet without kiosks.
@@ -69,7 +69,7 @@ package struct KioskFleet: Sendable {
   /// Reads a message.
   ///
   /// - Parameter isRetained: Whether the broker had stored the message, so that its age is unknown.
-  /// - Returns: The kiosk that changed, or `nil` if the message cannot be read or changes no kiosk.
+  /// - Returns: The kiosk of the message, or `nil` if the fleet has ignored the message.
   @discardableResult
   package mutating func receive(
     topic: String, payload: [UInt8], isRetained: Bool, at now: Timestamp
@@ -97,7 +97,7 @@ package struct KioskFleet: Sendable {
   }
 
   /// Records the loss of the connection to the broker. On the next connection the broker sends all
-  /// retained messages; the fleet then removes states that kiosks have cleared meanwhile.
+  /// retained messages; the fleet then clears those of `clearableTopics` that did not arrive.
   package mutating func disconnected() {
     let root = String(decoding: root, as: UTF8.self)
     unconfirmed = Set(

@@ -5,15 +5,15 @@ import KioskProtocol
 package enum SaleObstacle: Hashable, Sendable {
   /// The stock of these fruits is too small for one glass.
   case fruit([Fruit.ID])
-  /// The machines for the juice report that they are out of these fruits.
+  /// Each of these fruits is missing in at least one working machine for the juice.
   case machineOut([Fruit.ID])
-  /// A sensor blocks these fruits.
+  /// Sensors block these fruits.
   case blocked([Fruit.ID])
-  /// No machine for the juice works.
+  /// No machine for the juice takes orders.
   case machine
   /// A machine that makes the juice is being cleaned, or must be cleaned first.
   case cleaning
-  /// No payment device works, and the juice has a price.
+  /// No payment device works, and the price of the juice is above 0.
   case payment
   /// The kiosk is closed.
   case closed
@@ -56,7 +56,8 @@ extension KioskState {
     (menu?.menu.juices ?? []).compactMap { juice in obstacle(to: juice).map { (juice, $0) } }
   }
 
-  /// Returns the amount of a fruit that can be added, or `nil` without a capacity or a stock.
+  /// Returns the amount of a fruit that can be added, or `nil` if the capacity or the stock of the
+  /// fruit is unknown.
   ///
   /// - Parameter counted: The counted stock, or `nil` for the recorded one.
   package func room(for fruit: Fruit.ID, counted: Int? = nil) -> Int? {
@@ -66,7 +67,8 @@ extension KioskState {
     return max(0, capacity - held)
   }
 
-  /// The fruits whose stock is too small for one glass of a juice, in the order of the menu.
+  /// The fruits with the alert `out`, or with too little stock for one glass of a juice. The second
+  /// condition needs a stock and a menu; the fruits have the order of `fruits(_:)`.
   package var shortFruits: [Fruit.ID] {
     guard let stock = stock?.fruits, let menu = menu?.menu else { return fruits(.out) }
     return menu.fruits.map(\.id).filter { fruit in

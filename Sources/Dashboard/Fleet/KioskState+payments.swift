@@ -33,10 +33,10 @@ extension KioskState {
     payments.values.contains { $0.state == .off || !$0.charges.isEmpty } || !dayDifferences.isEmpty
   }
 
-  /// Whether no payment device works, so that no juice with a price can be sold.
+  /// Whether the kiosk has payment devices and none works, so that it sells no juice with a price.
   var isPaymentDown: Bool { !payments.isEmpty && payments.values.allSatisfy { $0.state == .off } }
 
-  /// Returns whether a refund of the charge was requested or recorded.
+  /// Returns whether `captures` has a request for a refund of the charge, or the refund.
   package func isRefunded(_ charge: Int) -> Bool {
     captures.contains { entry in
       guard case .payment(let step) = entry.outcome else { return false }

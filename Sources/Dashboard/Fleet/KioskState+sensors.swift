@@ -8,7 +8,6 @@ extension KioskState {
     sensors.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// The fruits that sensors block.
   var blockedFruits: Set<Fruit.ID> {
     sensors.values.reduce(into: []) { fruits, report in
       if report.state == .blocked { fruits.formUnion(report.fruits) }

@@ -25,7 +25,7 @@ extension KioskState {
   /// The values of the kiosk's file, or of its chain, without the change of an operator.
   package var fileMenu: MenuReport? { settings?.file ?? menu }
 
-  /// The change of an operator that is in force; empty if there is none.
+  /// The stored change of an operator, with unused parts (`SettingsReport.unused`); empty if none.
   package var change: SettingsChange { settings?.stored?.change ?? SettingsChange() }
 
   /// Returns the price in force, also of a juice that is not sold at the moment.
@@ -33,12 +33,13 @@ extension KioskState {
     menu?.menu.juice(juice)?.price ?? change.prices[juice] ?? fileMenu?.menu.juice(juice)?.price
   }
 
-  /// The currency of the kiosk's prices, or `nil` if it has none.
+  /// The currency of the kiosk's prices, or `nil` if no juice has a price.
   package var currency: Currency? {
     (fileMenu?.menu.juices ?? []).lazy.compactMap { self.price(of: $0.id)?.currency }.first
   }
 
-  /// Returns whether the kiosk has each juice and fruit of an edit, and its currency.
+  /// Returns whether the kiosk has each juice, capacity and low mark of an edit, and no prices in
+  /// another currency.
   package func hasAll(of edit: SettingsEdit) -> Bool {
     guard let file = fileMenu else { return edit.isEmpty }
     let currency = currency
@@ -50,9 +51,9 @@ extension KioskState {
       && edit.lowMarks.allSatisfy { file.lowMarks[$0.fruit] != nil }
   }
 
-  /// Returns the change in force with the values of an edit. It omits values that equal those of
-  /// the file, values of juices and fruits that this kiosk does not have, and prices in another
-  /// currency.
+  /// Returns `change` with the values of an edit. Omits values that equal those of the file,
+  /// juices, capacities and low marks that the file does not have, and prices in another currency.
+  /// Returns `change` if the menu is unknown.
   package func change(by edit: SettingsEdit) -> SettingsChange {
     var change = change
     guard let file = fileMenu else { return change }

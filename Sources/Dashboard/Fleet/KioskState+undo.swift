@@ -26,7 +26,7 @@ extension KioskState {
     let changes: FruitAmounts
     switch entry.outcome {
     case .restocked(let amounts):
-      // The date of fruit that is put back would begin anew.
+      // Fruit that is put back would get a new date.
       guard !entry.batches.contains(where: { $0.amount < 0 }) else { return nil }
       changes = amounts
     case .decided(.giveBack, let job, _):

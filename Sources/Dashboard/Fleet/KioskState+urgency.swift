@@ -35,7 +35,7 @@ extension KioskState {
 
   package var isDiskShort: Bool { disk.map { $0.freeSpace != .enough } ?? false }
 
-  /// The next fruit to run out and the expected time, or `nil`. Omits fruits without stock.
+  /// The fruit in stock that is expected to run out first, with the time, or `nil` if none is.
   package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
     forecast?.fruits
       .compactMap { fruit, outlook in
@@ -44,7 +44,7 @@ extension KioskState {
       .min { ($0.at, $0.fruit) < ($1.at, $1.fruit) }
   }
 
-  /// Returns the fruits with this alert, in the order of the menu.
+  /// Returns the fruits with this alert, in the order of the menu, or by id without a menu.
   package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
     let alerted = alerts.filter { $0.value == alert }.keys
     guard let menu else { return alerted.sorted() }
@@ -109,7 +109,6 @@ extension KioskFleet {
   }
 }
 
-/// A search for kiosks by a text.
 private struct KioskSearch {
   private let text: String
   /// The conditions of the states that have the text as one of their words.
@@ -148,7 +147,7 @@ private struct KioskSearch {
   ]
 
   /// Returns whether the text is a part of the name of a machine that needs attention, of a juice
-  /// that cannot be sold, or of a fruit that is short or low.
+  /// with an obstacle other than `closed`, or of a fruit that is short or low.
   private func isDescribed(_ kiosk: KioskState) -> Bool {
     if kiosk.machines.contains(where: { $0.value.needsAttention && $0.key.text.contains(text) }) {
       return true

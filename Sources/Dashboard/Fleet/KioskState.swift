@@ -1,22 +1,22 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The state of one kiosk. A property is `nil` until the kiosk has published it.
+/// The state of one kiosk. A published property is `nil` or empty until the dashboard receives it.
 package struct KioskState: Sendable, Identifiable {
   package let id: KioskID
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
   package private(set) var status: KioskStatus?
-  /// The time at which the kiosk went offline, or `nil` if it is online or went offline before the
-  /// dashboard was connected.
+  /// The time at which the dashboard detected that the kiosk went offline, or `nil` if the kiosk is
+  /// online or was already offline when the dashboard received its status for the first time.
   package private(set) var offlineSince: Timestamp?
   /// The time at which the kiosk's program started.
   package private(set) var startedAt: Timestamp?
-  /// The latest time stated in the kiosk's messages.
+  /// The latest time of a report or an event of the kiosk, by the kiosk's clock.
   package private(set) var lastMessageAt: Timestamp?
   package private(set) var service: ServiceState?
   /// The time by which the kiosk's clock is ahead of the dashboard's clock; negative if it is
-  /// behind.
+  /// behind, 0 if unknown.
   package private(set) var clockLead = Duration.zero
   package private(set) var disk: KioskHealth.Disk?
   package private(set) var stock: StockReport?
@@ -27,16 +27,16 @@ package struct KioskState: Sendable, Identifiable {
   /// The entry of the latest end of day of each payment device.
   package private(set) var lastTotals: [PaymentDeviceID: LedgerEntry] = [:]
   package private(set) var menu: MenuReport?
-  /// The reason why the kiosk does not use the menu of its chain, or `nil` if it uses it or has
-  /// none.
+  /// The reason why the kiosk does not use the menu of its chain, or `nil` if the kiosk uses that
+  /// menu or has received none.
   package private(set) var menuProblem: String?
   /// The settings, or `nil` if the kiosk has neither opening hours nor a change of an operator.
   package private(set) var settings: SettingsReport?
   package private(set) var forecast: ForecastReport?
   package private(set) var soldToday: Int?
-  /// Today's takings; empty if the juices have no price.
+  /// The takings on the day of the latest sales report; empty if no glass had a price.
   package private(set) var takenToday = Takings()
-  /// The number of glasses usually sold by this time of the day.
+  /// The usual number of glasses up to the time of the latest sales report, or `nil` if unknown.
   package private(set) var usuallySold: Double?
   /// The IANA name of the time zone of the kiosk's days.
   package private(set) var timeZone: String?
@@ -55,7 +55,6 @@ package struct KioskState: Sendable, Identifiable {
   /// Maximum number of machines of one kiosk, of its payment devices, and of its sensors.
   package static let maximumMachines = 20
 
-  /// Creates the state of a kiosk that has published nothing.
   package init(id: KioskID) { self.id = id }
 
   /// Returns the display name: the name of the kiosk, or its id.
@@ -66,13 +65,13 @@ package struct KioskState: Sendable, Identifiable {
   /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
 
-  /// Reads a message on a topic of this kiosk. Ignores an unreadable message, and does not log it,
-  /// because any number of them may arrive; the latest readable one remains in force.
+  /// Reads a message on a topic of this kiosk. Ignores an unreadable message without a log record,
+  /// because any number may arrive; the earlier state remains. An unreadable alert is no alert.
   ///
   /// - Parameters:
   ///   - topic: The topic levels after the id of the kiosk.
-  ///   - menu: The decoded payload of a menu, or `nil` if it cannot be read.
-  /// - Returns: `false` if the message cannot be read or changes nothing.
+  ///   - menu: The decoded payload, or `nil` if it is not a readable menu.
+  /// - Returns: `false` if the message was ignored, or is an event that changes no list.
   mutating func receive(
     _ topic: ArraySlice<String>, _ payload: [UInt8], menu: MenuReport?, isRetained: Bool,
     at now: Timestamp
@@ -206,8 +205,8 @@ package struct KioskState: Sendable, Identifiable {
 }
 
 extension LedgerEntry {
-  /// Returns whether the entry was made before another one of the kiosk. The numbers decide within
-  /// an epoch, because the clock may have been set back; a new epoch may begin with a lower number.
+  /// Returns whether the entry was made before another entry of the kiosk. Within an epoch `seq`
+  /// decides, because the clock may be set back; between epochs the time, because `seq` may repeat.
   package func isBefore(_ other: LedgerEntry) -> Bool {
     epoch == other.epoch ? seq < other.seq : at < other.at
   }

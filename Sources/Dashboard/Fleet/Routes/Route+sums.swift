@@ -10,7 +10,7 @@ extension Route {
     package let crate: Int?
     /// The sum in crates, rounded up, or `nil` if the fruit has no crates.
     package let crates: Int?
-    /// The amount on the van: whole crates if the fruit has crates.
+    /// The number of pieces on the van: whole crates if the fruit has crates.
     package let amount: Int
   }
 
@@ -35,7 +35,7 @@ extension Route {
   }
 }
 
-/// The differences between counted and recorded stock, and between planned and loaded amounts.
+/// The differences between counted and recorded stock, and between planned and brought amounts.
 package struct RouteDifferences: Sendable {
   package struct Difference: Hashable, Sendable {
     /// Number of counts of the fruit.

@@ -6,12 +6,12 @@ package import KioskProtocol
 /// | part | contents |
 /// |---|---|
 /// | `RoutePlan` | arrival, end, margin: which amounts are needed |
-/// | `Stop` | one kiosk, with a `Line` for each fruit to bring |
+/// | `Stop` | one kiosk, with a `Line` for each fruit of its menu |
 /// | `StopReport` | the amounts loaded and counted, and the kiosk's answer |
-/// | `Load` | the sum of a fruit over all stops, in crates |
+/// | `Load` | the sum of a fruit over the stops that are not skipped, in crates |
 ///
-/// A report becomes one restock command, which the kiosk applies once, even if it is sent
-/// repeatedly:
+/// A report becomes one restock command, which the kiosk applies once, even if the dashboard sends
+/// the command repeatedly:
 ///
 /// ```swift
 /// switch route[kiosk]?.confirm(report) {
@@ -28,7 +28,6 @@ package struct Route: Hashable, Sendable, Identifiable {
 
   package let id: ID
   package let createdAt: Timestamp
-  /// The user who created the route.
   package let createdBy: String
   package let plan: RoutePlan
   /// The IANA name of the time zone in which pages show the times of the route, or `nil` for UTC.
@@ -51,13 +50,13 @@ package struct Route: Hashable, Sendable, Identifiable {
     (self.name, self.driver) = (name, driver)
   }
 
-  /// Maximum length of a name, in characters.
+  /// Maximum length of `name` and of `driver`, in Unicode scalars.
   package static let maximumName = 64
 
   /// The planned amount of one fruit for a kiosk.
   package struct Line: Hashable, Sendable {
     package let fruit: Fruit
-    /// The stock when the route was created.
+    /// The stock when the kiosk was added to the route.
     package let now: Int
     /// The expected stock on arrival.
     package let expected: Int
@@ -65,7 +64,7 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let bring: Int
     /// Whether a forecast was available. If not, `expected` equals `now`.
     package let isForecast: Bool
-    /// Number of expired pieces to take out, according to the stock when the route was created.
+    /// Number of expired pieces to take out, when the kiosk was added to the route.
     package let takeOut: Int
   }
 
@@ -113,11 +112,11 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let at: Timestamp
     /// The amounts put in (positive) or taken out (negative); never 0.
     package let brought: FruitAmounts
-    /// The amounts that the user has entered: `brought`, or more if not all of it fitted.
+    /// The amounts that the user has entered: `brought`, or more if not all the fruit fitted.
     package let entered: FruitAmounts
     package let counted: FruitAmounts
     /// The recorded stock of the counted fruits, as the page showed it. If the kiosk's stock
-    /// differs when the command arrives, the kiosk rejects the command.
+    /// differs when the command arrives, the kiosk rejects the command, but not a correction.
     package let ledger: FruitAmounts
     package var outcome: Outcome
     /// Whether this report corrects an earlier one that the kiosk has applied.
@@ -139,8 +138,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     }
 
     package enum Outcome: Hashable, Sendable {
-      /// The kiosk has not answered, and may or may not have applied the command. Sending it again
-      /// is safe.
+      /// The kiosk may have applied the command: it has not answered, or only that the rate limit
+      /// was exceeded. Sending the command again is safe.
       case unknown
       case applied
       /// The kiosk has rejected the command and changed nothing.
@@ -159,12 +158,12 @@ package struct Route: Hashable, Sendable, Identifiable {
         counted.compactMap { fruit, count in ledger[fruit].map { (fruit, $0 - count) } })
     }
 
-    /// Returns whether both reports have the same amounts, regardless of user and time.
+    /// Returns whether both reports have the same entered, counted and recorded amounts.
     package func hasSameAmounts(as other: StopReport) -> Bool {
       (entered, counted, ledger) == (other.entered, other.counted, other.ledger)
     }
 
-    /// Returns the report with at most as much of each fruit as the kiosk has room for.
+    /// Returns the report with `brought` limited to the room for each fruit with a capacity.
     package func fitting(_ kiosk: KioskState) -> StopReport {
       let fitting = brought.compactMap { fruit, amount -> FruitAmounts.Element? in
         guard let room = kiosk.room(for: fruit, counted: counted[fruit]), amount > room else {
@@ -195,9 +194,9 @@ package struct Route: Hashable, Sendable, Identifiable {
 extension Route.Stop {
   /// The next step for a confirmed stop.
   package enum Step: Hashable, Sendable {
-    /// Sends the report to the kiosk, after the route was saved.
+    /// The caller saves the route, then sends the report to the kiosk.
     case send(Route.StopReport)
-    /// The kiosk has already answered the command.
+    /// The kiosk has already answered the command, or the correction changes nothing.
     case answered(Route.StopReport)
     /// The page with the report shows an earlier state of the stop.
     case outdated
@@ -220,9 +219,9 @@ extension Route.Stop {
   /// Skips the kiosk, or includes it again. A confirmed stop is never skipped.
   package mutating func skip(_ isSkipped: Bool) { self.isSkipped = isSkipped && report == nil }
 
-  /// Stores a correction of a report that the kiosk has applied. Only counts that the report
-  /// contains can be corrected, because the recorded stock of the other fruits at that time is
-  /// unknown.
+  /// Stores a correction of an applied report, or returns an earlier correction without an answer.
+  /// Only counts that the report contains can be corrected, because the recorded stock of the other
+  /// fruits at that time is unknown.
   package mutating func correct(_ new: Route.StopReport) -> Step {
     guard let report, report.isDone else { return .outdated }
     if report.command == new.command { return .answered(report) }
@@ -288,10 +287,10 @@ extension Route.Stop {
     }
   }
 
-  /// Whether the kiosk has not answered the latest report or correction.
+  /// Whether the outcome of the latest report or correction is unknown.
   package var isUnanswered: Bool { (correction ?? report)?.outcome == .unknown }
 
-  /// Records an unanswered report as applied if the kiosk's events contain its restock.
+  /// Records an unanswered report or correction as applied if `services` contains its restock.
   ///
   /// - Returns: Whether the restock was found.
   package mutating func updateOutcome(from kiosk: KioskState) -> Bool {

@@ -31,9 +31,9 @@ package struct RoutePlan: Hashable, Sendable {
     self.fill = fill
   }
 
-  /// Returns the fruits of the kiosk whose stock, without a visit, would be too small for one of
-  /// its juices before the end, in the order of the menu. Without a forecast, returns the fruits
-  /// whose stock is too small or low now.
+  /// Returns the fruits whose stock, without a visit, would be too small for a juice of the kiosk
+  /// before the end, with the margin; in the order of the menu. A fruit without a forecast is
+  /// included if its stock is too small or low now.
   package func shortFruits(of kiosk: KioskState, at now: Timestamp) -> [Fruit.ID] {
     guard let menu = kiosk.menu?.menu, let stock = kiosk.stock?.fruits else { return [] }
     return menu.fruits.map(\.id).filter { fruit in
@@ -56,7 +56,7 @@ package struct RoutePlan: Hashable, Sendable {
   /// - Of a fruit that keeps for some hours, the plan brings at most the expected use within these
   ///   hours after the arrival, minus `expected`, so that no fruit expires.
   /// - Without a forecast, `expected` is the current stock, and the plan brings the room. Without a
-  ///   capacity, it brings the need.
+  ///   capacity, the plan brings the need; without both, nothing.
   package func lines(for kiosk: KioskState, at now: Timestamp) -> [Route.Line]? {
     guard let menu = kiosk.menu, let stock = kiosk.stock else { return nil }
     return menu.menu.fruits.map { fruit in
