@@ -5,9 +5,9 @@ package enum DeliveryError: Error, Hashable, CustomStringConvertible {
   /// The server does not exist, cannot be reached, or cannot accept messages now. A later attempt
   /// may succeed.
   case unreachable(String)
-  /// The connection is not encrypted, or the server's certificate is not trusted.
+  /// The connection cannot be encrypted, or the server's certificate is not trusted.
   case unencrypted(String)
-  /// The server rejects the account or its password.
+  /// The server rejects the account, its password, or the token.
   case login(String)
   /// The server rejects this message permanently.
   case refused(String)
@@ -35,7 +35,7 @@ extension Transfer.Response {
       switch status {
       case 200..<300: return
       case 401, 403: throw .login(detail)
-      // Not caused by the message: a later attempt may succeed.
+      // The message does not cause these statuses: a later attempt may succeed.
       case 300..<400, 404, 405, 408, 410, 429, 500...: throw .unreachable(detail)
       default: throw .refused(detail)
       }

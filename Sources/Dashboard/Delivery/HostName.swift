@@ -3,8 +3,8 @@ import Foundation
 /// The name of this computer that a mail server receives in EHLO.
 enum HostName {
   /// Returns a fully qualified name, which strict servers require (RFC 5321 4.1.1.1): the host name
-  /// if it has a domain, its canonical name in DNS, or else the domain of the sender. Blocks until
-  /// DNS answers.
+  /// if it has a domain, its canonical name in DNS, the domain of the sender, or else an address
+  /// literal. For a host name without a domain, blocks until DNS answers.
   static func qualified(orDomainOf sender: String) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard gethostname(&buffer, buffer.count - 1) == 0 else {

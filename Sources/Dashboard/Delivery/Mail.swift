@@ -6,7 +6,7 @@ package struct Mail: Sendable {
   package let to: String
   package let subject: String
   package let text: String
-  /// The identifier of the message, equal for each attempt. The header is `<id@host of from>`.
+  /// The identifier of the message, equal for each attempt. `Message-ID` adds the host of `from`.
   package let id: String
   package let date: Date
 

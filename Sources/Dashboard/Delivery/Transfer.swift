@@ -27,7 +27,7 @@ struct Transfer: Sendable {
     let code: CURLcode
     /// libcurl's description of the error.
     let problem: String
-    /// The HTTP status, or `nil` for a mail.
+    /// The HTTP status (0 without a response), or `nil` for a mail.
     let status: Int?
     /// The server's text on one line: the reason for refusing a mail, or the beginning of the HTTP
     /// body.
@@ -42,7 +42,7 @@ struct Transfer: Sendable {
   private static let maximumResponse = 64 << 10
 
   /// Runs the transfer on a thread of its own, because libcurl blocks. After the task is cancelled,
-  /// the transfer ends within `CancellationDeadline.grace`.
+  /// libcurl ends the transfer when `CancellationDeadline.grace` has passed.
   func run() async -> Response {
     let deadline = CancellationDeadline()
     return await withTaskCancellationHandler {
@@ -149,7 +149,7 @@ struct Transfer: Sendable {
   private static let library = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
-/// The bytes to send and the bytes received. Used only by the thread of its transfer.
+/// The bytes to send and the bytes received. Only the thread of the transfer uses them.
 private final class Exchange {
   var rest: ArraySlice<UInt8> = []
   private var answer: [UInt8] = []
@@ -174,7 +174,7 @@ private final class Exchange {
 
   /// Receives a part of the response.
   ///
-  /// - Returns: `size`, or less to end the transfer.
+  /// - Returns: `size`, or 0 to end the transfer.
   func receive(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     count += size
     guard count <= limit else { return 0 }
@@ -182,8 +182,8 @@ private final class Exchange {
     return size
   }
 
-  /// Receives a reply line of SMTP. Stores only the last error reply (RFC 5321 4.2.1), and not the
-  /// reply to QUIT after it.
+  /// Receives a reply line of SMTP. Stores only the last line with an error code (4xx or 5xx, RFC
+  /// 5321 4.2.1); the reply to QUIT does not replace it.
   func receive(line bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     guard let first = bytes?.pointee, first == 0x34 || first == 0x35 else { return size }
     answer = []

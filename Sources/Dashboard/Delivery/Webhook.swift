@@ -8,7 +8,8 @@ package struct Webhook: Sendable {
   ///
   /// - Parameters:
   ///   - url: A URL with the scheme `http` or `https`.
-  ///   - token: The token for `Authorization: Bearer` (RFC 6750), in printable ASCII.
+  ///   - token: The token for `Authorization: Bearer` (RFC 6750), in printable ASCII; or `nil` to
+  ///     send no such header.
   ///   - caFile: A PEM file of trusted certificates, or `nil` for those of the system.
   package init(url: String, token: String? = nil, caFile: String? = nil) {
     (self.url, self.token, self.caFile) = (url, token, caFile)

@@ -39,8 +39,8 @@ struct Run: AsyncParsableCommand {
         "passwords are sent to \(settings.host) unencrypted: set dashboard.tls, or use a proxy with TLS"
       )
     }
-    // Reads the password files before it opens a connection, so that an unreadable file ends the
-    // program here.
+    // Reads the files of passwords, URLs and tokens before the program opens a connection, so that
+    // an unreadable file ends the program here.
     if let notify = configuration.notify { _ = try Notifier.Receiver.all(notify) }
     let archive = try configuration.archive.map { try ChainArchive(ChainSettings($0)) }
     Self.allowManyConnections()
@@ -48,8 +48,7 @@ struct Run: AsyncParsableCommand {
       broker: try configuration.broker.makeBroker(), root: configuration.root,
       now: { .now }, logger: logger)
     let dashboard = DashboardServer(settings: settings, users: users, link: link, archive: archive)
-    // The server's own log messages are about single connections, which are of no use to a kiosk
-    // owner.
+    // Hides the HTTP server's log messages below `warning`: they are about single connections.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     let address = settings.address
@@ -100,8 +99,8 @@ struct Run: AsyncParsableCommand {
     }
   }
 
-  /// Raises the limit of open files from the usual 1,024 to the maximum that the system allows, but
-  /// at most to 65,536, because each open page is a connection.
+  /// Sets the limit of open files, usually 1,024, to the maximum that the system allows, but at
+  /// most to 65,536, because each open page is a connection.
   private static func allowManyConnections() {
     #if canImport(Glibc)
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -19,8 +19,8 @@ extension Notifier.Receiver {
     return receivers
   }
 
-  /// Creates a receiver for each address. Each one gets a separate mail, so that an invalid address
-  /// does not affect the others.
+  /// Creates a receiver for each address. Each address gets a separate mail, so that an invalid
+  /// address does not affect the others.
   private static func all(
     _ email: DashboardConfiguration.Email
   ) throws(ConfigurationErrors) -> [Self] {
@@ -48,7 +48,7 @@ extension Notifier.Receiver {
   ) throws(ConfigurationErrors) {
     let url = try post.readURL()
     let address = Webhook(url: url, token: try post.readToken(), caFile: post.caFile)
-    // Only the host is shown, because the rest of the URL may contain a secret.
+    // The name contains only the host, because the rest of the URL may contain a secret.
     let host = URL(string: url)?.host() ?? ""
     self.init("post \(number) to \(host)", maximumLength: post.format.maximumLength) {
       notification in

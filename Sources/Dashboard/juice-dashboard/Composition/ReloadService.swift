@@ -13,7 +13,7 @@ struct ReloadService: Service {
   let certificate: ServerCertificate?
   /// SIGHUP signals, trapped since the start of the program.
   let hangups: UnixSignalsSequence
-  /// Starts a notifier with the given section in place of the running one, or none for `nil`.
+  /// Replaces the running notifier by one with the given section; `nil` only ends the running one.
   let notify: @Sendable (DashboardConfiguration.Notify?) throws -> Void
   let logger: Logger
 
@@ -49,10 +49,11 @@ struct ReloadService: Service {
 }
 
 /// Runs a notifier, and replaces it after a reload. The running notifier ends before the next one
-/// begins, because both store their state in the same file. The next one gets its state from
+/// begins, because both store their state in the same file. The next one gets that state from
 /// memory, so a failing disk does not end the notifications.
 struct NotificationService: Service {
-  /// Makes a notifier with the state of the one that it replaces, or `nil` if none ran.
+  /// Makes a notifier, or returns `nil` if notifications are disabled. `state` is the state of the
+  /// replaced notifier, or `nil` if none ran.
   typealias Make = @Sendable (_ state: [UInt8]?) throws -> Notifier?
 
   let makers: AsyncStream<Make>
