@@ -27,13 +27,13 @@ extension Dialect {
     }
   }
 
-  /// Returns whether a device of the kind can send a word for a press: `single`, `1_single`.
+  /// Returns whether a press can have a name: `single`, `1_single`; always `true` without `words`.
   package func recognizes(_ word: String) -> Bool {
     guard let words else { return true }
     return words.contains(String(parts(of: word).action))
   }
 
-  /// All words that devices of the kind can send, or `nil` if there is no fixed list.
+  /// All words for an action, the kiosk's and the devices', or `nil` if there is no fixed list.
   package var words: [String]? {
     switch self {
     case .shellyGen1: ShellyGen1.words

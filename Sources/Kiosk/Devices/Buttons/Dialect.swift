@@ -63,8 +63,8 @@ package enum Dialect: Hashable, Sendable {
     }
   }
 
-  /// The dialect's default debounce: the time in which a device may repeat a press by radio. It is
-  /// `nil` for the kiosk's setting.
+  /// The dialect's default debounce, in which a device may repeat a press by radio, or `nil` if the
+  /// kiosk's setting applies.
   package var usualDebounce: Duration? {
     // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).
     self == .zigbee2MQTT ? .seconds(1) : nil

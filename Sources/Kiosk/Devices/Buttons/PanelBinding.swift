@@ -2,7 +2,7 @@ package import KioskProtocol
 
 /// A device with buttons, and the commands that their presses cause.
 package struct PanelBinding: Hashable, Sendable {
-  /// The panel's name in the ledger and in the topic of its results: `order/<name>/result`.
+  /// The panel's name in the ledger and in the topics of its results, as `order/<name>/result`.
   package var name: String
   package var dialect: Dialect
   /// The device's own topic; for a generic device a topic filter.
@@ -84,7 +84,7 @@ package struct PanelMessage: Hashable, Sendable {
     /// Another key, or `nil`. A message is also a repeat if the last value of this key is equal.
     package let alternateKey: String?
     /// The interval at which the device repeats its last message, regardless of the message's age;
-    /// or `nil` if the device does not repeat messages.
+    /// or `nil` if the device does not repeat messages, or the message is retained.
     package let repetition: Duration?
     /// Whether the value replaces the values of all marks whose keys begin with `key`.
     package let isForAll: Bool

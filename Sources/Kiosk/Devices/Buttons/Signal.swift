@@ -4,7 +4,7 @@ package import KioskProtocol
 package struct Signal: Hashable, Sendable {
   /// The presses in the message, in its order.
   package let presses: [Press]
-  /// The counter or the contact in the message, by which a repeated message is recognized.
+  /// The mark by which the kiosk recognizes a repeat of the message, or `nil` if there is none.
   package let mark: Mark?
 
   package init(presses: [Press] = [], mark: Mark? = nil) {
@@ -50,8 +50,8 @@ package struct Signal: Hashable, Sendable {
     }
   }
 
-  /// The value of a counter, or the state of a contact. A message with the same mark as the last
-  /// message is no new press.
+  /// The value of a counter, or the state of a contact. A message whose mark equals the last mark
+  /// with the same key is no new press.
   package struct Mark: Hashable, Sendable {
     /// The name of the counter or contact, unique within the panel. The key must contain the topic
     /// if the panel's topic selects several devices. `PanelMessage.Mark` adds the name of the panel

@@ -33,10 +33,10 @@ package struct DeviceDiscovery: Sendable {
   private var uncertain: [Recognition] = []
 
   /// The time for which guesses are collected, and in which an event follows its contact: a device
-  /// reports a long press when it ends, up to three seconds after the contact closes.
+  /// reports a long press when the press ends, up to three seconds after the contact closes.
   private static let confirmationDelay = Duration.seconds(3)
-  /// Maximum number of entries in each collection, so that invented topics cannot exhaust the
-  /// memory.
+  /// Maximum number of entries in each collection except `learned`, so that invented topics cannot
+  /// exhaust the memory.
   private static let maximumTopics = 1000
 
   /// Begins a discovery.
@@ -101,7 +101,7 @@ package struct DeviceDiscovery: Sendable {
     return recognition
   }
 
-  /// The number of entries in all collections.
+  /// The number of entries in all collections except `learned`.
   var size: Int { guesses.count + counts.count + contacts.count + uncertain.count }
 
   // MARK: Devices that repeat their last event
@@ -136,8 +136,8 @@ package struct DeviceDiscovery: Sendable {
 }
 
 extension Recognition {
-  /// Adds a debounce if the device has sent copies of the press within a second that a counter
-  /// does not mark as repeats: a radio remote sends up to 20 copies.
+  /// Adds a debounce to a generic device if it has sent copies of the press within a second, and no
+  /// counter marks them as repeats: a radio remote sends up to 20 copies.
   fileprivate func withDebounce(
     among guesses: [(recognition: Recognition, at: Duration)]
   ) -> Recognition {

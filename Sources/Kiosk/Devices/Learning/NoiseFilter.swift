@@ -4,7 +4,6 @@ enum NoiseFilter {
   /// presses.
   static func isOn(_ levels: [Substring]) -> Bool {
     guard let last = levels.last?.lowercased() else { return true }
-    // States, measurements, log lines, and commands to a device.
     if topics.contains(last) || levels.first == "cmnd" { return true }
     // www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html
     if levels.dropFirst().first == "bridge" { return true }
@@ -49,7 +48,7 @@ enum NoiseFilter {
       && rest.allSatisfy { !$0.isNumber && $0 != "_" }
   }
 
-  /// Returns whether the name of a JSON member, in lower case, is that of a measurement.
+  /// Returns whether a JSON member, named in lower case, is a measurement, a state or a command.
   static func namesMeasurement(_ name: String) -> Bool { topics.contains(name) }
 
   /// Returns whether the name of a topic level or a JSON member names a button: `front-button`.

@@ -55,7 +55,7 @@ package struct Display: Hashable, Sendable {
     return push.map { ($0.topic, $0.payload.fill(value)) }
   }
 
-  /// Whether the display shows if the kiosk is online.
+  /// Whether the display shows the status of the kiosk.
   package var showsStatus: Bool {
     if case .text(let push) = content {
       push.payload.placeholders.contains(.kioskStatus)

@@ -3,8 +3,8 @@ package import KioskProtocol
 
 /// A text with placeholders for the state of the kiosk: `Kiwi {stock.kiwi}`.
 ///
-/// Only a lower-case word in braces is a placeholder, so JSON needs no escapes. In a template that
-/// is a JSON object or array, the values are escaped.
+/// Only a lower-case word in braces, with or without an id, is a placeholder, so JSON needs no
+/// escapes. In a template that is a JSON object or array, values within strings are escaped.
 package struct Template: Hashable, Sendable {
   package let parts: [Part]
   private let isJSON: Bool

@@ -11,7 +11,7 @@ package struct SensorBinding: Hashable, Sendable {
     self.value = value
   }
 
-  /// Returns the value of a message in thousandths of the unit, or `nil` if the message has none.
+  /// Returns the value of a message in thousandths of the unit, or `nil` if it cannot be read.
   package func read(_ payload: [UInt8]) -> Int? {
     guard payload.count <= Request.maximumPayload else { return nil }
     guard let value else {

@@ -4,8 +4,8 @@ import KioskProtocol
 /// `{"event_type":"press"}` (esphome.io/components/mqtt).
 ///
 /// Both are retained unless the device is configured otherwise. So the broker delivers the last
-/// message again with every subscription, and the device publishes it again when it reconnects. Of
-/// the changes of a contact, only `ON` is a press.
+/// message again with every subscription. When the device reconnects, it publishes the state of a
+/// contact again. Of the changes of a contact, only `ON` is a press.
 ///
 /// A press wakes a device from deep sleep, and the device sleeps again before the contact opens. So
 /// it publishes no `OFF` between two `ON`, but its birth message `online` on `<prefix>/status`

@@ -31,7 +31,7 @@ enum ShellyGen2 {
   }
 
   /// Reads an event that a script has forwarded from a Bluetooth device. Returns `nil` for any
-  /// other event. `pid` has 8 bits, so a press is compared only with the last one.
+  /// other event. `pid` has 8 bits, so only an equal `pid` of the last press marks a repeat.
   private static func forwarded(_ json: JSON) -> Signal? {
     guard case .string(let component)? = json["component"], component.hasPrefix("script:"),
       let data = json["data"], let button = data["button"], let count = data["pid"]?.word
@@ -77,7 +77,8 @@ enum ShellyGen2 {
     return press
   }
 
-  /// Returns the time as a word, or `nil` before September 2001, because then the clock is not set.
+  /// Returns the time as a word, or `nil` if it is no number or before September 2001: then the
+  /// clock is not set.
   private static func unixTime(_ json: JSON) -> String? {
     let seconds: Double? =
       switch json {

@@ -14,7 +14,7 @@ enum Tasmota {
     if level == "result" {
       json = try JSON.object(payload)
     } else {
-      // Messages on other topics are no presses, nor are answers that are not JSON, as to Backlog.
+      // Messages on other topics are no presses, nor are answers that are not JSON (`Backlog`).
       guard Kind(of: level) != nil, let parsed = try? JSON.parse(payload) else { return Signal() }
       json = parsed
     }
@@ -43,7 +43,7 @@ enum Tasmota {
     else { return nil }
     let words: [String]
     switch action.lowercased() {
-    // The end of a hold.
+    // `CLEAR` reports the end of a hold.
     case "clear", "": return nil
     case "quad": words = ["quadruple", action]
     case "penta": words = ["quintuple", action]
