@@ -1,4 +1,4 @@
-/// Writes tables as CSV (RFC 4180) that a spreadsheet opens without executing a field as a formula.
+/// Formats tables as CSV (RFC 4180) that a spreadsheet opens without executing a text as a formula.
 ///
 /// ```swift
 /// let csv = CSVWriter()
@@ -22,7 +22,7 @@ package struct CSVWriter: Sendable {
 
   package init(forExcel isForExcel: Bool = false) { self.isForExcel = isForExcel }
 
-  /// The text before the first line.
+  /// The text before the first line of the table; empty if the table is not for Excel.
   package var start: String { isForExcel ? "\u{FEFF}sep=,\r\n" : "" }
 
   /// Returns a line without the line feed at its end, but for Excel with a carriage return.

@@ -23,7 +23,7 @@ package struct FolderOwner: Sendable {
     var owner: stat?
     var place = ""
     var names = Self.names(of: path.hasPrefix("/") ? path : Self.currentFolder + "/" + path)
-    // The folder `/` has no name.
+    // Removes the name of the file; the path `/` has none.
     _ = names.popLast()
     var links = 0
     while let name = names.first {

@@ -19,8 +19,8 @@ extension PreparedCommand {
 }
 
 extension ParsableCommand {
-  /// Runs the selected command. The only place that turns an error into a line on standard error
-  /// and an exit code.
+  /// Runs the selected command. No other code turns an error into a message on standard error and
+  /// an exit code.
   package static func runAndExit() -> Never {
     prepareStandardStreams()
     do {

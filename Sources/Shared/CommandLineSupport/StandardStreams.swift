@@ -56,8 +56,8 @@ package enum StandardOutput {
   ///
   /// - Parameter change: The change that the command has already made. The error message names it,
   ///   so that a script does not repeat the command.
-  /// - Throws: `Failure` with exit code 74 if the write fails: the disk is full, or the reader of
-  ///   the pipe has ended.
+  /// - Throws: `Failure` with exit code 74 if the write fails, for example because the disk is full
+  ///   or the reader of the pipe has ended.
   package static func write(_ line: String, after change: String? = nil) throws(Failure) {
     let error = writeAll(line + "\n", to: STDOUT_FILENO)
     guard error != 0 else { return }
@@ -94,8 +94,8 @@ func prepareStandardStreams() {
   // A write to a pipe without a reader then fails with an error; otherwise it would end the
   // program.
   signal(SIGPIPE, SIG_IGN)
-  // Otherwise the next opened file would get the descriptor of a closed stream, and receive its
-  // text. Reading from this descriptor returns the end of input, and writing to it fails.
+  // Opens /dev/null for each closed stream: otherwise the next opened file would get the stream's
+  // descriptor and its text. A read then returns the end of input, and a write fails.
   for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
     _ = open("/dev/null", O_RDONLY)
   }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder for the small private files of a program. Only the program's user can read them.
+/// A folder for the small private files of a program. Only the owner of a file can read the file.
 ///
 /// Not synchronized: the caller prevents concurrent writes to the same file.
 package struct StateFolder: Sendable {

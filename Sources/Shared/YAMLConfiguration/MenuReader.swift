@@ -21,7 +21,7 @@ package struct MenuReader {
   /// All valid fruits, even if the menu as a whole is invalid.
   package private(set) var fruits: [Fruit] = []
   private var juices: [Juice] = []
-  /// The menu; the built-in one if `menu` is invalid.
+  /// The menu; the built-in menu if the section is invalid.
   package private(set) var menu = Menu.standard
   /// Whether the fruits are those of the kiosk, so that the section may not contain fruits.
   private var hasFruits = false
@@ -108,7 +108,7 @@ extension Fruit {
   /// Creates a fruit whose name is its id.
   package init(_ id: ID) { self.init(id: id, name: LocalizedName(fallback: id.text)) }
 
-  /// Reads the fruit `key`, or reports an error and returns `nil`.
+  /// Reads the fruit `key`. Reports each error, and returns `nil` if the id is invalid or reserved.
   ///
   /// - Parameter base: The fruit with this id in the base menu.
   fileprivate init?(
@@ -139,7 +139,7 @@ extension Fruit {
 }
 
 extension Juice {
-  /// Reads the juice `key`, or reports an error and returns `nil`.
+  /// Reads the juice `key`. Reports each error, and returns `nil` if the id or recipe is invalid.
   ///
   /// - Parameter base: The juice with this id in the base menu.
   fileprivate init?(

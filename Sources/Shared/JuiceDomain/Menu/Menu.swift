@@ -23,7 +23,7 @@ package struct Menu: Hashable, Sendable {
 
   /// Creates a menu.
   ///
-  /// - Throws: `MenuError` with the first invalid fruit or juice.
+  /// - Throws: `MenuError` with the first flaw.
   package init(fruits: [Fruit], juices: [Juice]) throws(MenuError) {
     var fruitIDs: Set<Fruit.ID> = []
     for fruit in fruits where !fruitIDs.insert(fruit.id).inserted {

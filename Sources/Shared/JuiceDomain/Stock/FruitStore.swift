@@ -2,7 +2,6 @@
 ///
 /// A quantity is never negative. `take` and `apply` check a change completely before they apply it.
 package struct FruitStore: Sendable {
-  /// The current stock.
   package private(set) var quantities: FruitAmounts
   private let capacities: FruitAmounts
 

@@ -1,6 +1,6 @@
 /// A change of the stock by relative or absolute amounts, applied as one step for all fruits.
 package struct Restock: Hashable, Sendable {
-  /// Amounts to add; negative ones are subtracted.
+  /// Amounts to add; negative amounts are subtracted.
   package let add: FruitAmounts
   /// Amounts to set, before `add` is applied.
   package let set: FruitAmounts
@@ -25,7 +25,7 @@ package struct Restock: Hashable, Sendable {
 package enum RestockOutcome: Hashable, Sendable {
   /// The restock was applied; `changes` contains the differences that are not zero.
   case applied(changes: FruitAmounts)
-  /// The stock differs from `expect`; `actual` contains the current amounts of these fruits.
+  /// The stock differs from `expect`; `actual` contains the current amounts where it differs.
   case conflict(actual: FruitAmounts)
   /// The amount of a fruit would exceed its capacity.
   case exceedsCapacity(Fruit.ID, capacity: Int, held: Int)

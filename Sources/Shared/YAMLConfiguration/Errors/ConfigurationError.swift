@@ -4,7 +4,7 @@ package struct ConfigurationError: Error, Hashable {
   package enum Place: Hashable, Sendable {
     /// The file as a whole.
     case file(String)
-    /// A position in the file. Lines and columns have numbers from 1; a column is a Unicode scalar.
+    /// A position in the file. Lines and columns count from 1, columns in Unicode scalars.
     case line(Int, column: Int, file: String)
     /// An environment variable.
     case variable(String)

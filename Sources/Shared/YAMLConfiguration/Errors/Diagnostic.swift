@@ -15,7 +15,7 @@ extension StringProtocol {
   /// The text for use in a message: quoted, on one line, truncated after 40 Unicode scalars.
   package var quoted: String { "'\(printable)'" }
 
-  /// The text on one line, without control characters, truncated after 40 Unicode scalars.
+  /// The text with `?` for each invisible character, truncated after 40 Unicode scalars.
   package var printable: String {
     let shown = unicodeScalars.prefix(40).map { $0.isInvisible ? "?" : String($0) }.joined()
     return unicodeScalars.count > 40 ? shown + "…" : shown

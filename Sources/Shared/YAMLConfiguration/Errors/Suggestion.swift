@@ -8,8 +8,8 @@ package enum Suggestion {
     return "known here: \(words.joined(separator: ", "))"
   }
 
-  /// Returns the most similar word, with at most one edit per three letters, or one edit in all.
-  /// An incomplete word (`password` for `password_file`) counts as at most two edits.
+  /// Returns the most similar word that needs at most one edit per three of its letters, or one
+  /// edit. Three or more first letters (`password` for `password_file`) count as at most two edits.
   private static func nearest(to word: String, among words: [String]) -> String? {
     // Limits the time of the comparison, which is quadratic. No key is longer than 64 bytes.
     guard word.utf8.count <= 64 else { return nil }

@@ -11,8 +11,8 @@ package struct Document {
 
   /// Parses the text.
   ///
-  /// - Returns: The document, or `nil`, after reporting an error, if the text is too large or not
-  ///   valid YAML.
+  /// - Returns: The document, or `nil`, after reporting an error, if the text is too large, has too
+  ///   many aliases or is not valid YAML.
   package static func compose(_ yaml: String, collector: DiagnosticCollector) -> Document? {
     func fail(_ diagnostic: Diagnostic, _ mark: Mark?) -> Document? {
       let place = mark.map {
@@ -61,7 +61,7 @@ package struct Document {
   /// at most.
   private static let maximumAliases = 8
 
-  /// Returns the number of aliases (`*name`) in the text, including stars within values.
+  /// Returns the number of aliases (`*name`) outside comment lines, with stars within values.
   private static func aliases(in yaml: String) -> Int {
     var count = 0
     for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {

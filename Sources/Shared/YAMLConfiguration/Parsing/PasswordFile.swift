@@ -6,8 +6,8 @@ package enum PasswordFile {
   ///   - key: The key that contains the path, for messages.
   ///   - what: The name of the secret, for messages.
   /// - Returns: The text without a byte order mark at its start and without line ends at its end.
-  /// - Throws: `ConfigurationErrors` if the file does not exist, is empty or is readable by users
-  ///   other than its owner, except a mounted secret. No message contains the secret.
+  /// - Throws: `ConfigurationErrors` if the file is empty or cannot be read, or if other users can
+  ///   read it (with the exceptions of `TextFile`). No message contains the secret.
   package static func read(
     _ path: String, key: String, what: String = "password"
   ) throws(ConfigurationErrors) -> String {

@@ -8,10 +8,10 @@ package struct Scalar {
   package enum Kind {
     case text
     case number
-    /// One of `yes`, `no`, `on`, `off`, `true`, `false`.
+    /// One of `yes`, `no`, `on`, `off`, `true`, `false`, also as `Yes` or `YES`.
     case boolean
     case date
-    /// An absent value, as in `port:`.
+    /// An absent value, as in `port:` or `port: null`.
     case null
     /// The value of an environment variable, which can be of any kind.
     case untyped

@@ -139,7 +139,7 @@ package struct Section {
     return value
   }
 
-  /// Reads a nested section; an absent one is empty.
+  /// Reads a nested section; an absent section is empty.
   ///
   /// - Parameters:
   ///   - hasVariables: Whether environment variables override its keys; `false` if the kiosk owner
@@ -170,7 +170,7 @@ package struct Section {
     return section(key, read: read)
   }
 
-  /// Reads a list of sections; an absent one is empty. Variables do not override their keys.
+  /// Reads a list of sections; an absent list is empty. No variables override the sections' keys.
   package mutating func list(_ key: String, read: (inout Section) -> Void) {
     known.append(key)
     guard let node = entries[key]?.node else { return }
@@ -193,7 +193,7 @@ package struct Section {
 
   /// Reads a list of single values.
   ///
-  /// - Returns: The valid values, or `nil` if the key is absent or is not a list.
+  /// - Returns: The valid values, or `nil` if the key has no list, or a list that is too long.
   package mutating func list<Value>(_ key: String, of format: Format<Value>) -> [Value]? {
     known.append(key)
     guard let node = entries[key]?.node else { return nil }
@@ -232,7 +232,7 @@ package struct Section {
     entries[key]?.node.mapping != nil && variable(key) == nil
   }
 
-  /// Returns the place of the key, or of its section if the key is absent.
+  /// Returns the place of the variable that overrides the key, of the key, or else of the section.
   package func place(of key: String) -> Place {
     if let variable = variable(key) {
       return .variable(variable.name)

@@ -6,7 +6,7 @@ package enum TextFile {
   ///
   /// - Parameters:
   ///   - maximumSize: Maximum size in bytes; a larger file is an error.
-  ///   - isPrivate: Whether a file that other users can read is an error.
+  ///   - isPrivate: Whether a file that other users can read is an error, except a mounted secret.
   package static func read(
     _ path: String, upTo maximumSize: Int, isPrivate: Bool = false
   ) throws(Diagnostic) -> String {
@@ -44,7 +44,7 @@ package enum TextFile {
     return try text(descriptor, size: Int(status.st_size))
   }
 
-  /// Returns whether the file is a secret that Docker or Kubernetes has mounted: read-only (mode
+  /// Returns whether the file is a secret that Docker or Kubernetes has mounted: read-only (as mode
   /// 0444 or 0440), on another file system than `/`, in a folder that only its owner may change.
   /// The modes of such files cannot always be chosen, and all processes of the container belong to
   /// the program.
