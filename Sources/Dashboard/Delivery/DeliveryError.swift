@@ -50,7 +50,7 @@ extension Transfer.Response {
     default:
       // SMTP codes that begin with 5 are permanent failures, those with 4 are temporary (RFC 5321
       // 4.2.1).
-      throw responseText.hasPrefix("5")
+      throw status == nil && responseText.hasPrefix("5")
         ? .refused(responseText)
         : .unreachable(responseText.isEmpty ? problem : "\(problem): \(responseText)")
     }

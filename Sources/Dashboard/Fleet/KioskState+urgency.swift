@@ -149,16 +149,19 @@ private struct KioskSearch {
   /// Returns whether the text is a part of the name of a machine that needs attention, of a juice
   /// with an obstacle other than `closed`, or of a fruit that is short or low.
   private func isDescribed(_ kiosk: KioskState) -> Bool {
-    if kiosk.machines.contains(where: { $0.value.needsAttention && $0.key.text.contains(text) }) {
+    if kiosk.machines.contains(where: {
+      $0.value.needsAttention && $0.key.text.lowercased().contains(text)
+    }) {
       return true
     }
     if kiosk.unavailableJuices.contains(where: { juice, obstacle in
-      obstacle != .closed && (juice.id.text.contains(text) || juice.name.contains(text))
+      obstacle != .closed
+        && (juice.id.text.lowercased().contains(text) || juice.name.contains(text))
     }) {
       return true
     }
     return (kiosk.shortFruits + kiosk.fruits(.low)).contains { fruit in
-      if fruit.text.contains(text) { return true }
+      if fruit.text.lowercased().contains(text) { return true }
       return kiosk.menu?.menu.fruits.first { $0.id == fruit }?.name.contains(text) == true
     }
   }

@@ -147,6 +147,7 @@ import Testing
       ("out", "품절", ["short"]), ("low", "부족", ["low"]), ("machine", "고장", ["broken"]),
       ("machine", "기계", ["broken"]), ("problem", "확인 필요", ["broken", "late"]),
       ("clock", "시계", ["late"]), ("kiwi juice", "키위쥬스", ["broken", "short"]),
+      ("Bar", "bar", ["broken"]),
     ] as [(String, String, [KioskID])])
   mutating func aStateIsFoundInBothLanguages(english: String, korean: String, kiosks: [KioskID]) {
     for kiosk in ["gone", "closed", "short", "low", "broken", "late"] { open(kiosk) }
@@ -154,7 +155,7 @@ import Testing
     receive("closed/service", "closed")
     receive("short/stock", stock(["kiwi": 0]))
     receive("low/alert/mango", "low")
-    receive("broken/machine/bar", report(.fault))
+    receive("broken/machine/Bar", report(.fault))
     receive("late/health", health(ahead: 600))
     #expect(fleet.byUrgency(matching: english).map(\.id) == kiosks)
     #expect(fleet.byUrgency(matching: korean, in: .korean).map(\.id) == kiosks)
