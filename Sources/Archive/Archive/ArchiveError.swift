@@ -7,10 +7,10 @@ package enum ArchiveError: Error, Hashable, Sendable {
   /// The schema has a migration that this version of the program does not contain. The value is the
   /// number of the schema's last migration.
   case newerSchema(Int)
-  /// The schema lacks a migration. The value is the number of its last migration, 0 if there is no
-  /// schema.
+  /// The schema lacks a migration. The value is the number of the schema's last migration, 0 if
+  /// there is no schema.
   case olderSchema(Int)
-  /// PostgreSQL has no region with this time zone name, or uses the name as an abbreviation.
+  /// PostgreSQL has no time zone with this name; or the name has no slash, and is not UTC or GMT.
   case unknownTimeZone(String)
 }
 

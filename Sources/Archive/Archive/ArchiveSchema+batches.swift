@@ -1,6 +1,6 @@
 extension ArchiveSchema {
-  /// The views of batches of fruit, and of waste. They convert no value, because a member of an
-  /// entry may have any JSON type.
+  /// The views of batches of fruit, and of waste. They cast no value, because a member of an entry
+  /// may have any JSON type.
   static let batches = """
     -- The changes of batches: what came in has a date, what was used, expired or taken out is negative.
     CREATE VIEW juice.batch AS

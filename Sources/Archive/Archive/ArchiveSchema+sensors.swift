@@ -1,6 +1,6 @@
 extension ArchiveSchema {
-  /// The views of sensors. They convert no value, because a member of an entry may have any JSON
-  /// type. For the same reason the index stores only the first 20 characters of `hour`.
+  /// The views of sensors. They cast no value, because a member of an entry may have any JSON type.
+  /// PostgreSQL limits the size of an index entry: the index stores 20 characters of `hour`.
   static let sensors = """
     -- The readings of each hour that is over, with the limits then.
     CREATE VIEW juice.sensor_hour AS

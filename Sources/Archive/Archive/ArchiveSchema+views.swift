@@ -1,5 +1,5 @@
 extension ArchiveSchema {
-  /// The views for SQL queries about a chain. Days are days in `archive.time_zone`.
+  /// Views for SQL queries. Days are in `archive.time_zone`, in `many_ledgers` in the session's.
   static let views = """
     CREATE VIEW juice.sales AS
       SELECT kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed FROM juice.sales_day;

@@ -10,8 +10,8 @@ enum ArchiveSchema {
 
   /// Applies the missing migrations in one transaction.
   ///
-  /// - Throws: `ArchiveError.newerSchema` if the schema is newer than this program. The schema is
-  ///   not changed.
+  /// - Throws: `ArchiveError.newerSchema` if the schema, which then stays unchanged, is newer than
+  ///   this program; `ArchiveError.database`.
   static func migrate(_ database: PostgresConnection) throws(ArchiveError) {
     let version: Int
     do throws(DatabaseError) {
@@ -36,9 +36,9 @@ enum ArchiveSchema {
   /// because an older archiver cannot restart with a newer schema.
   ///
   /// - Parameter tolerance: Maximum number of migrations in the schema that this program does not
-  ///   contain. The next migration keeps the columns that the emergency commands use: with the
-  ///   older program, an administrator can read the state of a rollout and end it.
-  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.olderSchema`.
+  ///   contain. A migration keeps the columns that commands with a tolerance of 1 use: with the
+  ///   previous release, an administrator can read, pause and abort a rollout.
+  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.olderSchema`, `ArchiveError.database`.
   static func check(
     _ database: PostgresConnection, newerBy tolerance: Int = 0
   ) throws(ArchiveError) {

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The connection to the archive's database and the events to store in it.
+/// The settings of an archiver: its database, its MQTT session, its daily sums and its retention.
 package struct ArchiveSettings: Sendable {
   /// A connection string of libpq.
   package var database: String
@@ -10,15 +10,15 @@ package struct ArchiveSettings: Sendable {
   /// The MQTT client identifier of the session in which the broker keeps events; the same for every
   /// archiver of a chain. It is also the archive's name in the topics of replay requests.
   package var clientID: String
-  /// Maximum number of events committed in one transaction.
+  /// Maximum number of deliveries stored in one transaction.
   package var batch: Int
   /// Time for which the broker keeps events while no archiver is connected.
   package var sessionExpiry: Duration
-  /// Time between the detection of a gap and the request to its kiosk for the missing entries.
+  /// Time from the detection of a gap by an event or report to the first request for its entries.
   package var gapDelay: Duration
   /// The time zone whose days are summed, as a name of the IANA time zone database.
   package var timeZone: String
-  /// Number of days for which entries are kept after their arrival, or `nil` to keep them forever.
+  /// Minimum number of days for which entries are kept after their arrival, or `nil` for no limit.
   package var keepDays: Int?
 
   package init(

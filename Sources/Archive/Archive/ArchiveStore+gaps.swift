@@ -10,7 +10,7 @@ extension ArchiveStore {
     /// The kiosk published all the requested entries that it has, and some entries of the range are
     /// still missing.
     case incomplete
-    /// The kiosk has no entry of the range.
+    /// The kiosk has no entry of the range, or cannot read the request.
     case never(String)
   }
 
@@ -61,10 +61,10 @@ extension ArchiveStore {
 
   /// Records the first entry of a ledger, as its kiosk reported it. Deletes or shortens the gaps
   /// below it, and records a gap if entries are missing at the end of the preceding ledger. Has no
-  /// effect if another report has changed the first expected entry before.
+  /// effect unless `low` is the first expected entry of the ledger, and is below `seq`.
   ///
   /// - Parameters:
-  ///   - low: The number of the first expected entry of the ledger before this report.
+  ///   - low: The number of the first requested entry.
   ///   - seq: The number of the first entry of the ledger.
   ///   - before: The epoch of the preceding ledger, or `nil` if there is none.
   func begin(

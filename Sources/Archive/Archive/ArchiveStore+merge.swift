@@ -3,7 +3,7 @@ import KioskProtocol
 import MessageBroker
 package import Postgres
 
-/// The merge: stores a batch in the database in one transaction.
+/// The merge: stores a batch in the database.
 extension ArchiveStore {
   /// Commits a batch. If the database rejects rows, finds them by bisection and quarantines them.
   package func archive(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
@@ -156,7 +156,7 @@ extension ArchiveStore {
 
   /// Stores the rows of `arrival` whose key is stored with different content.
   ///
-  /// - Returns: The kiosks with at least one new conflict.
+  /// - Returns: The kiosks of the stored conflicts.
   private func recordConflicts() throws(DatabaseError) -> Set<KioskID> {
     let columns = EventRow.columns
     let names = columns.map { "arrival.\($0)" }.joined(separator: ", ")
@@ -184,8 +184,8 @@ extension ArchiveStore {
 
   /// Records which entries of which ledgers have arrived or are known to exist.
   ///
-  /// - Returns: For each row, whether it is new according to the tables `ledger` and `gap`. They
-  ///   still cover an entry whose row was deleted with its partition.
+  /// - Returns: For each row, whether it is new according to `ledger`, `gap` and the rows before
+  ///   it. The tables still cover an entry whose row was deleted with its partition.
   private func track(_ batch: EventBatch) throws(DatabaseError) -> [Bool] {
     let rows = batch.rows
     let spans = LedgerSpan.spans(of: rows)
@@ -268,7 +268,7 @@ extension ArchiveStore {
     return known
   }
 
-  /// Reads the gaps that overlap these spans into the trackers.
+  /// Reads into the trackers the gaps that overlap the spans.
   private func findGaps(
     _ spans: [LedgerSpan], into trackers: inout [LedgerKey: SequenceTracker]
   ) throws(DatabaseError) {
@@ -374,7 +374,7 @@ extension ArchiveStore {
 }
 
 extension LedgerKey {
-  /// Creates a key from the first two columns of a row.
+  /// Creates a key from the first two columns of a row. Returns `nil` if a value is invalid.
   init?(_ row: [String?]) {
     guard let kiosk = row[0].flatMap({ KioskID($0) }), let epoch = row[1].flatMap({ Int($0) })
     else { return nil }

@@ -3,7 +3,7 @@ import Postgres
 
 /// Messages that cannot be archived. The archiver stores them for inspection and continues.
 extension ArchiveStore {
-  /// Maximum number of stored messages. Above it, the oldest ones are deleted.
+  /// Maximum number of stored messages. Above it, those with the oldest `latest` are deleted.
   static let maximumRows = 10_000
   /// Maximum length of the stored part of a payload, in bytes.
   private static let payload = 4096

@@ -1,7 +1,7 @@
 import JuiceDomain
 package import Postgres
 
-/// The database of the archive, opened by the one archiver that may write to it.
+/// The database session in which the active archiver stores batches.
 ///
 /// ```swift
 /// let store = try ArchiveStore(settings)
@@ -12,8 +12,8 @@ package import Postgres
 ///
 /// | extension | tables of the schema `juice` |
 /// |---|---|
-/// | merge | `event`, `ledger`, `conflict`, `presence`, `dirty_day` |
-/// | gaps | `gap`: missing entries, requested from kiosks |
+/// | merge | `event`, `ledger`, `gap`, `conflict`, `presence`, `dirty_day` |
+/// | gaps | `gap`, `ledger`: missing entries, requested from kiosks |
 /// | menus | `kiosk_menu`, `rollout_kiosk`: reports about menus |
 /// | quarantine | `quarantine`: messages that cannot be archived |
 ///
@@ -23,7 +23,7 @@ package final class ArchiveStore {
   package struct Outcome: Equatable {
     /// Number of new entries.
     package internal(set) var stored = 0
-    /// Kiosks that sent different content under the key of a stored entry.
+    /// Kiosks of the conflicts that were stored: different content under the key of a stored entry.
     var conflicts: Set<KioskID> = []
     /// The messages that could not be archived.
     var rejected: [EventBatch.QuarantinedMessage] = []
@@ -35,16 +35,16 @@ package final class ArchiveStore {
   }
 
   let database: PostgresConnection
-  /// Time between the detection of a gap and the request to its kiosk, in seconds.
+  /// `ArchiveSettings.gapDelay` in seconds; also the base of the delays in `postpone`.
   let gapDelay: Int64
   /// The time zone whose days are summed.
   let timeZone: String
-  /// The error that the database reported for the rows of the last batch, or `nil`.
+  /// The error that the database reported for the rows in the last `merge`, or `nil`.
   var rowsError: DatabaseError?
 
   /// Connects to the archive's database.
   ///
-  /// - Throws: `DatabaseError` if the database does not exist or is not reachable.
+  /// - Throws: `DatabaseError` if the database does not exist or the connection fails.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
     database = try PostgresConnection(archive: settings)
     gapDelay = settings.gapDelay.components.seconds
@@ -78,7 +78,7 @@ package final class ArchiveStore {
     }
   }
 
-  /// Checks that the database has the time zone and a schema that this program can use.
+  /// Checks that the database has the time zone, and no archive or one that this program can use.
   ///
   /// - Returns: Whether the database has no archive yet.
   package static func check(_ settings: ArchiveSettings) throws(ArchiveError) -> Bool {

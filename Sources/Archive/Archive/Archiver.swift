@@ -28,8 +28,8 @@ package struct Archiver: Service {
     self.pauses = pauses
   }
 
-  /// Runs until the task is cancelled or a graceful shutdown begins. Tries again while the database
-  /// or the broker is not reachable.
+  /// Runs until the task is cancelled or a graceful shutdown begins. Tries again after an error of
+  /// the database or of the broker.
   ///
   /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.unknownTimeZone`, and the errors of
   ///   `makeBroker`.

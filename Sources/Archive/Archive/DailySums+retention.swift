@@ -47,9 +47,9 @@ extension DailySums {
     }
   }
 
-  /// Deletes a partition. Moves to the current one the entries that the sums still lack, and the
-  /// `opened` entries, which contain the fruits of kiosks. All statements read the same snapshot of
-  /// the marks, so that a day is either closed or has all of its entries.
+  /// Deletes a partition. Moves to the current one the entries of marked days that are not closed,
+  /// and the `opened` entries, which contain the fruits of kiosks. All statements read the same
+  /// snapshot of the marks, so that a day is either closed or has all of its entries.
   private func delete(_ number: Int) throws(DatabaseError) {
     // The longer timeout is for a statement that reads an index of the whole partition.
     let session = try PostgresConnection(archive: settings, timeout: .seconds(3600))

@@ -4,9 +4,9 @@ package import Postgres
 ///
 /// A batch marks the days of its entries in `dirty_day`. `step()` selects the marks that are due,
 /// reads all entries of their days, replaces the rows of their sums, and deletes the marks, in one
-/// short transaction. So late, repeated and reordered entries need no special case. A day that
-/// cannot be computed keeps its mark, with the error, is computed again later, and delays no other
-/// day.
+/// short transaction. So late, repeated and reordered entries need no special case. A closed day
+/// keeps its sums. A day that cannot be computed keeps its mark, with the error, is computed again
+/// later, and delays no other day.
 ///
 /// ```swift
 /// let sums = try DailySums(settings)
@@ -23,7 +23,7 @@ package final class DailySums {
 
   let database: PostgresConnection
   let settings: ArchiveSettings
-  /// The start of the last step, by the database's clock, and the duration of the step.
+  /// The start of the last step that found marks, by the database's clock, and its duration.
   private var (pickedAt, taken) = (String?.none, Duration.zero)
 
   /// Maximum number of marks whose days are computed in one transaction. A day takes about a
@@ -70,8 +70,8 @@ package final class DailySums {
   }
 
   /// Returns the time to wait before the next step if more days are due: the duration of the last
-  /// step if batches marked days during it, otherwise zero. So batches get half of a processor's
-  /// time.
+  /// step if marks have become due since its start, otherwise zero. So batches get half of a
+  /// processor's time.
   package func pause() throws(DatabaseError) -> Duration {
     let isMarked = try database.run(
       "SELECT FROM dirty_day WHERE due > $1::timestamptz AND due <= now() LIMIT 1", [pickedAt])
@@ -111,7 +111,7 @@ package final class DailySums {
 
 extension DailySums {
   /// Temporary tables, empty after each transaction: the days being computed, their entries, the
-  /// jobs that were made on them, and the kiosks whose `supply` has changed.
+  /// jobs that were made on these days, and the kiosks whose `supply` has changed.
   private static let scratch = """
     CREATE TEMP TABLE picked (kiosk text COLLATE "C", day date) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, at::date AS day, epoch, seq, at, status, source,
@@ -219,9 +219,9 @@ extension DailySums {
       GROUP BY 1, 2, 3
       """)
 
-  /// The fruit used and restocked. Removed fruit was not used by a juice: it counts as a negative
-  /// restock, as on the kiosk. Most rows contain the change of a recipe, so equal changes are
-  /// counted before they are expanded.
+  /// The fruit used and restocked. Fruit that was removed, discarded or expired was not used by a
+  /// juice: it counts as a negative restock, as on the kiosk. Most rows contain the change of a
+  /// recipe, so equal changes are counted before they are expanded.
   private static let fruits = replace(
     "fruit_day", keys: ["fruit"], values: ["used", "restocked"],
     with: """
@@ -280,9 +280,9 @@ extension DailySums {
       AND (kiosk, waiting.day) NOT IN (SELECT kiosk, day FROM picked)
     """
 
-  /// Keeps the first of successive entries of a fruit that are alike. `run` is equal for
-  /// entries with successive numbers: between two runs, an entry may be missing because a wrong
-  /// clock put it on another day.
+  /// Omits an entry of a fruit if the previous one in its `run` has the same `is_out`. `run` is
+  /// equal for entries with successive numbers: between two runs, an entry may be missing because a
+  /// wrong clock put it on another day.
   private static let supplies = replace(
     "supply", keys: ["fruit", "epoch", "seq"], values: ["at", "is_out"],
     with: """
@@ -301,9 +301,9 @@ extension DailySums {
       """, then: "INSERT INTO touched SELECT kiosk FROM changed")
 
   /// A stockout lasts from the first order that lacked a fruit to the next restock of the fruit.
-  /// Within a ledger, entries are ordered by their numbers; of two ledgers, the one with the
-  /// earlier first entry comes first. A time that is not between those of the entries before and
-  /// after it is replaced by the nearer of the two.
+  /// Within a ledger, entries of `supply` are ordered by their numbers; of two ledgers, the one
+  /// whose first such entry is earlier comes first. A time that is not between those of the entries
+  /// before and after it is replaced by the nearer of the two.
   private static let stockouts = replace(
     "stockout", keys: ["fruit", "epoch", "seq"], values: ["since", "until", "is_bounded"],
     with: """
@@ -391,8 +391,8 @@ extension DailySums {
 }
 
 extension DatabaseError {
-  /// Whether the statement or its data caused the error, so that other statements may succeed:
-  /// neither the connection, nor the server, its memory or its disk has failed.
+  /// Whether the statement or its data caused the error, so that other statements may succeed: not
+  /// the connection, the server, its memory, its disk or another transaction.
   fileprivate var concernsData: Bool {
     // `query_canceled` is the statement's own timeout.
     if state == "57014" { return true }

@@ -13,11 +13,11 @@ package struct EventBatch: Sendable {
 
   /// The events, sorted by key.
   var rows: [EventRow] = []
-  /// Whether each kiosk is online, by its latest status.
+  /// Whether a kiosk is online, by its last status in the batch.
   var presence: [KioskID: Bool] = [:]
-  /// The latest report of each kiosk about the menu that the chain sent it.
+  /// The last report in the batch of each kiosk about the menu that the chain sent it.
   var menus: [KioskID: DesiredMenuReport] = [:]
-  /// The number of the last entry of each ledger, as its kiosk reports it in `health`.
+  /// The highest number that `health` reports in the batch for the last entry of each ledger.
   var positions: [LedgerKey: Int] = [:]
   var rejections: [QuarantinedMessage] = []
 
@@ -79,7 +79,7 @@ package struct EventBatch: Sendable {
   }
 
   /// Returns the position of the ledger's last entry, or `nil` if the report is cleared (an empty
-  /// payload) or contains none.
+  /// payload) or contains no position.
   private static func position(
     _ health: [UInt8]
   ) throws(UnreadableEvent) -> LedgerPosition? {
@@ -96,7 +96,7 @@ package struct EventBatch: Sendable {
     }
   }
 
-  /// Returns the kiosk that a topic names, or `nil` if the topic has another form.
+  /// Returns the kiosk that a topic names, or `nil` if the topic has another form or an invalid id.
   ///
   /// - Parameter what: The topic levels after the kiosk id, such as `events`.
   static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {

@@ -2,8 +2,8 @@ import KioskProtocol
 
 /// A column of the table `event` that stores a member of events, and the values it accepts.
 ///
-/// The limits are above the values that any kiosk sends, and low enough that PostgreSQL can store,
-/// index and sum up each value.
+/// The limits permit all values that a kiosk sends, except a rejected quantity (see `stores`), and
+/// PostgreSQL can store, index and sum up each permitted value.
 struct EventColumn {
   enum Kind {
     /// A text of at most this number of bytes.
@@ -25,7 +25,7 @@ struct EventColumn {
     self.kind = kind
   }
 
-  /// The columns in the order of the table, between `kiosk` and `more`.
+  /// The columns between `kiosk` and `more`, in the order of `EventRow.line`.
   static let all = [
     EventColumn("epoch", .whole(0...Int.max)),
     EventColumn("seq", .whole(seqs)),
@@ -59,15 +59,15 @@ struct EventColumn {
   static let maximumDigits = 400
   /// Maximum number of fruits in `changes` and in `missing`: as many as a configuration can have.
   static let maximumFruits = 1_000
-  /// The limits of the amount of a fruit that is added or removed.
+  /// The limits of the amount of a fruit in `changes` and in `missing`.
   static let amounts = -1_000_000_000...1_000_000_000
 
   /// The limits guarantee that no computation overflows an `Int`.
   private static let seqs = 1...(1 << 53)
   private static let counts = 0...Int(Int32.max)
 
-  /// Returns whether a member belongs in this column; otherwise it is a part of `more`, like a
-  /// quantity out of range, which a rejected order may have.
+  /// Returns whether this column stores a member. A member that no column stores is a part of
+  /// `more`, like an integer `quantity` out of range, which a rejected order may have.
   func stores(_ member: JSON.Member) -> Bool {
     guard member.key == name else { return false }
     guard name == "quantity", case .integer(let number) = member.value else { return true }

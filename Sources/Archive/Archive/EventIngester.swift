@@ -35,16 +35,16 @@ actor EventIngester {
   private let store: ArchiveStore
   private let settings: ArchiveSettings
   private let logger: Logger
-  /// Whether the start is logged only after the first commit, because the previous ingester
-  /// connected to the database but could not store anything.
+  /// Whether the start is logged only after the first commit, because after an error that
+  /// PostgreSQL reported, a new connection does not prove that it can store a batch.
   private var mustConfirmStorage: Bool
-  /// Whether a batch was committed.
+  /// Whether a batch was committed and acknowledged.
   private(set) var hasArchived = false
   private var offlineSince: ContinuousClock.Instant? = .now
   private var lastProbeAt = ContinuousClock.now
   private var replayScheduler = ReplayScheduler()
   private var lastReplayRequestAt = ContinuousClock.now
-  /// Keys of logged warnings, so that each one is logged once: conflicts by kiosk, rejected
+  /// Keys of logged warnings, so that each one is logged at most once: conflicts by kiosk, rejected
   /// messages by topic.
   private var logged: Set<String> = []
 
@@ -52,8 +52,8 @@ actor EventIngester {
   ///
   /// - Parameters:
   ///   - store: The store, which holds the lock.
-  ///   - mustConfirmStorage: Whether the previous ingester ended with an error that PostgreSQL
-  ///     returned.
+  ///   - mustConfirmStorage: Whether PostgreSQL reported the last database error, and the archiver
+  ///     has stored no batch since.
   init(
     broker: any BrokerClient, store: sending ArchiveStore, settings: ArchiveSettings,
     mustConfirmStorage: Bool, logger: Logger
@@ -188,8 +188,8 @@ actor EventIngester {
 
   // MARK: Menus
 
-  /// Publishes the menus that are due. QoS 0 is enough, since each menu is sent again until its
-  /// kiosk reports it.
+  /// Executes the next step of the rollout, and publishes the menus that are due. QoS 0 is enough,
+  /// since the archiver sends a menu again until the kiosk reports on it.
   private func publishMenus() async throws(DatabaseError) {
     let (menus, end) = try store.rollouts.proceed()
     if let end {

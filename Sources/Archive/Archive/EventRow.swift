@@ -5,8 +5,8 @@ package import MessageBroker
 /// An entry of a kiosk's ledger as a row of the table `event`.
 ///
 /// It is decoded from the event itself and not from a `LedgerEntry`: a kiosk that is newer than the
-/// archive may send members that `LedgerEntry` lacks, and the archive stores their original text.
-/// It is a class, so that sorting moves references.
+/// archive may send members that `LedgerEntry` lacks, and the archive stores these in `more`. It is
+/// a class, so that sorting moves references.
 package final class EventRow: Sendable {
   package let key: EventKey
   let at: Timestamp
@@ -212,7 +212,7 @@ extension EventKey: Comparable {
   }
 }
 
-/// The reason why a message cannot be archived as an event.
+/// The reason why the archive cannot decode a message.
 package struct UnreadableEvent: Error, Hashable, CustomStringConvertible {
   package let description: String
 

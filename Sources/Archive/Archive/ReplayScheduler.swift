@@ -1,8 +1,8 @@
 import JuiceDomain
 import KioskProtocol
 
-/// The schedule of replay requests: at most one pending range per kiosk, requested again until the
-/// kiosk has published it, rejects it or does not answer. A value without I/O and without a clock.
+/// The schedule of replay requests, without I/O and clock: at most one pending range per kiosk,
+/// requested again until the kiosk has published it, rejects it or is silent for `answerTimeout`.
 struct ReplayScheduler: Sendable {
   struct PendingReplay: Sendable {
     let ledger: LedgerKey
@@ -24,7 +24,7 @@ struct ReplayScheduler: Sendable {
   private var open: [KioskID: PendingReplay] = [:]
 
   var kiosks: [KioskID] { Array(open.keys) }
-  /// Number of kiosks to which a request may be sent now.
+  /// Number of replays that may begin now.
   var capacity: Int { min(Self.maximumPerSecond, Self.maximumOpen - open.count) }
 
   /// Records replays of gaps, up to the capacity and at most one per kiosk.

@@ -44,7 +44,7 @@ package struct Rollout: Equatable, Sendable {
 
   enum Step: Equatable {
     /// Sends the menu to this number of further kiosks. `rest` is the part of `sinceLast` that was
-    /// too short for another kiosk, in seconds; it counts for the next step.
+    /// too short for another kiosk, in seconds, at most 2; it counts for the next step.
     case send(Int, rest: Double = 0)
     case wait
     case become(State)
@@ -88,11 +88,10 @@ package struct Rollout: Equatable, Sendable {
     guard let sinceLast else { return .send(1) }
     let due = max(0, min(sinceLast, 60)) * Double(perMinute) / 60
     guard due >= 1 else { return .wait }
-    // The kiosk's time to report begins `rest` seconds ago. Only after a pause is the rest longer
-    // than the time between two steps.
+    // `rest` shortens the kiosks' time to report, so it has a limit. It is longer than the time
+    // between two steps only after a pause.
     let rest = min(2, due.truncatingRemainder(dividingBy: 1) * 60 / Double(perMinute))
-    // After a pause, limits the number of menus, so that those not sent during it do not all follow
-    // at once.
+    // Limits the number of menus, so that after a pause, the delayed ones are not all sent at once.
     return .send(min(Int(due), max(1, perMinute / 6), counts.unsent), rest: rest)
   }
 
@@ -118,7 +117,7 @@ package enum RolloutError: Error, Equatable, Sendable {
   /// Size of the encoded menu message, in bytes.
   case tooLarge(Int, limit: Int)
   case open(version: Int, Rollout.State)
-  /// The share of the kiosks that will refuse the menu exceeds the limit, in percent.
+  /// More than `limit` percent of the kiosks will refuse the menu; `of` is the number of kiosks.
   case doesNotFit([RolloutTable.Misfit], of: Int, limit: Double)
   case notNow(Rollout.Decision, Rollout)
   case overLimit(Rollout)

@@ -23,8 +23,8 @@ extension RolloutTable {
   /// first.
   private static let maximumFruitSets = 100
 
-  /// Returns the kiosks that will refuse the menu of a rollout, according to their `opened`
-  /// entries. Omits a kiosk without such an entry in the archive.
+  /// Returns the kiosks that will refuse the menu of a rollout, by their `opened` entries. Omits a
+  /// kiosk without such an entry, and one beyond `maximumFruitSets`.
   func misfits(of plan: Plan, version: String?) throws(DatabaseError) -> [Misfit] {
     let sets = try database.run(
       """

@@ -86,8 +86,8 @@ package struct RolloutTable {
 
   // MARK: Decisions
 
-  /// Starts a rollout to the listed kiosks or, if the list is empty, to the kiosks that have sent
-  /// events. Aborts the previous rollout if it was stopped automatically.
+  /// Starts a rollout to the listed kiosks (of the region, if any); without list and region, to all
+  /// kiosks with a ledger. Aborts the previous rollout if it was stopped automatically.
   ///
   /// - Returns: The rollout, and the kiosks that will refuse the menu.
   /// - Throws: `ConfigurationErrors` if the menu is invalid for every kiosk; `RolloutError`,
@@ -172,7 +172,7 @@ package struct RolloutTable {
           """, [version])
       }
       if decision == .resume {
-        // After an abort, the archiver sends the menu again to kiosks that have not reported it.
+        // A rollout that was aborted begins again for kiosks that have not reported on its menu.
         try database.run(
           """
           UPDATE juice.rollout_kiosk SET sent = NULL
@@ -190,7 +190,7 @@ package struct RolloutTable {
   }
 
   /// Changes the state of a rollout. An aborted rollout keeps the time at which the menu was sent
-  /// to each kiosk; the archiver sends it to no kiosk again.
+  /// to each kiosk; until the rollout is resumed, the archiver sends the menu to no kiosk.
   private func end(_ version: String, as state: Rollout.State) throws(DatabaseError) {
     try database.run(
       "UPDATE juice.rollout SET state = $2, changed = now() WHERE version = $1",
@@ -236,8 +236,8 @@ package struct RolloutTable {
 
   // MARK: The archiver
 
-  /// Extends the time of each kiosk that has not reported: to `reconnectTime` from now, or to the
-  /// timeout if that is shorter, because no kiosk could report during an outage of the broker.
+  /// Extends the time to report in open rollouts, because no kiosk could report during an outage of
+  /// the broker: to at least `reconnectTime` from now, or to the timeout if that is shorter.
   func extendTimeouts() throws(DatabaseError) {
     try database.run(
       """
@@ -250,7 +250,7 @@ package struct RolloutTable {
 
   /// Executes the next step of the running rollout.
   ///
-  /// - Returns: The menus to send now, and the rollout if this step has stopped or completed it.
+  /// - Returns: The due menus of all rollouts, and the rollout if the step stopped or completed it.
   func proceed() throws(DatabaseError) -> (
     menus: [(kiosk: KioskID, menu: DesiredMenu)], end: Rollout?
   ) {
@@ -285,7 +285,7 @@ package struct RolloutTable {
   }
 
   /// Returns the menus to send now, for the first time or again, and records them as sent. A kiosk
-  /// gets only the latest menu that it has not reported.
+  /// gets a menu until it reports on it, unless a later one was sent to it and not aborted.
   private func due() throws(DatabaseError) -> [(kiosk: KioskID, menu: DesiredMenu)] {
     let rows = try database.run(
       """

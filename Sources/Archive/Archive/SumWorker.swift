@@ -23,7 +23,7 @@ actor SumWorker {
     while !Task.isCancelled {
       do throws(DatabaseError) {
         let sums = try DailySums(settings)
-        // Another archiver may still compute, after it has lost its lock for batches.
+        // Another session may still compute, after its archiver has lost the lock for batches.
         while try !sums.takeLock(), await wait(Self.interval) {}
         try await compute(sums, reset: &pause)
       } catch {

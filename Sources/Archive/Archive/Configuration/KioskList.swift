@@ -4,12 +4,12 @@ package import YAMLConfiguration
 
 /// The list of a chain's kiosks, read from CSV: `id,region,name,place`, one line per kiosk.
 ///
-/// A field with a comma or a quote is quoted (RFC 4180); no field has a line break. `name` and
+/// A field with a separator or a quote is quoted (RFC 4180); no field has a line break. `name` and
 /// `place` may be empty. The variants that Excel writes are accepted: a byte order mark, CRLF, a
-/// first line such as `sep=;`, semicolons or tabs as separators, and empty fields at the end of a
-/// line.
+/// first line such as `sep=;`, semicolons or tabs as separators, empty lines, and empty fields at
+/// the end of a line.
 package struct KioskList: Sendable, Equatable {
-  /// The required first line of the file.
+  /// The required header of the file, with commas as separators.
   package static let header = "id,region,name,place"
 
   /// The kiosks in the order of the file.
