@@ -2,14 +2,14 @@
 package struct DatabaseError: Error, Hashable, Sendable {
   /// The appropriate reaction to an error.
   package enum Remedy {
-    /// Trying again: the error is temporary, or an administrator has to free space or restart the
-    /// server.
+    /// Trying again: the error is temporary, or an administrator has to remove its cause, such as a
+    /// full disk.
     case retry
-    /// Moving the batch to quarantine: the server can never store a part of it.
+    /// Moving rows of the batch to quarantine: the server can never store them.
     case quarantine
   }
 
-  /// The SQLSTATE (PostgreSQL, appendix A); empty if the server has not reported one.
+  /// The SQLSTATE (PostgreSQL, appendix A); empty if there is none or the connection is lost.
   package let state: String
   package let message: String
 

@@ -21,7 +21,7 @@ package final class PostgresConnection {
   package struct Response {
     /// The rows; each column as text, or `nil` for NULL.
     package var rows: [[String?]] = []
-    /// The number of rows that the statement has changed.
+    /// The number of rows that the statement has returned, changed or copied.
     package var count = 0
   }
 
@@ -33,7 +33,7 @@ package final class PostgresConnection {
   /// - Parameters:
   ///   - text: A libpq connection string.
   ///   - name: The program's name, which the server shows in its lists of connections.
-  ///   - timeout: Maximum time without a response; while connecting, ten seconds at most.
+  ///   - timeout: Maximum time without a response; while connecting, at least 2 s, at most 10 s.
   package init(
     _ text: String, password: String? = nil, name: String = "juice-archive",
     timeout: Duration = .seconds(60)
@@ -122,7 +122,7 @@ package final class PostgresConnection {
     return try readResponse().count
   }
 
-  /// Runs `body` in a transaction, which is rolled back if it throws.
+  /// Runs `body` in a transaction, which is rolled back if `body` throws.
   @discardableResult
   package func transaction<Result>(
     _ body: () throws(DatabaseError) -> Result
