@@ -25,38 +25,38 @@ package protocol BrokerClient: Actor {
   /// The client subscribes to new filters and unsubscribes from removed ones. Unchanged
   /// subscriptions are not sent again, so the broker does not send their retained messages again.
   /// Messages of a removed filter that are already in transit may still arrive. `cleanStart` and
-  /// `absence` keep the values given to `connect`. The other options apply immediately on the
-  /// client side, and on the broker side from the next connect.
+  /// `absence` keep the values given to `connect`. The client applies `receiveMaximum` and
+  /// `sessionExpiry` immediately as well; other changes may take effect only from the next connect.
   ///
-  /// The event `updated` reports the outcome; await the event before the next call. Call `connect`
-  /// before the first call.
+  /// The event `updated` reports the outcome; await this event before the next update. Call
+  /// `connect` before the first one.
   func update(_ options: SessionOptions)
 
   /// Waits for the next event.
   ///
   /// - Parameter timeout: The maximum time to wait, or `nil` for no limit. An event that has
   ///   arrived by then is returned, also with a timeout of zero.
-  /// - Returns: The event, or `nil` after the timeout, after `disconnect`, or if the task was
-  ///   cancelled and no event has arrived.
+  /// - Returns: The event, or `nil` after the timeout, after `disconnect`, when `nextEvent` is
+  ///   called again, or if the task was cancelled and no event has arrived.
   func nextEvent(timeout: Duration?) async -> BrokerEvent?
 
   /// Queues messages, in order, after those of earlier calls.
   ///
-  /// While a batch is current, no message is written to the network before the batch is
-  /// acknowledged; without one, the messages are written at once. So a task that does not process
+  /// Messages are written to the network at once, but not between a batch and its acknowledgement,
+  /// or between `sessionBegan` and the next call of `nextEvent`. So a task that does not process
   /// the batches must only publish, and never acknowledge. Without a connection the client drops
   /// the messages: publish the current state again when the next connection is `online`.
   ///
   /// - Returns: The sequence number of the last QoS 1 message, published or dropped, counted from 1
   ///   over the lifetime of this object; compare it with `confirmed`.
-  /// - Throws: `BrokerError.cannotPublish` if a message breaks a rule of the protocol (a wildcard
-  ///   in the topic, or larger than the broker accepts). The other messages of the call are
+  /// - Throws: `BrokerError.cannotPublish` if a message breaks a rule of the protocol or of the
+  ///   broker (a wildcard in the topic, a packet that is too large). The other messages are
   ///   published.
   @discardableResult
   func publish(_ messages: [Message]) throws(BrokerError) -> UInt64
 
-  /// The sequence number up to which the broker has acknowledged all QoS 1 messages published on
-  /// this connection.
+  /// The sequence number up to which the broker has acknowledged all QoS 1 messages of the current
+  /// or the last connection.
   ///
   /// Messages lost with an earlier connection count as confirmed once a later message is confirmed,
   /// so record at `offline` which ones are unconfirmed.
@@ -65,8 +65,8 @@ package protocol BrokerClient: Actor {
   /// Sends the acknowledgements of the current batch and all queued messages, as far as the socket
   /// accepts them without blocking. Does nothing without a current batch.
   ///
-  /// - Returns: Whether all acknowledgements of the batch were written. `false` if the connection
-  ///   of the batch is lost.
+  /// - Returns: Whether all of these were written. `false` also without a current batch, and if the
+  ///   connection of the batch is lost.
   @discardableResult
   func acknowledge() -> Bool
 
@@ -81,7 +81,7 @@ package protocol BrokerClient: Actor {
   /// the connection is dropped and the broker publishes the will.
   ///
   /// An unacknowledged batch stays unacknowledged, and messages published since its delivery are
-  /// lost.
+  /// lost; if one of these has QoS 1, the connection is dropped at once.
   func disconnect(grace: Duration) async
 }
 

@@ -1,16 +1,16 @@
 /// A problem of a connection to a broker, with a cause that a person can act on.
 package enum BrokerError: Error, Hashable, Sendable {
-  /// The address could not be resolved, or no server answers there.
+  /// The address is unknown, the broker does not answer, or no thread or descriptor is left.
   case unreachable(String)
   /// The broker refused the login: user name, password or client certificate.
   case loginRefused(String)
-  /// The broker refused the connection for another reason, which it reported.
+  /// The broker refused the connection for another reason, or the client id is invalid.
   case connectionRefused(String)
   /// The broker does not support the requested protocol version.
   case protocolRefused(String)
-  /// The broker refused this subscription, usually because of its access rules.
+  /// The broker refused the subscription, usually by its access list; or the filter is invalid.
   case subscriptionRefused(filter: String)
-  /// A certificate or key is unreadable or not trusted, or the host name does not match it.
+  /// The TLS handshake failed, or a certificate or key is missing or unreadable.
   case tls(String)
   /// An established connection was lost.
   case connectionLost(String)

@@ -1,4 +1,4 @@
-/// A short connection that reads a broker's limits and leaves no session behind.
+/// A short connection that reads a broker's limits and leaves no new session behind.
 ///
 /// Always uses MQTT 5, because earlier versions do not report limits.
 package struct BrokerProbe: Sendable {
@@ -14,7 +14,7 @@ package struct BrokerProbe: Sendable {
 
   /// The result of a probe.
   package struct Report: Sendable, Equatable {
-    /// Whether the broker had a session of this client id.
+    /// Whether the probe has resumed a session of this client id.
     package var hasResumed = false
     package var limits = BrokerLimits()
 

@@ -1,8 +1,8 @@
 /// Limits for the parts of a received message: sizes in bytes, levels as counts.
 ///
 /// The broker receives `packet` in the CONNECT (MQTT 5, 3.1.2.11.4) and drops larger packets. The
-/// other limits are checked before anything is copied: parts that are too large are truncated, and
-/// the delivery reports the excess.
+/// client checks the other limits: it truncates or removes parts that are too large, and the
+/// delivery reports the excess.
 package struct MessageLimits: Sendable, Equatable {
   package var packet: Int
   package var payload: Int

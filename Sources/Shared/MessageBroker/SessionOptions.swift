@@ -1,4 +1,4 @@
-/// Options that a client applies at each connect.
+/// The options of an MQTT session and of its connections.
 package struct SessionOptions: Sendable {
   /// The client identifier, which names the session. The broker closes an older connection with the
   /// same identifier.
@@ -21,19 +21,19 @@ package struct SessionOptions: Sendable {
   package var cleanStart: Bool
   /// The time for which a session outlives its connection; zero ends it with the connection.
   ///
-  /// The broker enforces it (MQTT 5), and so does the client, on every protocol version, with a
-  /// clean start that prevents late deliveries:
+  /// The broker enforces this time (MQTT 5), and so does the client, on every protocol version,
+  /// with a clean start that prevents late deliveries:
   ///
-  /// - It does not resume a session after a longer absence, counted from the last packet received
-  ///   while online.
-  /// - It does not read data that has waited in its socket for longer, as after SIGSTOP and
+  /// - The client does not resume a session after a longer absence, counted from the last packet
+  ///   received while online.
+  /// - The client does not read data that has waited in its socket for longer, as after SIGSTOP and
   ///   SIGCONT.
   /// - A client that abandons its batches counts as absent until it publishes or acknowledges.
   package var sessionExpiry: Duration
   /// The time for which the client was absent before it was started.
   package var absence: Duration
-  /// Maximum number of unacknowledged QoS 1 deliveries in transit to the client; also limits a
-  /// batch.
+  /// Maximum number of unacknowledged QoS 1 deliveries in transit to the client (MQTT 5); reading
+  /// into a batch stops at this number of deliveries.
   package var receiveMaximum: UInt16
   /// Limits for the parts of a received message.
   package var limits: MessageLimits

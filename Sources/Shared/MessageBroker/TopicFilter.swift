@@ -71,7 +71,7 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns whether a topic can exist that both filters match.
+  /// Returns whether both filters can match one topic, without the rule for `$` topics (4.7.2).
   package func overlaps(_ other: TopicFilter) -> Bool {
     var (left, right) = (Levels(of: text), Levels(of: other.text))
     while true {

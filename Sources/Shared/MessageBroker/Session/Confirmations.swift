@@ -8,7 +8,7 @@ struct Confirmations: Sendable {
   /// all unconfirmed messages for each new one.
   static let limit = 32_768
 
-  /// The sequence number of the last message.
+  /// The sequence number of the last message, published or dropped.
   private(set) var last: UInt64 = 0
   /// The sequence number up to which all messages of this connection are acknowledged.
   private(set) var confirmed: UInt64 = 0

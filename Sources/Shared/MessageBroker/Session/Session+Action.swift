@@ -3,8 +3,8 @@ extension Session {
   package enum Action: Sendable, Equatable {
     /// Connects, replacing the current connection or attempt.
     case connect(Start)
-    /// Queues a SUBSCRIBE, and passes its SUBACK to `granted` with this number. On MQTT 5, sets the
-    /// option Retain As Published (3.8.3.1).
+    /// Queues a SUBSCRIBE, and passes its SUBACK to `granted` with this number. On MQTT 5,
+    /// `retainAsPublished` sets the option of that name (3.8.3.1).
     case subscribe(Int, [TopicFilter], retainAsPublished: Bool)
     /// Queues an UNSUBSCRIBE.
     case unsubscribe([TopicFilter])
@@ -21,7 +21,7 @@ extension Session {
   package enum Start: Sendable {
     /// Resumes the session, or begins one that outlives the connection.
     case resume
-    /// Begins a session without earlier state.
+    /// Begins a session without earlier state, which ends with the connection.
     case clean
     /// Only ends the session stored by the broker, so that the next connection begins a persistent
     /// one.

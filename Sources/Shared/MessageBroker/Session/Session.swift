@@ -21,13 +21,13 @@ package struct Session: ~Copyable, Sendable {
 
   /// The state of the connection to the broker.
   enum LinkState: Sendable, Equatable {
-    /// The client has not called `connect`, or the session has ended.
+    /// The client has not called `connect`, or its `disconnect` has completed.
     case idle
     case waiting(until: Instant)
     case connecting(until: Instant)
     /// The CONNECT is queued; no CONNACK has arrived.
     case opening(until: Instant)
-    /// The first SUBSCRIBE is not answered yet.
+    /// A SUBSCRIBE sent after the CONNACK is not answered yet.
     case subscribing
     case online(since: Instant)
     /// The DISCONNECT has been sent.
@@ -81,9 +81,9 @@ package struct Session: ~Copyable, Sendable {
   /// next connection.
   private var mustRepeatSessionBegan = false
   private var batch = Batch.none
-  /// The number of the connection that delivered the batch; only that one can acknowledge it.
+  /// The number of the connection that delivered the batch; no other connection can acknowledge it.
   private var batchConnection = 0
-  /// Whether messages were published that are sent with the acknowledgements of the batch.
+  /// Whether published messages wait until the client processes a batch or the new session.
   private var hasDeferredPublishes = false
   private var confirmations = Confirmations()
   private var reportedConfirmed: UInt64 = 0
@@ -95,10 +95,10 @@ package struct Session: ~Copyable, Sendable {
   private var disconnectDeadline: Instant?
   /// The number of consecutive MQTT 5 connections that a malformed packet ended.
   private var malformedPackets = 0
-  /// The end of the time in which connections use MQTT 3.1.1, or `nil` if they may use MQTT 5.
+  /// The end of the time on MQTT 3.1.1 after malformed packets, or `nil` if there is none.
   private var plainUntil: Instant?
 
-  /// Maximum number of consecutive connections that one malformed packet may end.
+  /// Maximum number of consecutive MQTT 5 connections that malformed packets may end.
   private static let maximumMalformedPackets = 2
   /// The time for which connections use MQTT 3.1.1 after `maximumMalformedPackets`, because a
   /// retained malformed message would end each later connection on MQTT 5.
@@ -152,7 +152,8 @@ extension Session {
     }
   }
 
-  /// Returns the next event, or `nil` if there is none. A returned batch becomes the current batch.
+  /// Returns the next event, or `nil` if there is none or `disconnect` was called. A returned batch
+  /// becomes the current batch.
   package mutating func takeEvent() -> BrokerEvent? {
     if isDisconnectRequested { return nil }
     if isBeginning { (isBeginning, hasDeferredPublishes) = (false, false) }
@@ -254,7 +255,7 @@ extension Session {
 // MARK: Queries of the transport
 
 extension Session {
-  /// Whether the transport may read: not while a batch is being processed, except during
+  /// Whether the transport may read: not between a batch and its acknowledgement, except during
   /// `disconnect`, when PUBACKs are still needed.
   package var mayRead: Bool { hasConnection && (batch == .none || disconnectDeadline != nil) }
 
@@ -275,7 +276,7 @@ extension Session {
   /// Whether `disconnect` was called.
   package var isDisconnectRequested: Bool { disconnectDeadline != nil }
 
-  /// Whether the broker has accepted the connection.
+  /// Whether the broker has accepted the connection, and no DISCONNECT was sent.
   package var hasConnectAck: Bool {
     switch link {
     case .subscribing, .online: true
@@ -283,7 +284,7 @@ extension Session {
     }
   }
 
-  /// The latest time for the next call of `tick`.
+  /// The latest time for the next call of `tick`, or `nil` if no timer runs.
   package var deadline: Instant? {
     let own: Instant? =
       switch link {
@@ -442,8 +443,8 @@ extension Session {
     refusals[topic] = refusal
   }
 
-  /// Reports that the keep-alive was checked. Drops the connection if the broker answers PINGREQs
-  /// but has confirmed no message for two keep-alive intervals.
+  /// Reports that the keep-alive was checked. Drops the connection if messages are unconfirmed and
+  /// the broker, which answers PINGREQs, has confirmed none for two keep-alive intervals.
   package mutating func keepAliveChecked(at now: Instant) -> [Action] {
     let limit = Duration.seconds(2 * Int(max(options.keepAlive, 5)))
     guard confirmations.isStalled(at: now, for: limit) else { return [] }
@@ -563,7 +564,7 @@ extension Session {
     return first + (change.droppedLast.isEmpty ? [] : [.unsubscribe(change.droppedLast)])
   }
 
-  /// Restores the options before an update.
+  /// Restores the options and subscriptions before an update.
   private mutating func rollBack(
     _ update: Update, _ refusal: BrokerError, at now: Instant
   ) -> [Action] {
@@ -580,8 +581,8 @@ extension Session {
     events.append(.updated(refusal: refusal))
   }
 
-  /// Sends the DISCONNECT when all messages are confirmed, and ends when the broker has closed the
-  /// connection or the grace period is over.
+  /// Sends the DISCONNECT when all messages are confirmed. Ends the connection after the grace
+  /// period; at once without a CONNACK, or if unconfirmed messages are held back.
   private mutating func disconnectIfReady(isWritten: Bool, at now: Instant) -> [Action] {
     guard let disconnectDeadline, link != .idle else {
       return disconnectDeadline == nil ? [] : [.end]

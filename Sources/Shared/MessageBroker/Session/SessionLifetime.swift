@@ -14,7 +14,7 @@ struct SessionLifetime: Sendable {
   private var hasAbandoned = false
   /// Whether this connection delivers the messages that wait in the session.
   private var isOnline = false
-  /// The last time at which the socket was known to be empty.
+  /// The last time at which the socket was opened, read or known to be empty.
   private var lastSocketCheck: Instant
 
   init(_ options: SessionOptions, at now: Instant) {
@@ -63,7 +63,7 @@ struct SessionLifetime: Sendable {
   }
 
   /// Returns whether data in the socket may be older than the session expiry, because the process
-  /// was suspended or a job blocked the loop.
+  /// was suspended or a job blocked the loop; if so, the next connection must start clean.
   mutating func mayHaveExpired(at now: Instant) -> Bool {
     guard expiry > .zero, now - lastSocketCheck > expiry else { return false }
     mustStartClean = true
