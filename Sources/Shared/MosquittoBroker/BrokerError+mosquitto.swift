@@ -9,9 +9,9 @@ extension BrokerError {
   static let closedByBroker = BrokerError.connectionLost(
     "the broker closed it; if this repeats, another client uses the same client id")
 
-  /// Returns the end of a message about a handshake that the broker did not finish. A broker
-  /// without MQTT 5 should report that in its CONNACK (3.1.1: 3.1.2.2), but some do not answer, or
-  /// close the connection.
+  /// Returns the end of a message about a handshake that the broker did not finish; empty for
+  /// 3.1.1. A broker without MQTT 5 should report that in its CONNACK (3.1.1: 3.1.2.2), but some do
+  /// not answer, or close the connection.
   static func hint(_ version: MosquittoClient.Configuration.ProtocolVersion) -> String {
     version == .v5 ? "; if it supports only MQTT 3.1.1, set broker.protocol: 3.1.1" : ""
   }

@@ -22,7 +22,7 @@ private let library: Int32 = mosquitto_lib_init()
 /// hands over the connection, then the thread of the event loop. Releasing the last reference
 /// closes the socket and frees the handle.
 final class Connection: @unchecked Sendable {
-  /// Maximum number of bytes read into one batch, regardless of the number of messages.
+  /// The number of bytes at which reading into a batch stops, whatever the number of messages.
   static let batchBytes = 8 << 20
 
   let start: Session.Start
@@ -101,7 +101,7 @@ final class Connection: @unchecked Sendable {
     hasMore = true
   }
 
-  /// Writes queued packets until the socket accepts no further data.
+  /// Writes the queued packets, as far as the socket accepts them.
   func write() throws(BrokerError) {
     let corks = hasConnectAck && !usesTLS
     if corks { cork(1) }
@@ -168,7 +168,7 @@ final class Connection: @unchecked Sendable {
     #endif
   }
 
-  /// Throws the reason if the connection is closed.
+  /// Throws the reason if the connection is closed, unless a CONNACK has reported the reason.
   ///
   /// A DISCONNECT from the broker closes the socket, but the call that read it returns success.
   private func check(_ code: Int32) throws(BrokerError) {
@@ -189,7 +189,7 @@ final class Connection: @unchecked Sendable {
     if usesTLS, !hasConnectAck, !inbox.tlsErrors.isEmpty || error == EPROTO {
       throw BrokerError(tlsErrors: inbox.tlsErrors)
     }
-    // From libmosquitto 2.0.21 on, a refused client certificate causes these errors.
+    // From libmosquitto 2.0.21 on, a refused client certificate causes the following errors.
     let guess =
       (usesTLS ? "; it may require a client certificate" : "") + BrokerError.hint(version)
     switch code {
@@ -201,7 +201,7 @@ final class Connection: @unchecked Sendable {
     case MOSQ_ERR_ERRNO.code:
       throw .connectionLost(systemError(error) + (hasConnectAck ? "" : guess))
     // libmosquitto checks the properties of incoming messages; each version checks more of them.
-    // Brokers relay some that it rejects (`handle__publish`, `mosquitto_property_check_all`).
+    // Brokers relay properties that it rejects (`handle__publish`, `mosquitto_property_check_all`).
     case MOSQ_ERR_PROTOCOL.code, MOSQ_ERR_MALFORMED_PACKET.code, MOSQ_ERR_MALFORMED_UTF8.code,
       MOSQ_ERR_DUPLICATE_PROPERTY.code:
       // Before the login, the rejected packet is the CONNACK. A broker that supports only MQTT

@@ -23,7 +23,7 @@ final class Connector: Sendable {
   /// - Parameters:
   ///   - addresses: The addresses, tried in this order until one accepts.
   ///   - open: Opens a connection to one address.
-  ///   - done: Called on that thread when an outcome is available.
+  ///   - done: Called by the thread at its end, or at once if no thread could be started.
   init(
     _ addresses: [BrokerAddress],
     open: @escaping @Sendable (BrokerAddress) throws(BrokerError) -> Connection,

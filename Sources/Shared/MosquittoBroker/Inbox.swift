@@ -47,7 +47,7 @@ final class Inbox {
     publishLine = "Client \(clientID) received PUBLISH (d"
   }
 
-  /// The number of received packets in the inbox, which do not include PINGRESPs.
+  /// The number of results in the inbox. A PINGRESP or an UNSUBACK adds none.
   var count: Int {
     deliveries.count + published.count + (connectAck == nil ? 0 : 1) + granted.count
   }

@@ -11,7 +11,7 @@ extension MosquittoClient {
     return interest
   }
 
-  /// Returns whether the socket may contain unread data that arrived before now.
+  /// Returns whether the socket may contain unread data that arrived before now and may be read.
   private func mayHaveUnread(_ ready: EventLoop.Readiness) -> Bool {
     guard case .open(let connection) = link, session.mayWrite, !session.isDisconnectRequested else {
       return false
@@ -131,16 +131,15 @@ extension MosquittoClient {
       guard let number = connection.subscriptions.removeValue(forKey: packetID) else { continue }
       perform(session.granted(number, levels, at: now))
     }
-    // The deliveries follow `online`: if the CONNACK was read together with them, both events are
-    // valid.
+    // Deliveries read together with the CONNACK or a SUBACK are reported after `online`.
     if !deliveries.isEmpty, isCurrentlyOpen(connection) { session.received(deliveries) }
   }
 
-  /// Resumes the waiting call of `nextEvent` if there is an event to return, or its deadline has
-  /// passed.
+  /// Resumes the waiting call of `nextEvent` if there is an event to return, at its deadline, after
+  /// a cancellation, and after `disconnect`.
   ///
-  /// - Parameter isSocketRead: Whether everything that arrived before now has been read. Otherwise
-  ///   a deadline is ignored, so that no event is missed.
+  /// - Parameter isSocketRead: Whether no unread data that arrived before now may be read.
+  ///   Otherwise a deadline is ignored, so that no event is missed.
   private func resumeWaiter(at now: Instant, isSocketRead: Bool) {
     guard let (wait, continuation) = waiter else { return }
     let isDue = isSocketRead && wait.deadline.map { now >= $0 } ?? false

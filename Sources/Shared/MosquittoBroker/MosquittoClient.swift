@@ -13,7 +13,7 @@ import Synchronization
 /// |---|---|
 /// | `Session` | all rules: when to connect, subscribe, read, write, acknowledge |
 /// | `EventLoop` | one thread: waits for the socket, runs the jobs of the actors |
-/// | `Connector` | connects on another thread, because that blocks |
+/// | `Connector` | connects on another thread, because connecting blocks |
 /// | `Connection`, `Inbox` | the libmosquitto handle, and what its callbacks deliver |
 ///
 /// The event loop's thread reads the socket, delivers a batch, runs the jobs of the actors that
@@ -208,7 +208,7 @@ extension MosquittoClient {
     link = .none
   }
 
-  /// The configuration with the protocol version of the current connection.
+  /// The configuration with the protocol version of the current or the next connection.
   var currentConfiguration: Configuration {
     var configuration = configuration
     if session.isPlain { configuration.protocolVersion = .v311 }

@@ -12,7 +12,7 @@ import Glibc
 extension MosquittoClient.Configuration {
   /// Probes the broker at the first address, always with MQTT 5.
   ///
-  /// - Throws: `BrokerError` if the broker refuses or ends the connection.
+  /// - Throws: `BrokerError` if the broker is not reachable, or refuses or ends the connection.
   package func run(_ probe: BrokerProbe) async throws(BrokerError) -> BrokerProbe.Report {
     // The probe has its own thread: it blocks, and libmosquitto's writes need a blocked SIGPIPE.
     let result = await withCheckedContinuation { done in
