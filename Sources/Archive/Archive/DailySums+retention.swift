@@ -2,9 +2,9 @@ package import Postgres
 
 /// Retention: the archiver deletes whole partitions of `event`, and keeps the sums.
 ///
-/// A partition holds the entries that arrived within a tenth of `archive.keep_days`. The archiver
-/// deletes it `keep_days` days after the next partition began. `ledger` and `gap` still show which
-/// entries have arrived, so that the archiver recognizes an entry that arrives again.
+/// A partition receives new entries for a tenth of `archive.keep_days`. The archiver deletes it
+/// `keep_days` days after the next partition began. `ledger` and `gap` still show which entries
+/// have arrived, so that the archiver recognizes an entry that arrives again.
 extension DailySums {
   /// Begins a new partition and deletes old ones, if they are due.
   ///

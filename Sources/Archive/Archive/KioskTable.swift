@@ -30,7 +30,7 @@ package struct KioskTable {
 
   /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new
   /// list lacks. A new kiosk gets the menu of the latest completed rollout for its region, so that
-  /// it has a menu of the chain even if the open rollout, which it joins, is aborted.
+  /// it has a menu of the chain even if the unfinished rollout, which it joins, is aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {
