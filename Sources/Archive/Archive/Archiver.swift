@@ -40,17 +40,10 @@ package struct Archiver: Service {
       var pause = pauses.lowerBound
       while !Task.isCancelled {
         do {
-          guard let store = try await activeStore() else { break }
-          let ingester = EventIngester(
-            broker: try makeBroker(), store: store, settings: settings,
-            mustConfirmStorage: lastError?.state.isEmpty == false, logger: logger)
-          // Not awaited: a statement of the worker may block for an hour, and this archiver must
-          // end, or release its lock, at once.
-          let sums = Task { await worker.run() }
-          let end = await ingester.run()
-          sums.cancel()
+          let (end, hasArchived) = try await archive(
+            with: worker, mustConfirmStorage: lastError?.state.isEmpty == false)
           // A database that accepts a connection but has stored nothing does not count as working.
-          if await ingester.hasArchived { (lastError, pause) = (nil, pauses.lowerBound) }
+          if hasArchived { (lastError, pause) = (nil, pauses.lowerBound) }
           switch end {
           case .stopped: break
           case .database(let error): throw ArchiveError.database(error)
@@ -73,6 +66,23 @@ package struct Archiver: Service {
       }
       logger.notice("stopped")
     }
+  }
+
+  /// Waits until no other archiver is active, and archives until the ingester ends. Releases the
+  /// lock when it returns.
+  private func archive(
+    with worker: SumWorker, mustConfirmStorage: Bool
+  ) async throws -> (end: EventIngester.End, hasArchived: Bool) {
+    guard let store = try await activeStore() else { return (.stopped, false) }
+    let ingester = EventIngester(
+      broker: try makeBroker(), store: store, settings: settings,
+      mustConfirmStorage: mustConfirmStorage, logger: logger)
+    // Not awaited: a statement of the worker may block for an hour, and this archiver must end, or
+    // release its lock, at once.
+    let sums = Task { await worker.run() }
+    let end = await ingester.run()
+    sums.cancel()
+    return (end, await ingester.hasArchived)
   }
 
   /// Waits until no other archiver is active.

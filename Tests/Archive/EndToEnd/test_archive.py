@@ -782,6 +782,22 @@ def test_an_archiver_is_killed_and_another_takes_over(
     chain.end()
 
 
+def test_an_archiver_without_its_broker_leaves_the_lock_to_another(
+    make_archive: MakeArchive, make_broker: MakeBroker, database: Postgres, tmp_path: Path
+) -> None:
+    own = make_broker()
+    active = Archive(tmp_path / "own.yaml", own, database).start()
+    try:
+        waiting = make_archive().launch()
+        waiting.wait_for_log("another archiver is active")
+        own.kill()
+        # It waits for a minute first.
+        active.wait_for_log("another archiver may take over", within=180)
+        waiting.wait_for_log("archiving")
+    finally:
+        active.kill()
+
+
 def test_the_database_is_killed(make_archive: MakeArchive, database: Postgres, chain: Chain) -> None:
     archive = make_archive(batch=200).start()
     for _ in range(2):
