@@ -12,7 +12,7 @@ package enum ChargeCommand: Hashable, Sendable {
   case release(charge: Int)
   /// Refunds a captured charge.
   case refund(charge: Int)
-  /// Publishes the stored state of the charge.
+  /// Publishes the state of the charge, for an unclear charge after a review.
   case state(charge: Int)
 
   package var charge: Int {
@@ -26,7 +26,7 @@ package enum ChargeCommand: Hashable, Sendable {
   /// Parses the payload of a command.
   ///
   /// - Parameter action: The topic level after `charge/<device>`, or `nil` for a new charge.
-  /// - Throws: `JSONError` if a member is missing or out of range.
+  /// - Throws: `JSONError` if the payload is not valid JSON, or a member is missing or out of range.
   package init(_ action: ChargeRequest.Action?, payload: [UInt8]) throws(JSONError) {
     guard let action else {
       self = .charge(try ChargeRequest(payload: payload))

@@ -1,13 +1,13 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// The journal of the device: the state of each charge, and the last end of day.
+/// The journal of the device: the states of charges, the sums of the day, and the last end of day.
 ///
 /// The value is the result of applying the entries of the file in their order.
 package struct ChargeJournal: Sendable {
   package enum Entry: Hashable, Sendable {
     case charge(ChargeRecord)
-    /// A result of the terminal that no charge record contains.
+    /// A result of the terminal, stored so that no later review attributes it to another command.
     case seen(ResultID)
     /// The device requested the end of day with this number.
     case closing(Int)
@@ -50,7 +50,7 @@ package struct ChargeJournal: Sendable {
   package private(set) var last = 0
   package private(set) var day = Day()
   package private(set) var total: PaymentTotal?
-  /// The number of the requested end of day that has no result yet, or `nil`.
+  /// The number of the requested end of day that has no total yet, or `nil` if there is none.
   package private(set) var closing: Int?
   /// The latest results of the terminal, the oldest first.
   private var seen: [ResultID] = []
@@ -58,7 +58,7 @@ package struct ChargeJournal: Sendable {
 
   package init() {}
 
-  /// Updates the records and the sums with an entry.
+  /// Updates the journal with an entry.
   package mutating func apply(_ entry: Entry) {
     switch entry {
     case .charge(let record):
@@ -111,7 +111,7 @@ package struct ChargeJournal: Sendable {
 }
 
 extension PaymentTotal {
-  /// Whether the terminal has reported another sum than that of the journal.
+  /// Whether the terminal has reported a sum that differs from the captured less the refunded amount.
   package var isDifferent: Bool {
     terminalNet.map { $0 != captured.units - refunded.units } ?? false
   }

@@ -19,7 +19,7 @@ package struct ChargeRecord: Hashable, Sendable {
     /// The terminal's answers do not prove the state of the charge.
     case unknown
 
-    /// Whether a requested command that moves money has no result yet.
+    /// Whether a requested hold, capture, release or refund has no result yet.
     var isInProgress: Bool {
       switch self {
       case .begun, .capturing, .releasing, .refunding: true
@@ -45,18 +45,18 @@ package struct ChargeRecord: Hashable, Sendable {
 
   package let charge: Int
   package let ticket: Int
-  /// The amount that the kiosk wants to hold.
+  /// The amount of the requested hold, or 0 in a record of `init(never:_:_:)`.
   package let price: Money
   package var method: Method
   package var state = State.begun
   /// The held amount, or `nil` if none was held.
   package var held: Int?
-  /// The amount that the kiosk wants to capture.
+  /// The amount of the last requested capture, or `nil` if none was requested.
   package var asked: Int?
   /// The captured amount.
   package var booked: Int?
-  /// Whether the terminal has completed a `goodsFirst` payment before the kiosk requested the
-  /// capture.
+  /// Whether the terminal did not wait for the goods of a `goodsFirst` payment, or a review found the
+  /// payment completed. Only a reversal releases such a payment.
   package var isBookedEarly = false
   package var receipt: Int?
   package var trace: Int?
@@ -65,7 +65,7 @@ package struct ChargeRecord: Hashable, Sendable {
   package var last4: String?
   package var reason: String?
 
-  /// Updates the receipt data with those of a result.
+  /// Replaces the receipt data with the fields that a result contains.
   mutating func take(_ fields: Fields) {
     receipt = fields.receipt ?? receipt
     trace = fields.trace ?? trace
@@ -105,7 +105,7 @@ extension ChargeRecord {
       charge: request.charge, ticket: request.ticket, price: request.amount, method: method)
   }
 
-  /// Creates the record of a charge that never begins, because the kiosk requested its end first.
+  /// Creates the record of a charge that never begins, because its release, capture or refund arrived first.
   init(never charge: Int, _ currency: Currency, _ state: State) {
     self.init(
       charge: charge, ticket: 0, price: Money(units: 0, currency), method: .reservation,

@@ -5,13 +5,13 @@ import KioskProtocol
 package struct DeviceSettings: Sendable {
   /// The way in which amounts are held.
   package enum Mode: String, CaseIterable, Sendable {
-    /// Goods first for one juice that is ready soon, otherwise a reservation.
+    /// Goods first for one juice that is ready soon, or on a terminal without reservations; otherwise a reservation.
     case auto
     case goodsFirst = "goods_first"
     case reservation
   }
 
-  /// The command that captures a part of a reservation.
+  /// The command that captures a reservation, in whole or in part.
   package enum Capture: String, CaseIterable, Sendable {
     case partialReversal = "partial_reversal"
     case bookTotal = "book_total"
@@ -33,7 +33,7 @@ package struct DeviceSettings: Sendable {
   package var password = 0
   /// The configuration byte of the registration.
   package var configuration: UInt8 = 0xDE
-  /// Whether the registration contains a TLV container.
+  /// Whether the registration contains a TLV container, unless the terminal has refused such a registration.
   package var hasContainer = true
   /// The payment type of reservations; with `0x40` the terminal chooses.
   package var paymentType: UInt8 = 0x40

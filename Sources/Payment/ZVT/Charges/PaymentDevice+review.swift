@@ -1,12 +1,11 @@
 import JuiceDomain
 import KioskProtocol
 
-// The review of charges whose last result was lost by a power cut, a lost connection or an abort.
+// The review of charges whose last command has no clear result, for example after a power cut or an abort.
 //
-// The device asks the terminal two questions: which reservations are open (06 23 FF FF), and what
-// the last result was (06 20). The last result belongs to the lost command if the journal does not
-// contain the result and it fits one command only. A state that the answers do not prove is
-// `unknown`.
+// The device asks the terminal two questions: which reservations are open (06 23 with receipt FFFF), and what the last
+// result was (06 20). A successful last result belongs to the lost command if the journal does not contain the result
+// and the result fits one command only. A state that the answers do not prove is `unknown`.
 
 extension PaymentDevice {
   /// The terminal's answers to the two questions.
@@ -16,13 +15,13 @@ extension PaymentDevice {
       case all(Set<Int>)
       /// The receipt numbers of some open reservations.
       case part(Set<Int>)
-      /// The terminal has not answered the question.
+      /// The terminal's answer does not list the open reservations.
       case unknown
     }
 
     enum Last: Hashable {
       case result(Fields)
-      /// The terminal does not report its last result.
+      /// The terminal does not report its last result, or the result fits several charges.
       case unknown
     }
 
@@ -70,9 +69,9 @@ extension PaymentDevice {
     review(&actions)
   }
 
-  /// Decides about all unclear charges, and about all open charges of a terminal that is not
-  /// connected, except those already `unknown`. Does nothing until the connected terminal has
-  /// answered both questions, or the first one if it cannot repeat its last result.
+  /// Decides about all unclear charges, and about all open charges of another terminal than the connected one, except
+  /// those already `unknown`. Does nothing until the connected terminal has answered both questions, or the first one
+  /// if the terminal cannot repeat its last result.
   private mutating func review(_ actions: inout [Action]) {
     if evidence.last == nil, !knowsRepeat { evidence.last = .unknown }
     // The device asks the second question on each connection, so that it does not take a result of
@@ -91,7 +90,7 @@ extension PaymentDevice {
     findForeign(&actions)
   }
 
-  /// Finds open reservations that belong to no charge, and logs a change.
+  /// Finds open reservations that belong to no open charge, and logs them if they have changed.
   private mutating func findForeign(_ actions: inout [Action]) {
     let listed: Set<Int> =
       switch evidence.open {
@@ -199,7 +198,7 @@ extension PaymentDevice {
       return finish(record, .unknown, reason: "the terminal does not say", &actions)
     }
     if knowsLast, newResult == nil {
-      // If the terminal had executed the command, its result would be the last one.
+      // If the terminal had executed the command, the last result would be that of the command.
       return finish(record, none, reason: record.reason ?? "interrupted", &actions)
     }
     finish(record, .unknown, reason: "the terminal does not say", &actions)
@@ -236,7 +235,7 @@ extension PaymentDevice {
 
   private mutating func decideRefund(_ record: ChargeRecord, _ actions: inout [Action]) {
     if let fields = newResult(of: record) {
-      // Stores the result first, so that no later review takes it for that of another refund.
+      // Stores the result first, so that no later review attributes the result to another refund.
       see(fields, &actions)
       return finish(record, .refunded, &actions)
     }
@@ -246,7 +245,7 @@ extension PaymentDevice {
     finish(record, .captured, reason: record.reason ?? "interrupted", &actions)
   }
 
-  /// Decides about a payment that waited for the goods when the connection was lost.
+  /// Decides about a `goodsFirst` payment whose result is not known.
   private mutating func decideGoods(_ record: ChargeRecord, _ actions: inout [Action]) {
     var record = record
     guard knowsLast else {
@@ -272,7 +271,7 @@ extension PaymentDevice {
     }
   }
 
-  /// Returns the last result if it is successful and is the approval of this charge.
+  /// Returns the last result if it is successful and is the approval of this charge, otherwise `nil`.
   private func ownResult(of record: ChargeRecord) -> Fields? {
     guard case .result(let fields) = evidence.last, fields.resultCode ?? 0 == 0,
       record.receipt != nil, fields.receipt == record.receipt, fields.trace == record.trace

@@ -57,7 +57,7 @@ extension PaymentDevice {
     return actions
   }
 
-  /// Returns whether the terminal still waits for the customer's card.
+  /// Returns whether the prompt for a card has no result yet.
   private func isPrompting(_ charge: Int) -> Bool {
     guard let record = journal.records[charge] else { return false }
     return record.held == nil && (record.state == .begun || record.state == .releasing)
@@ -383,14 +383,14 @@ extension PaymentDevice {
     }
   }
 
-  /// Stores a result, so that no later review takes it for the result of another command.
+  /// Stores a result unless the journal contains it, so that no later review attributes it to another command.
   mutating func see(_ fields: Fields, _ actions: inout [Action]) {
     guard let id = ChargeJournal.ResultID(fields), !journal.hasSeen(id) else { return }
     journal.apply(.seen(id))
     actions.append(.store(.seen(id)))
   }
 
-  /// Stores the record, and begins a review of the charge.
+  /// Stores the record if it has changed, marks the charge as unclear, and requests a review.
   private mutating func ask(about record: ChargeRecord, _ actions: inout [Action]) {
     if record != journal.records[record.charge] { store(record, &actions) }
     unclear.insert(record.charge)
@@ -400,7 +400,7 @@ extension PaymentDevice {
 
 /// The intermediate statuses (04 FF).
 private enum Progress {
-  /// Returns whether the status shows an action of the customer or the processing of a card.
+  /// Returns whether the status may show an action of the customer or the processing of a card.
   static func isCustomer(_ code: UInt8) -> Bool {
     switch code {
     case 0x0A, 0x0E, 0x17, 0xFF: false

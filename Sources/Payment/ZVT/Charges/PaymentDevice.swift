@@ -80,9 +80,9 @@ package struct PaymentDevice: Sendable {
   /// Whether the next registration contains no TLV container.
   var withoutContainer = false
   var version: String?
-  /// The id of the connected terminal.
+  /// The last id that a terminal has reported, also on an earlier connection.
   var terminal: String?
-  /// The last state byte of the terminal, or `nil` before the first enquiry.
+  /// The last state byte of the terminal, or `nil` before the first enquiry of the connection.
   var state: UInt8?
   var hasAborted = false
   /// The earliest time of the next command: later if the terminal is busy or refuses the
@@ -91,10 +91,10 @@ package struct PaymentDevice: Sendable {
   var nextEnquiry = Duration.zero
   /// Whether the terminal supports the command that repeats its last result.
   var knowsRepeat = true
-  /// The receipt of the terminal's last result.
+  /// The last receipt number of a completed command on this connection, or `nil` if none was reported.
   var lastReceipt: Int?
-  /// The command that captures a part of a reservation. It differs from the setting if the terminal
-  /// does not support the command of the setting.
+  /// The command that captures a reservation, in whole or in part. It differs from the setting if the
+  /// terminal does not support the command of the setting.
   var capture: DeviceSettings.Capture
   var showsText: Bool
 
@@ -103,15 +103,15 @@ package struct PaymentDevice: Sendable {
   /// Numbers of the charges whose state only a review can determine.
   var unclear: Set<Int> = []
   var evidence = Evidence()
-  /// Receipt numbers of open reservations that belong to no charge, or `nil` before the first review.
+  /// Receipt numbers of open reservations of no charge in the last review, or `nil` before the first one.
   var foreign: Set<Int>?
-  /// The earliest time of the next release of such a reservation after a failed one, by receipt.
+  /// The earliest time of the next attempt to release a reservation of no charge after a failed one, by receipt number.
   var nextForeignRelease: [Int: Duration] = [:]
 
   var endOfDayIsDue = false
   /// The earliest time of the next end of day after a failed one.
   var nextEndOfDay = Duration.zero
-  /// Whether the result of an end of day was lost on an earlier connection.
+  /// Whether the result of an end of day may have been lost, with a connection or at a restart.
   var hasLostEndOfDay = false
   var lastStatus: MachineStatus?
   /// The time of the system clock, which the caller sets before each event.
@@ -128,7 +128,7 @@ package struct PaymentDevice: Sendable {
     hasLostEndOfDay = endOfDayIsDue
   }
 
-  /// Returns whether the end of the connection makes the state of a charge unclear. Terminals
+  /// Returns whether the end of the connection can make the state of a charge unclear. Terminals
   /// differ in how they then end a payment that waits for the goods.
   static func mayBeUnclear(_ record: ChargeRecord) -> Bool {
     record.state.isInProgress
@@ -190,7 +190,7 @@ package struct PaymentDevice: Sendable {
         (record.state, record.reason) = (.declined, "wrong currency")
         return change(record, &actions)
       }
-      // A busy device does not answer, and the kiosk sends the charge again.
+      // A device that cannot begin does not answer, and the kiosk sends the charge again.
       guard canBegin else { return }
       var record = ChargeRecord(request, settings.method(of: request))
       record.terminal = terminal
@@ -304,7 +304,7 @@ package struct PaymentDevice: Sendable {
     lastReceipt == receipt
   }
 
-  /// Publishes the status, the last total and the states of open charges, after each connect.
+  /// Publishes the status, the last total and the states of open charges except unclear ones, after a connect.
   package mutating func brokerConnected() -> [Action] {
     lastStatus = status
     return [.status(status)] + (journal.total.map { [.total($0)] } ?? [])
@@ -353,7 +353,7 @@ package struct PaymentDevice: Sendable {
   /// begun.
   var hasWork: Bool { nextOperation != nil || (prompt.map { !$0.hasBegun } ?? false) }
 
-  /// The first charge that needs a capture, a release or a refund, or `nil` if none does.
+  /// The first charge, except unclear ones, that needs a capture, a release or a refund; or `nil` if none does.
   private var nextOperation: ChargeRecord? {
     journal.open.first { !unclear.contains($0.charge) && Self.needsCommand($0) }
   }
@@ -420,7 +420,7 @@ package struct PaymentDevice: Sendable {
 
   private mutating func begin(_ next: Step, at now: Duration, _ actions: inout [Action]) {
     guard let command = command(for: next) else {
-      // Occurs only with a terminal that gives no receipt numbers.
+      // Occurs only with a terminal that sends no receipt numbers.
       switch next {
       case .capture(let charge), .release(let charge), .refund(let charge), .begin(let charge):
         guard let record = journal.records[charge] else { break }
@@ -486,7 +486,7 @@ package struct PaymentDevice: Sendable {
 
   func promptEnd(_ prompt: Prompt) -> Duration { min(prompt.last + prompt.pay, prompt.limit) }
 
-  /// Asks the terminal to end the prompt.
+  /// Marks the prompt as ended. If the prompt has begun and the terminal accepts aborts, sends one that is due.
   mutating func endPrompt(at now: Duration, _ actions: inout [Action]) {
     guard var current = prompt else { return }
     let isFirst = !current.isEnded

@@ -9,7 +9,7 @@ package struct APDU: Hashable, Sendable {
     self.data = Array(data.prefix(Int(UInt16.max)))
   }
 
-  /// The packet as bytes. From 255 bytes of data on, the length is `FF` and two bytes, the low one
+  /// The packet as bytes. From 255 bytes of data on, the length is `FF` and two bytes, the low byte
   /// first.
   package var bytes: [UInt8] {
     let (high, low) = (UInt8(control >> 8), UInt8(truncatingIfNeeded: control))

@@ -22,7 +22,7 @@ enum BCD {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Encodes a number in `count` bytes. Omits the highest digits if the number needs more bytes.
+  /// Encodes a number without its sign in `count` bytes. Omits the highest digits if the number needs more bytes.
   static func bytes(_ number: Int, count: Int) -> [UInt8] {
     var (rest, bytes) = (number.magnitude, [UInt8](repeating: 0, count: count))
     for index in bytes.indices.reversed() {

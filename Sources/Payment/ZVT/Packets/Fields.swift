@@ -1,4 +1,4 @@
-/// The decoded fields (BMP) of a packet, without confidential data.
+/// The decoded fields (BMP) of a packet, without confidential data. A property is `nil` if its field is absent.
 ///
 /// The decoder skips card numbers, tracks, chip data and free texts (22, 23, 24, 2D, 2E, 3C and
 /// others), except the last four digits of a card number.
@@ -19,9 +19,9 @@ package struct Fields: Hashable, Sendable {
   package private(set) var terminal: String?
   /// Field 19.
   package private(set) var statusByte: UInt8?
-  /// Field 8B.
+  /// Field 8B, or `nil` also if the field is empty or may contain a card number.
   package private(set) var cardName: String?
-  /// The last four digits of field 22.
+  /// The last four digits of field 22, or `nil` also if the field has at most eight digits.
   package private(set) var last4: String?
   /// Field 0D, month and day: `0405`.
   package private(set) var date: String?
@@ -33,7 +33,7 @@ package struct Fields: Hashable, Sendable {
   package private(set) var totals: Totals?
   /// Element 23 of the TLV container: the receipt numbers of open reservations.
   package private(set) var openReceipts: [Int]?
-  /// Whether the TLV container, if there is one, could be read completely.
+  /// Whether the TLV container and its element 23 could be read completely; `true` if they are absent.
   package private(set) var isWhole = true
 
   package struct Totals: Hashable, Sendable {
@@ -43,8 +43,8 @@ package struct Fields: Hashable, Sendable {
 
   /// Reads fields up to the end of the bytes.
   ///
-  /// - Returns: `nil` if a field is unknown or longer than the rest, except a TLV container, or if
-  ///   an amount, a currency, a trace or a receipt number is invalid.
+  /// - Returns: `nil` if a field is unknown, has an invalid length or is longer than the rest (a TLV container may be
+  ///   longer), or if an amount (field 04), a currency, a trace or a receipt number is invalid.
   package init?(_ bytes: [UInt8], _ text: TerminalText) {
     var rest = bytes[...]
     while let id = rest.popFirst() {
@@ -59,7 +59,7 @@ package struct Fields: Hashable, Sendable {
     }
   }
 
-  /// Returns the length of a field's value, and removes the bytes that encode it from `rest`.
+  /// Returns the length of a field's value, and removes the bytes that encode the length from `rest`.
   private static func length(of id: UInt8, _ rest: inout ArraySlice<UInt8>) -> Int? {
     switch id {
     case 0x06: return TLV.length(&rest)
@@ -80,7 +80,7 @@ package struct Fields: Hashable, Sendable {
     }
   }
 
-  /// Returns a length in LLVAR or LLLVAR format: each byte has one digit in its low half, F0 to F9.
+  /// Returns a length in LLVAR or LLLVAR format: one digit in the low half of each byte. Ignores the high half, an F.
   private static func digits(_ count: Int, _ rest: inout ArraySlice<UInt8>) -> Int? {
     var length = 0
     for _ in 0..<count {
@@ -110,8 +110,8 @@ package struct Fields: Hashable, Sendable {
       guard !value.elementsEqual([0xFF, 0xFF]) else { break }
       guard let number = BCD.number(value) else { return false }
       receipt = number
-    // Ignores invalid values of the following fields, because no amount depends on them: a terminal
-    // without a clock may send an invalid time.
+    // Ignores invalid values of the following fields, because a payment is valid without them: a
+    // terminal without a clock may send an invalid time.
     case 0x0C: time = BCD.text(value)
     case 0x0D: date = BCD.text(value)
     case 0x29: terminal = BCD.text(value)
@@ -126,8 +126,8 @@ package struct Fields: Hashable, Sendable {
     return true
   }
 
-  /// Returns the last four digits of a card number, or `nil` if it has at most eight digits. `F`
-  /// fills an odd number of digits, and `D` separates the number from the rest of a track.
+  /// Returns the last four digits of a card number, or `nil` if the number has at most eight digits or one of the four
+  /// is above 9. `F` fills an odd number of digits, and `D` separates the number from the rest of a track.
   private static func last4(_ value: ArraySlice<UInt8>) -> String? {
     let digits = value.flatMap { [$0 >> 4, $0 & 0xF] }.prefix { $0 != 0xD && $0 != 0xF }
     // Of a shorter number, four digits would be half or more.
@@ -165,8 +165,8 @@ package struct Fields: Hashable, Sendable {
 }
 
 extension Fields.Totals {
-  /// Adds up the numbers and the sums of payments of all kinds of card. The value begins with two
-  /// receipt numbers.
+  /// Adds up the numbers and the sums of payments of all kinds of card, after two receipt numbers. Returns `nil` if a
+  /// sum is invalid.
   fileprivate init?(_ value: ArraySlice<UInt8>) {
     var (rest, count, amount) = (value.dropFirst(4), 0, 0)
     while rest.count >= 7, let number = rest.popFirst() {

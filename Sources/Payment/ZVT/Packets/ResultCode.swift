@@ -1,4 +1,4 @@
-/// A result code of the terminal: field 27, or the first byte of an abort.
+/// A result code of the terminal: field 27, the first byte of an abort, `xx` of a refusal `84 xx`, or the state byte.
 package struct ResultCode: Hashable, Sendable {
   package let byte: UInt8
 
@@ -38,8 +38,7 @@ package struct ResultCode: Hashable, Sendable {
     }
   }
 
-  /// Whether the code alone proves that the customer or the host ended a payment without moving
-  /// money.
+  /// Whether the code alone proves that a payment ended without moving money.
   var isDecline: Bool {
     switch byte {
     case 0x05, 0x6C, 0x64, 0x65, 0x72, 0x73, 0x71, 0x78, 0x6E, 0x79, 0x7A, 0xC5, 0x41, 0xFC, 0x33,

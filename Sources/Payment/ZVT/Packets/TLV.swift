@@ -9,9 +9,8 @@ enum TLV {
   /// Maximum number of elements of one container.
   private static let maximumElements = 1_000
 
-  /// Returns the elements up to the first one that cannot be read, and whether all could be read.
-  /// An element whose length is beyond the end has the rest of the bytes as its value, and is the
-  /// last one.
+  /// Returns the elements up to the first that cannot be read, at most `maximumElements`, and whether these are all.
+  /// An element whose length is beyond the end has the rest of the bytes as its value, and is the last element.
   static func elements(_ bytes: ArraySlice<UInt8>) -> (elements: [TLVElement], isWhole: Bool) {
     var (rest, elements) = (bytes, [TLVElement]())
     while !rest.isEmpty {
@@ -24,7 +23,7 @@ enum TLV {
     return (elements, true)
   }
 
-  /// Removes and returns the length at the beginning, or returns `nil` if it is invalid.
+  /// Removes and returns the length at the beginning, or returns `nil` if the length is invalid.
   static func length(_ rest: inout ArraySlice<UInt8>) -> Int? {
     guard let first = rest.popFirst() else { return nil }
     switch first {

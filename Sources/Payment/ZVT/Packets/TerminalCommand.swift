@@ -88,7 +88,7 @@ package enum TerminalCommand: Hashable, Sendable {
 
   var isEnquiry: Bool { if case .enquireStatus = self { true } else { false } }
 
-  /// The name of the command in the log.
+  /// The name of the command in messages for the operator.
   package var name: String {
     switch self {
     case .register: "registration"

@@ -12,7 +12,7 @@ package enum TerminalMessage: Hashable, Sendable {
   case completed(Completion?)
   /// `06 1E`: the reason for an abort, and its fields, with `nil` for fields that cannot be read.
   case aborted(UInt8, Fields?)
-  /// `06 D1` or `06 D3`: the number of lines to print. This program discards their texts.
+  /// `06 D1` or `06 D3`: the number of lines to print. This program discards the lines.
   case print(lines: Int)
   /// `04 01`: the terminal sends a date and a time to the register, which ignores them.
   case setClock
@@ -55,7 +55,7 @@ package enum TerminalMessage: Hashable, Sendable {
     }
   }
 
-  /// Returns the number of lines of a block to print: elements 07 of the element 25.
+  /// Returns the number of lines to print: the elements 07 of all elements 25, or 0 if they cannot be read.
   private static func lines(_ data: ArraySlice<UInt8>) -> Int {
     var rest = data
     guard rest.popFirst() == 0x06, let length = TLV.length(&rest) else { return 0 }
@@ -67,7 +67,7 @@ package enum TerminalMessage: Hashable, Sendable {
 }
 
 extension TerminalMessage.Completion {
-  /// Reads the version (LLLVAR, absent in some terminals), the state, and a TLV container.
+  /// Reads the version (LLLVAR, absent in some terminals), the state, and fields such as a TLV container.
   fileprivate init?(enquiry data: ArraySlice<UInt8>, _ text: TerminalText) {
     var rest = data
     var version: String?

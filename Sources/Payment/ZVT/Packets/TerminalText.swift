@@ -26,8 +26,8 @@ package enum TerminalText: String, CaseIterable, Sendable {
     return shown.split(separator: " ").joined(separator: " ")
   }
 
-  /// Encodes at most `limit` characters. A character outside the set becomes a question mark, a
-  /// control character a space.
+  /// Encodes at most `limit` Unicode scalars. A scalar outside the set becomes a question mark, a
+  /// scalar below U+0020 a space.
   func encode(_ text: String, upTo limit: Int) -> [UInt8] {
     text.unicodeScalars.prefix(limit).map { scalar in
       if scalar.value < 0x80 { return scalar.value < 0x20 ? 0x20 : UInt8(scalar.value) }
@@ -37,7 +37,7 @@ package enum TerminalText: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether every character of the text is in the set.
+  /// Returns whether every character of the text is in the set.
   func contains(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar.value < 0x80
@@ -47,8 +47,8 @@ package enum TerminalText: String, CaseIterable, Sendable {
 }
 
 extension String {
-  /// The text, or `nil` if it may contain a card number: 12 or more digits, apart from spaces and
-  /// hyphens between them.
+  /// The text, or `nil` if the text may contain a card number: 12 or more digits with nothing but
+  /// spaces and hyphens between them.
   var unlessCardNumber: String? {
     var run = 0
     for byte in utf8 {

@@ -34,10 +34,10 @@ package struct TerminalSession: Sendable {
 
   /// The outcome of a command.
   package enum Outcome: Hashable, Sendable {
-    /// The terminal executed the command. The values are the last status information and the
-    /// completion, each `nil` if it is absent or cannot be read.
+    /// The terminal completed the command; the status can contain a failure. The values are the command's last status
+    /// information and the completion, each `nil` if it is absent or cannot be read.
     case completed(Fields?, TerminalMessage.Completion?)
-    /// The terminal ended the command. This does not prove that no money was moved.
+    /// The terminal aborted the command. The last value is that of the abort, which does not prove that no money moved.
     case aborted(ResultCode, status: Fields?, Fields?)
     /// The terminal did not execute the command.
     case refused(ResultCode)
@@ -96,7 +96,7 @@ package struct TerminalSession: Sendable {
     return [.send(command.packet(settings.text).bytes)]
   }
 
-  /// Asks the terminal to end the running command.
+  /// Sends the request to end the current command, or nothing if there is none.
   package func abort() -> [Action] {
     switch state {
     case .sent, .running: [.send(APDU(0x06B0).bytes)]
@@ -104,7 +104,7 @@ package struct TerminalSession: Sendable {
     }
   }
 
-  /// Asks a terminal that still executes a command of an earlier connection to end that command.
+  /// Sends the request to end a command that the terminal still executes for an earlier connection.
   package func abortUnknown() -> [Action] { [.send(APDU(0x06B0).bytes)] }
 
   package mutating func receive(_ bytes: [UInt8], at now: Duration) -> [Action] {

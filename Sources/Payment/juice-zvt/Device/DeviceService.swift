@@ -76,7 +76,7 @@ actor DeviceService {
 
   /// Runs until the task is cancelled.
   ///
-  /// - Throws: `Failure` if a retry cannot help: a damaged journal, a refused login.
+  /// - Throws: `Failure` if a retry cannot help, such as a damaged journal, or a login refused at the start.
   func run() async throws {
     let topics =
       [self.topics.charge(by: configuration.name)]
@@ -146,11 +146,12 @@ actor DeviceService {
     }
   }
 
-  /// Discards the device after a failed write, and schedules the next attempt to open the journal.
+  /// Discards the device after a failure of the journal, and schedules the next attempt to open the journal.
   ///
   /// - Throws: The failure if another attempt cannot help.
   private func discard(_ failure: Failure) throws(Failure) {
-    // A full or read-only disk may recover; a damaged or locked journal does not.
+    // A full or read-only disk (74) may recover; after the first connect to the broker, so may a file that cannot be
+    // opened (78). A damaged or locked journal does not.
     let isPassing = failure.status.rawValue == 74 || wasOnline && failure.status.rawValue == 78
     guard isPassing else { throw failure }
     if fault == nil { logger.error("no charges: \(failure.message)") }
@@ -163,7 +164,7 @@ actor DeviceService {
 
   // MARK: The device
 
-  /// Passes an event to the device, and executes the returned actions.
+  /// Passes an event to the device, and executes the returned actions. Shortens a long journal if the device is idle.
   private func run(
     _ event: (inout PaymentDevice, Duration) -> [PaymentDevice.Action]
   ) throws(Failure) {
@@ -318,7 +319,7 @@ actor DeviceService {
       attempts = isShort ? attempts + 1 : 0
       let hint = attempts > 2 ? ": does another program use this terminal?" : ""
       logger.warning("the connection to the terminal was lost\(hint)")
-      // If the terminal was ready, reconnects soon, to ask for the result of the lost command.
+      // If the terminal was ready, reconnects soon, to request the result of the lost command.
       let wasReady = work?.device.status == .online
       try run { $0.disconnected(at: $1) }
       reconnect(in: wasReady ? .seconds(1) : backoff)

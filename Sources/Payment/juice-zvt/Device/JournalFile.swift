@@ -7,7 +7,7 @@ import ZVT
 /// The file of the charge journal: one entry per line. Each entry is on the disk when `write`
 /// returns. The caller must hold the `JournalLock`.
 ///
-/// Opening removes a line that a power cut has truncated: the device executed no action after it.
+/// Opening removes a line that a power cut has truncated: the device executed no later action.
 final class JournalFile {
   /// Maximum size in bytes. A larger file is an error.
   private static let maximumSize = 64 << 20
@@ -17,7 +17,7 @@ final class JournalFile {
   let path: String
   /// The journal at the time of the opening.
   let journal: ChargeJournal
-  /// The time of the first entry, or of the opening if no entry has a time.
+  /// The time of the first entry that has one, or of the opening if none has.
   let begun: Timestamp
   /// Whether opening has created the file.
   let isNew: Bool
@@ -29,8 +29,8 @@ final class JournalFile {
 
   /// Opens and reads the file, and checks that it can be written.
   ///
-  /// - Throws: `Failure` with exit code 65 if a line is damaged or the file is too large, 78 if it
-  ///   cannot be read, or 74 if the disk is full or read-only.
+  /// - Throws: `Failure` with exit code 65 if a line is damaged or the file is too large, 74 if the
+  ///   disk is full, read-only or broken, or 78 if the file cannot be opened for another reason.
   init(path: String) throws(Failure) {
     self.path = path
     var (journal, begun, size) = try Self.read(path)

@@ -2,8 +2,8 @@ import NIOCore
 import NIOPosix
 import ZVT
 
-/// A short connection that asks a terminal for its state and its open reservations, and moves no
-/// money.
+/// A short connection that registers at a terminal, reads its state and its open reservations, and
+/// moves no money.
 struct TerminalExamination {
   struct Report: Sendable {
     var terminal: String?

@@ -103,8 +103,8 @@ extension Format where Value == Int {
 }
 
 extension Format where Value == ZVTConfiguration.TimeOfDay {
-  /// A time of day such as `23:30`. Reads the text of the scalar, because YAML reads some of these
-  /// as numbers in base 60.
+  /// A time of day such as `23:30`. Reads the text of the scalar, because YAML reads some times as
+  /// numbers in base 60.
   fileprivate static let timeOfDay = Format { scalar throws(Diagnostic) in
     guard let match = scalar.text.wholeMatch(of: /([0-2][0-9]):([0-5][0-9])/),
       let hour = Int(match.1), hour < 24, let minute = Int(match.2)
