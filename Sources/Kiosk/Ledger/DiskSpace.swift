@@ -4,13 +4,13 @@ import Foundation
 package struct DiskSpace {
   /// Free bytes for users other than root.
   package let free: Int
-  /// The number of files that can be created, or `nil` if there is no limit.
+  /// The number of files that users other than root can create, or `nil` if the file system reports no limit.
   package let freeFiles: Int?
   /// The kind of a file system in memory (`tmpfs`, `ramfs`), or of one whose upper layer may be in
-  /// memory or belong to a container (`overlay`), or `nil` for any other file system.
+  /// memory or belong to a container (`overlay`), or `nil` for any other or unknown file system.
   package let volatileKind: String?
 
-  /// Returns `nil` if the path does not exist.
+  /// Returns `nil` if the path does not exist or cannot be examined.
   package init?(of path: String) {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }
@@ -19,14 +19,14 @@ package struct DiskSpace {
     volatileKind = Self.volatileKind(of: path)
   }
 
-  /// Returns the kind of the file system with the path's device number in proc(5) `mountinfo`.
+  /// Returns the volatile kind of the file system with the path's device number in proc(5) `mountinfo`, or `nil`.
   private static func volatileKind(of path: String) -> String? {
     var status = stat()
-    // There is no such list on macOS.
+    // macOS has no `mountinfo`.
     guard stat(path, &status) == 0,
       let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
     else { return nil }
-    // As `major` and `minor` of makedev(3).
+    // Splits the number like `major` and `minor` of makedev(3).
     let device = UInt64(status.st_dev)
     let major = (device >> 32 & 0xFFFF_F000) | (device >> 8 & 0xFFF)
     let minor = (device >> 12 & 0xFFFF_FF00) | (device & 0xFF)

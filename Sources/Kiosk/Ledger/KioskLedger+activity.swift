@@ -6,7 +6,7 @@ package import KioskProtocol
 extension KioskLedger {
   /// Sums over a page of entries, computed in the database.
   package struct Activity: Hashable, Sendable {
-    /// Orders, grouped by quarter of an hour, juice, outcome and currency.
+    /// Orders made at least in part, out of stock or rejected, by quarter of an hour, juice, status and currency.
     package var orders: [Orders] = []
     /// Fruit used by orders and programs, less returned fruit, by quarter of an hour.
     package var used: [Amount] = []
@@ -17,7 +17,7 @@ extension KioskLedger {
     package var removals: [Removed] = []
     /// All openings and closings, newest first.
     package var switches: [Switch] = []
-    /// The latest entries that `HistoryReport` contains, newest first.
+    /// The latest entries that `HistoryReport` contains, newest first, with their uncorrected times.
     package var services: [LedgerEntry] = []
     /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
     package var span: ClosedRange<Timestamp>?
@@ -34,7 +34,7 @@ extension KioskLedger {
       package let status: LedgerEntry.Status
       package let juice: Juice.ID?
       package let count: Int
-      /// Glasses made.
+      /// The number of glasses of orders that were made completely; otherwise 0.
       package let glasses: Int
       /// The sum of the prices in one currency, or `nil` for orders without a price.
       package let amount: Money?

@@ -7,7 +7,7 @@ extension KioskLedger {
   /// The copy appears under its name when it is complete and synced. It is one file, and can be
   /// read on a read-only file system.
   ///
-  /// - Throws: `LedgerError.cannotOpen` if the file exists or cannot be written.
+  /// - Throws: `LedgerError`, for example `cannotOpen` if the file exists or cannot be created.
   package func backUp(to path: String) throws(LedgerError) {
     let (backup, partial) = try Self.beginBackup(at: path)
     defer { partial.remove() }
@@ -51,7 +51,7 @@ extension KioskLedger {
 }
 
 /// Writes a backup that another process creates, in pieces. The backup appears under its name when
-/// it is complete and synced.
+/// `finish()` has synced it.
 package final class BackupWriter: Sendable {
   private let backup: LedgerFile
   private let partial: LedgerFile
@@ -59,7 +59,7 @@ package final class BackupWriter: Sendable {
 
   /// Creates the temporary file of a backup.
   ///
-  /// - Throws: `LedgerError.cannotOpen` if the backup exists or cannot be written.
+  /// - Throws: `LedgerError`, for example `cannotOpen` if the backup exists or its file cannot be created.
   package init(path: String) throws(LedgerError) {
     (backup, partial) = try KioskLedger.beginBackup(at: path)
     writer = try FileWriter(path: partial.path)

@@ -7,18 +7,18 @@ extension KioskLedger {
   package struct ChargeRow: Hashable, Sendable {
     package let charge: Int
     package let device: String
-    /// The time of the order, or of the first step of a charge without an order.
+    /// The earliest time of an entry of the charge, usually that of the order.
     package let at: Timestamp
     package let panel: String?
     package let ticket: Int?
     package let juice: String?
     package let quantity: Int?
     package let currency: Currency
-    /// The amount that the customer had to pay, and the price of the glasses that were made, in the
-    /// currency's smallest unit like all amounts of the row.
+    /// The amount that the customer had to pay (0 without an order), and the price of the glasses that
+    /// were made, in the currency's smallest unit like all amounts of the row.
     package let asked, sold: Int
     package let captured, released, refunded: Int
-    /// The amount about which a person must decide.
+    /// The amount about which a person must decide, or 0.
     package let undecided: Int
     package let receipt: Receipt
 
@@ -36,7 +36,7 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the charges whose first entry is not earlier than a time, in the order of numbers.
+  /// Returns the charges whose earliest entry is not before a time, in the order of their numbers.
   package func charges(since start: Timestamp) throws(LedgerError) -> [ChargeRow] {
     try reading { database in
       try database.rows(Self.chargeRows, [start.milliseconds]).compactMap(ChargeRow.init)

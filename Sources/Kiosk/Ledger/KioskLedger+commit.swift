@@ -2,7 +2,7 @@ import GRDB
 package import KioskCore
 
 extension KioskLedger {
-  /// Writes a transaction. When the call returns, the transaction is on the disk.
+  /// Writes a transaction unless it is empty. When the call returns, the transaction is on the disk.
   ///
   /// - Throws: `LedgerError`. The transaction then had no effect; or, after an I/O error in the
   ///   last step, it may be complete: read the state again.
@@ -53,7 +53,7 @@ extension KioskLedger {
     }
   }
 
-  /// Records which retained topics hold a message of this kiosk.
+  /// Records which retained topics may hold a message of this kiosk.
   package func setTopics(_ topics: Set<String>) throws(LedgerError) {
     try writing { database in
       try database.execute(sql: "DELETE FROM topic")

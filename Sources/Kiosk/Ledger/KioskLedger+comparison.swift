@@ -5,7 +5,7 @@ import KioskProtocol
 extension KioskLedger {
   /// The relation of an existing ledger to the restored ledger that is to replace it.
   enum Comparison: Hashable {
-    /// The existing ledger contains only the initial stock.
+    /// The existing ledger has no entries besides initial stock.
     case unused
     /// The restored ledger has all entries of the existing one, and later ones.
     case behind
@@ -52,7 +52,7 @@ extension KioskLedger {
       }
       guard page.count == otherPage.count, !page.isEmpty else { break }
     }
-    // The common entries must end where one of the ledgers ends.
+    // The common entries must not reach beyond the end of a ledger.
     if seq > min(end, otherEnd) { return .diverged(from: min(end, otherEnd) + 1) }
     if end == otherEnd { return .same }
     if end < otherEnd { return .behind }
@@ -60,7 +60,7 @@ extension KioskLedger {
     return .ahead(by: end - otherEnd, since: next?.at ?? Timestamp(milliseconds: 0))
   }
 
-  /// Whether the ledger contains only the initial stock, which the first start records.
+  /// Whether the ledger has no entries besides initial stock, which a start records for each new fruit.
   private var isUnused: Bool {
     get throws(LedgerError) {
       let used = "SELECT EXISTS (SELECT 1 FROM entry WHERE status <> 'opened')"

@@ -4,8 +4,8 @@ package import KioskCore
 import KioskProtocol
 
 extension KioskLedger {
-  /// Returns the rows of earlier requests with these keys. For an accepted order, returns the row
-  /// of its end, or of the hold of its payment, if there is one; for a charge, its last row.
+  /// Returns the rows of earlier requests with these keys. For an order that was accepted or awaited payment, returns
+  /// the last row of its end or of the hold with which a machine got the order, if any; for a charge, its last row.
   package func repeats(of keys: [RepeatKey]) throws(LedgerError) -> [RepeatKey: LedgerRow] {
     var rows: [RepeatKey: LedgerRow] = [:]
     for key in keys {
@@ -55,7 +55,7 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the last row about a charge.
+  /// Returns the last row about a charge, or `nil` if there is none.
   private func row(ofCharge number: Int) throws(LedgerError) -> LedgerRow? {
     try reading { database in
       try database.rows(
@@ -67,8 +67,8 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the row of the end of an order, or of the hold with which a machine got the order, or
-  /// returns `nil` if there is none or `row` is no accepted order.
+  /// Returns the last row of the end of an order or of the hold with which a machine got the order; or `nil` if there
+  /// is no such row, or the order in `row` was neither accepted nor awaited payment.
   private func end(of row: LedgerRow) throws(LedgerError) -> LedgerRow? {
     switch row.entry.outcome {
     case .accepted, .awaitingPayment: break
@@ -123,7 +123,7 @@ extension KioskLedger {
 
   /// Adds the requests of records to the index, before the ledger writes the records.
   ///
-  /// - Throws: `LedgerError` if one of the requests has been answered already.
+  /// - Throws: `LedgerError.notAllowed` if one of the requests has been answered already.
   func index(_ records: [LedgerTransaction.Record]) throws(LedgerError) {
     _ = try knownRequests()
     for record in records {
@@ -144,8 +144,8 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the recorded deliveries without an id that are acknowledged with entries after `seq`,
-  /// in the order in which the broker would redeliver them.
+  /// Returns the fingerprints of the recorded deliveries that are acknowledged with entries after
+  /// `seq`, in the order in which the broker would redeliver them.
   package func deliveries(after seq: Int) throws(LedgerError) -> [Fingerprint] {
     try reading { database in
       let rows = try database.rows(
@@ -158,7 +158,7 @@ extension KioskLedger {
   }
 
   /// Returns rows in the order of their numbers, each with the reply that its sender has requested,
-  /// unless the broker has confirmed the answer.
+  /// if the ledger still stores the reply.
   ///
   /// - Parameters:
   ///   - seq: The entry before the first row.

@@ -4,11 +4,11 @@ package import KioskProtocol
 extension KioskLedger {
   /// The outcome of a restore.
   package struct Restoration: Hashable, Sendable {
-    /// The number of entries of the ledger.
+    /// The number of entries of the backup.
     package let entries: Int
     /// The time of the last entry, or `nil` if there is none.
     package let last: Timestamp?
-    /// The path under which the previous ledger is kept, or `nil` if there was none.
+    /// The path under which the previous ledger is kept, or `nil` if there was none or nothing was replaced.
     package let kept: String?
     /// Whether the restore changed nothing, because the ledger already has the same entries.
     package let wasThere: Bool
@@ -25,8 +25,8 @@ extension KioskLedger {
   ///   - backup: A ledger of this version or an earlier one.
   ///   - path: The path of the kiosk's ledger.
   ///   - replacing: Whether to replace a ledger with entries that the backup does not have.
-  /// - Throws: `LedgerError`: `inUse` while a kiosk runs, `badBackup`, or `notReplaced` if entries
-  ///   would be lost. Nothing is changed then.
+  /// - Throws: `LedgerError`, for example `inUse` while a process uses the ledger, `badBackup`, or
+  ///   `notReplaced` if entries could be lost. After these three errors, the ledger is unchanged.
   package static func restore(
     from backup: BackupFile, to path: String, replacing: Bool = false
   ) throws(LedgerError) -> Restoration {

@@ -114,7 +114,7 @@ extension LedgerEntry.Outcome {
 }
 
 extension Money {
-  /// Reads the columns `amount` and `currency`. Returns `nil` if they are empty.
+  /// Reads the columns `amount` and `currency`. Returns `nil` if one is NULL or cannot be read.
   init?(_ row: Row) {
     guard let units = row["amount"] as Int?,
       let currency = (row["currency"] as String?).flatMap({ Currency($0) })
@@ -242,7 +242,7 @@ extension Job {
 }
 
 extension LedgerEntry.Outcome {
-  /// The work of an order that was accepted or awaited payment, or of a requested program.
+  /// The work of an order that was accepted or awaited payment, or of a requested program; otherwise `nil`.
   fileprivate var work: (Job.Work, used: FruitAmounts)? {
     switch self {
     case .accepted(let order, let used, let ticket, _, _),

@@ -36,7 +36,7 @@ extension KioskLedger {
     }
   }
 
-  /// Selects the entries that are not orders or payments, with the index `other_entry`.
+  /// Selects the entries that have no juice and no status of `SafetyDay.omitted`, with the index `other_entry`.
   private static let otherEntries = """
     SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ?
       AND status NOT IN (\(omitted)) ORDER BY seq LIMIT ?

@@ -3,7 +3,7 @@ package import KioskProtocol
 
 /// Queries for the uplink, and for the position in `health`.
 extension KioskLedger {
-  /// Returns the position of an entry, or `nil` if there is none with this number.
+  /// Returns the position of an entry, or `nil` if no entry has this number.
   package func position(of seq: Int) throws(LedgerError) -> LedgerPosition? {
     let epoch: Int? = try reading { database in
       try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
@@ -11,7 +11,7 @@ extension KioskLedger {
     return epoch.map { LedgerPosition(epoch: $0, seq: seq) }
   }
 
-  /// Returns the entry up to which the upstream broker has confirmed all entries.
+  /// Returns the stored number of the entry up to which the upstream broker has confirmed all entries.
   package func uplinked() throws(LedgerError) -> Int {
     try reading { try $0.rows("SELECT uplinked FROM kiosk").first?[0] ?? 0 }
   }

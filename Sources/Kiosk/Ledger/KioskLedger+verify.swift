@@ -12,8 +12,8 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger: that SQLite's structures and references are intact, that no entry is
-  /// missing, that the entries add up to the stock and its batches, that each juice has the price
-  /// of its order, and that the steps of each charge agree with its order.
+  /// missing, that the entries add up to the stock, its batches and the expired fruit, that each made
+  /// juice has the price of its order, and that the steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
   /// - Throws: `LedgerError` for the first problem found.
@@ -55,7 +55,7 @@ extension KioskLedger {
     }
   }
 
-  /// Checks only the entries after the checkpoint, so that years of orders do not delay a start.
+  /// Checks numbers and sums only for the entries after the checkpoint, so that years of orders do not delay a start.
   /// Moves the checkpoint if there are more than `checkpointInterval` entries after it.
   func verifySinceCheckpoint() throws(LedgerError) {
     let isDue = try reading { database in
@@ -136,10 +136,10 @@ extension KioskLedger {
     LIMIT 1
     """
 
-  /// Selects a charge that was captured or held twice, that the device has refunded twice, or that
-  /// was refunded for more than was captured. Of the charges that are not open and about which no
-  /// person has decided, selects one whose order has not ended, or whose captured amount is neither
-  /// refunded nor the price of the glasses that were made.
+  /// Selects a charge that was captured or held twice, that the device has refunded twice, or that was refunded for
+  /// more than was captured. Of the charges of orders that are not open and about which no person has decided, selects
+  /// one whose order has not ended, whose captured amount is not wholly refunded although nothing was made, or whose
+  /// captured amount, without a refund, is not the price of the glasses that were made.
   private static let wrongCharge = """
     SELECT charge, flaw FROM (
       SELECT step.charge, CASE

@@ -5,36 +5,36 @@ package import KioskProtocol
 
 /// The durable record of one kiosk: an SQLite file that changes in whole transactions only.
 ///
-/// Each `commit` is one transaction and one fsync (WAL with `synchronous=FULL`; with `NORMAL` a
-/// power cut loses the last commits). `LedgerWriter` writes the rows; its extensions in
-/// `KioskLedger+batches` and `KioskLedger+sensors` write those of batches and sensors:
+/// Each `commit` that writes rows is one transaction and one fsync (WAL with `synchronous=FULL`; with `NORMAL` a power
+/// cut loses the last commits). `LedgerWriter` writes the rows of a commit; its extensions in `KioskLedger+batches` and
+/// `KioskLedger+sensors` write those of batches and sensors:
 ///
 /// | table | content | written |
 /// |---|---|---|
-/// | `entry` | each decision; never changed or deleted | by each batch |
+/// | `entry` | each decision; never changed or deleted | with the decision |
 /// | `stock` | the current amount of each fruit | with the entries that change it |
-/// | `batch` | the part of the stock that has a date | with the entries that change it |
+/// | `batch` | the part of the stock that has a date | with entries, with `clock`, and periodically |
 /// | `expired` | expired fruit in the machine | with the entries that change it |
-/// | `job` | the open orders and programs of machines | with the entries that begin and end them |
+/// | `job` | the open orders and programs of machines | when they begin, change and end |
 /// | `machine` | last status, number of consecutive failures | when they change |
 /// | `program` | the schedule of each machine's programs | when it changes, and with each juice |
-/// | `charge` | the open charges | with the entries of their steps |
+/// | `charge` | the open charges | when they begin, change and end |
 /// | `payment_device` | last status, sums since the last total | when they change |
 /// | `sensor` | state of each sensor, and its hour | every minute, and when the state changes |
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
-/// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
-/// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
+/// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed or too old |
+/// | `delivery` | fingerprints of deliveries without an id | with the batch, until surely acknowledged |
 /// | `mark` | the last counter or contact state of each device input | when it changes |
-/// | `kiosk` | one row: service, epoch, confirmed entries | when they change |
+/// | `kiosk` | one row: service, epoch, confirmed and uplinked entries, number of deliveries | when they change |
 /// | `clock` | changes of the wall clock | when they are detected |
 /// | `topic` | the retained topics of this kiosk | by `setTopics` |
 /// | `checkpoint`, `ticket` | stock and tickets at the checkpoint | every 10,000 entries |
 ///
-/// The entries add up to the stock. A ledger in which they do not cannot be opened for writing.
+/// The entries add up to the stock. Opening for writing fails if the sum of those after the checkpoint is wrong.
 ///
-/// A ledger is used by one process and one thread at a time: it belongs to the actor that opened
-/// it, in production the `Controller`. The uplink and other processes (`juice-kiosk ledger …`) open
-/// it with `readOnly`.
+/// One process at a time can open a ledger for writing, and one thread at a time may use a `KioskLedger`: it belongs to
+/// the actor that opened it, in production the `Controller`. The uplink and other processes (`juice-kiosk ledger …`)
+/// open the ledger with `readOnly`.
 package final class KioskLedger {
   let path: String
   let database: DatabaseQueue
@@ -45,17 +45,17 @@ package final class KioskLedger {
   var writer: LedgerWriter?
   /// The index of answered requests, or `nil` if it must be created from the file.
   var requests: RequestIndex?
-  /// The number of deliveries since the last transaction.
+  /// The number of deliveries since the last transaction; again from 0 after `Fingerprint.kept` deliveries.
   var uncounted = 0
 
-  /// Opens the ledger, and creates it if there is none.
+  /// Opens the ledger. For writing, creates the ledger if there is none.
   ///
   /// - Parameters:
   ///   - path: The path of the SQLite file. Its folder must exist.
   ///   - readOnly: Whether to open the ledger only for reading, even while a kiosk uses it.
   ///   - clock: The clock that shows whether the system was off since the last heartbeat.
-  /// - Throws: `LedgerError` if another process holds the ledger, a newer version has written it,
-  ///   it is damaged, or its entries do not add up to the stock.
+  /// - Throws: `LedgerError` if the file is no ledger, is damaged, or a newer version has written it; for writing also
+  ///   if another process holds the ledger, or its entries after the checkpoint do not add up to the stock.
   package init(
     path: String, readOnly: Bool = false, clock: SystemClock = .current
   ) throws(LedgerError) {
@@ -87,7 +87,7 @@ package final class KioskLedger {
     if !readOnly { try verifySinceCheckpoint() }
   }
 
-  /// Writes SQLite's log into the database and closes it. The ledger cannot be used afterwards.
+  /// Writes SQLite's log into the database and closes the database. The ledger cannot be used afterwards.
   func close() throws(LedgerError) {
     (writer, requests) = (nil, nil)
     try LedgerError.catching(path) { try database.close() }
@@ -95,21 +95,21 @@ package final class KioskLedger {
 
   // MARK: Heartbeat and acknowledgements
 
-  /// The last heartbeat that the previous process recorded, or `nil` if there is none, or if the
-  /// system was off since then and its clock does not show for how long.
+  /// The last heartbeat that an earlier process recorded; or `nil` if there is none, if the system was off since then
+  /// and its clock does not show for how long, or if the ledger is open for reading only.
   package var lastHeartbeat: Timestamp? { lock?.lastHeartbeat }
 
   /// Records that the kiosk is online. Writes the lock file without an fsync: the record survives a
   /// crash of the process. After a power cut the record may be too old, which is safe.
   package func recordHeartbeat(at now: Timestamp) { lock?.recordHeartbeat(at: now) }
 
-  /// The entry up to which the previous process acknowledged all orders, as recorded with
-  /// `recordAcknowledged`; or `nil` if there is no record.
+  /// The entry up to which earlier processes acknowledged all deliveries, recorded with `recordAcknowledged`, or `nil`
+  /// without a record. Always `nil` if the ledger is open for reading only.
   package var acknowledged: Int? { lock?.acknowledged }
 
-  /// Records that the acknowledgements of all orders up to this entry have been written to the
-  /// network. Like a heartbeat, the record survives a crash of the process and may be too old after
-  /// a power cut.
+  /// Records that the acknowledgements of all deliveries up to this entry have been written to the network; or, after a
+  /// lost connection, that the broker has received them. Like a heartbeat, the record survives a crash of the process
+  /// and may be too old after a power cut.
   package func recordAcknowledged(through seq: Int) { lock?.recordAcknowledged(through: seq) }
 }
 
@@ -254,7 +254,7 @@ extension KioskLedger {
     return (charges, devices)
   }
 
-  /// Selects each day's last ticket after the checkpoint. It overrides that of the table `ticket`.
+  /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`.
   static let ticketsSinceCheckpoint = """
     SELECT day, MAX(ticket) AS number FROM entry
     WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
@@ -285,7 +285,7 @@ extension KioskLedger {
     }
   }
 
-  /// The number of rows written since the ledger was opened. A value that was read from the ledger
+  /// The number of rows that this object has written. A value that the kiosk, the only writer, has read from the ledger
   /// is current as long as this number does not change.
   package var changes: Int {
     get throws(LedgerError) { try reading { $0.totalChangesCount } }

@@ -3,7 +3,7 @@ import GRDB
 
 /// An error of the ledger, with advice for the kiosk's owner.
 package enum LedgerError: Error, Hashable {
-  /// The file or its folder is missing or not accessible, is no ledger, or exists but must not.
+  /// The file or its folder is missing, not accessible, no ledger or a symbolic link, or exists but must not.
   case cannotOpen(path: String, detail: String)
   /// The folder is on a file system that is mounted read-only, perhaps only for this service of
   /// systemd (`ProtectSystem=strict`).
@@ -14,21 +14,21 @@ package enum LedgerError: Error, Hashable {
   case newer(path: String)
   /// The backup cannot be restored.
   case badBackup(path: String, detail: String)
-  /// A restore would lose entries of the existing ledger.
+  /// A restore would lose entries of the existing ledger, or cannot compare this ledger with the backup.
   case notReplaced(path: String, String)
   /// SQLite reports damaged structures.
   case damaged(path: String, detail: String)
-  /// The entries and the stock contradict each other.
+  /// The rows contradict each other, for example the entries and the stock.
   case inconsistent(path: String, detail: String)
   /// The disk is full.
   case diskFull(path: String)
-  /// The disk cannot be read or written.
+  /// The file cannot be read or written for another reason.
   case disk(path: String, detail: String)
   /// The schema or an earlier answer forbids the transaction, or a value is too large for SQLite.
   case notAllowed(String)
   /// An entry changes the stock of a fruit that the ledger does not have.
   case unknownFruit(String)
-  /// The columns of the entry with this `seq` contradict each other.
+  /// The columns of a row are invalid. The value is the `seq` of the entry, or the number of a charge without an order.
   case unreadable(Int)
 
   /// Runs `body`, and converts its errors to `LedgerError`.

@@ -11,7 +11,7 @@ struct LedgerFile: Sendable {
 
   private var parts: [String] { [path, log, index, path + "-journal", path + ".lock"] }
 
-  /// Whether there is a file or a symbolic link with this name, even one that leads nowhere.
+  /// Whether there is a file or a symbolic link with this name, even a link that leads nowhere.
   var exists: Bool {
     var status = stat()
     return lstat(path, &status) == 0
@@ -54,8 +54,8 @@ struct LedgerFile: Sendable {
   /// Replaces another ledger with this file, and keeps the other ledger under a new name. No
   /// process may have this file open.
   ///
-  /// At each moment one of the two exists completely. The log of the other ledger must be empty,
-  /// unless that ledger is damaged: SQLite finds a log by its name and would apply it to this file.
+  /// At each moment the other path has one of the two ledgers completely, if the log of the other ledger is empty: the
+  /// call first deletes that log, because SQLite finds a log by its name and would apply the log to this file.
   ///
   /// - Returns: The path of the kept ledger, or `nil` if there was none.
   func replace(_ other: LedgerFile) throws(LedgerError) -> String? {

@@ -13,8 +13,8 @@ import Darwin
 ///
 /// The kernel holds the lock (flock) and releases it when the process ends, for any reason. The
 /// lock file contains the process id for the error message of a second kiosk, the last acknowledged
-/// entry, and the last heartbeat. One call writes the whole record: a process that is killed leaves
-/// the old or the new record, and never a record without a heartbeat.
+/// entry, and the last heartbeat with its `SystemClock.boot`. One call writes the whole record: a
+/// process that is killed leaves the old or the new record, and never a part of one.
 final class LedgerLock {
   let lastHeartbeat: Timestamp?
   let acknowledged: Int?
@@ -25,7 +25,7 @@ final class LedgerLock {
   /// Takes the lock, and reads the records of the previous process.
   ///
   /// - Parameter path: The path of the ledger. The lock file is beside it.
-  /// - Throws: `LedgerError.inUse` if another process holds the lock.
+  /// - Throws: `LedgerError.inUse` if another process holds the lock, or the error for a file that cannot be opened.
   init(path: String, clock: SystemClock) throws(LedgerError) {
     boot = clock.boot
     try LedgerFile(path: path).refuseLinks()
@@ -43,7 +43,7 @@ final class LedgerLock {
     // guard: a clock that stood still tells nothing of an absence
     lastHeartbeat = record.heartbeat.flatMap { wasOff && !clock.isReliable(since: $0) ? nil : $0 }
     acknowledged = record.acknowledged
-    // If this process ends before its first heartbeat, the file still contains the previous one.
+    // If this process ends before its first heartbeat, the file still contains the previous heartbeat.
     record.process = Int(getpid())
     record.write(to: descriptor)
   }

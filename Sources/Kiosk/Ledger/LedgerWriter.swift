@@ -3,15 +3,15 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// Writes transactions: a row for each entry, and each other change of the batch once.
+/// Writes transactions: a new row for each entry, and each other changed row once.
 ///
-/// The writer caches values that it has written. After a failed transaction they may be wrong:
+/// The writer caches values of the file. After a failed transaction the cached values may be wrong:
 /// create a new writer.
 final class LedgerWriter {
   /// The last ticket of each day that the table `ticket` does not have yet.
   private var tickets: [Int: Int] = [:]
-  /// The number of deliveries received, and the number of the last recorded one, or 0 if there is
-  /// none.
+  /// The number of deliveries received, and the number of the last recorded delivery, or 0 if none is
+  /// recorded.
   private var (deliveries, lastKept) = (0, 0)
   /// Whether the ledger may contain fingerprints.
   var keepsDeliveries: Bool { lastKept > 0 }
@@ -25,7 +25,7 @@ final class LedgerWriter {
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
   private let setMark, setTicket, setCheckpoint: Statement
 
-  /// Maximum number of entries for which the ledger stores the replies of unconfirmed answers.
+  /// The number of latest entries whose unconfirmed replies remain when the writer moves the checkpoint.
   static let unconfirmed = 10_000
 
   init(_ database: Database) throws {

@@ -20,7 +20,7 @@ struct RequestIndex {
   }
 
   private var places: [Place] = []
-  /// The place of the newest entry in each bucket, or -1.
+  /// The place of the last entry added to each bucket, or -1. An entry of another bucket may have replaced that entry.
   private var newest: [Int32] = []
 
   /// Returns the hash of a request's source and id, both in UTF-8.
@@ -36,8 +36,8 @@ struct RequestIndex {
     if places.isEmpty { return [] }
     var entries: [Int] = []
     var (next, newer) = (Int(newest[Self.bucket(hash)]), Int.max)
-    // A place that now has a newer entry ends the list. The entries that followed it are older than
-    // the last `kept` entries.
+    // A place with a newer entry than the place before ends the list: the replaced entry, and the
+    // entries that followed it, are older than the last `kept` entries.
     while next >= 0, places[next].seq < newer {
       let place = places[next]
       if place.hash == hash { entries.append(place.seq) }

@@ -44,15 +44,15 @@ extension Statement {
     }
   }
 
-  /// Throws an error if SQLite did not bind a value, for example because it is too large. Otherwise
-  /// SQLite would write NULL.
+  /// Throws an error if SQLite did not bind a value, for example because the value is too large.
+  /// Without this check SQLite would write NULL.
   private func check(_ code: Int32) throws {
     if code != SQLITE_OK { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
   }
 
   /// Runs a statement that returns no rows.
   ///
-  /// - Returns: The number of changed rows.
+  /// - Returns: The number of rows that the last INSERT, UPDATE or DELETE changed.
   @discardableResult
   func run(on database: Database) throws -> Int {
     let code = sqlite3_step(sqliteStatement)

@@ -5,7 +5,7 @@ import KioskProtocol
 package struct SystemClock: Sendable {
   /// A random number that identifies this start of the system, or `nil` if it is unknown.
   package var boot: Int?
-  /// Whether the wall clock was set since the start of the system.
+  /// Whether systemd-timesyncd has set the wall clock since the start of the system; `true` if this is not Linux.
   package var isSynchronised: Bool
   /// The seconds since 1970 that the hardware clock shows, or `nil` if there is no such clock. A
   /// clock that was without power shows a time long ago.

@@ -1,7 +1,7 @@
 package import KioskProtocol
 import Synchronization
 
-/// The progress of an uplink, shared with its kiosk. Neither side blocks.
+/// The progress of an uplink, shared with its kiosk. Neither side blocks during the other's I/O.
 package final class UplinkProgress: Sendable {
   private let lastRecorded = Atomic(0)
   private let lastDelivered = Atomic(0)
@@ -32,7 +32,7 @@ package final class UplinkProgress: Sendable {
 
   package func droppedRequest() { requestsDropped.add(1, ordering: .relaxed) }
 
-  /// The kiosk's last health report.
+  /// The kiosk's last health report, or `nil` before the first.
   package var health: KioskHealth? {
     get { lastHealth.withLock(\.self) }
     set { lastHealth.withLock { $0 = newValue } }
