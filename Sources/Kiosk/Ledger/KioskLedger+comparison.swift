@@ -52,8 +52,6 @@ extension KioskLedger {
       }
       guard page.count == otherPage.count, !page.isEmpty else { break }
     }
-    // The common entries must not reach beyond the end of a ledger.
-    if seq > min(end, otherEnd) { return .diverged(from: min(end, otherEnd) + 1) }
     if end == otherEnd { return .same }
     if end < otherEnd { return .behind }
     let next = try rows(after: seq, limit: 1).first?.row.entry

@@ -405,8 +405,14 @@ def test_holds_of_no_charge_are_a_fault(
     shop.status("online")
     held = shop.held(17)
     device.kill()
+    assert "of no charge" not in device.command("doctor").stdout
+    # The journal cannot be read, so nobody knows whether the amount belongs to a charge.
+    device.journal.write_text("{\n" + device.journal.read_text())
+    found = device.command("doctor")
+    assert found.returncode == 65 and "of no charge" not in found.stdout, found.stdout
     # The journal is lost.
     device.journal.unlink()
+    assert "holds 1 amount(s) of no charge" in device.command("doctor").stdout
     device = make_device()
     shop.status(f"fault: unknown hold, receipt {held['receipt']}")
     shop.ask("release", 17, "unknown")

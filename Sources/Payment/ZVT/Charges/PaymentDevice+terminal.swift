@@ -289,7 +289,7 @@ extension PaymentDevice {
       // After a partial reversal, some terminals report the captured amount, others the released
       // one.
       if let amount = status?.amount, amount != asked, amount != (record.held ?? 0) - asked {
-        actions.append(.log("charge \(charge): the terminal has booked \(amount), not \(asked)"))
+        actions.append(.log("charge \(charge): the terminal has captured \(amount), not \(asked)"))
         return ask(about: record, &actions)
       }
       if let status { record.take(status) }
@@ -374,7 +374,7 @@ extension PaymentDevice {
       if total.isDifferent {
         actions.append(
           .log(
-            "end of day \(total.total): the terminal has booked \(net ?? 0), the journal \(own)"))
+            "end of day \(total.total): the terminal has captured \(net ?? 0) less refunds, the journal \(own)"))
       }
     case .aborted(let code, _, _), .refused(let code):
       nextEndOfDay = now + .seconds(1800)

@@ -86,13 +86,13 @@ struct DoctorReport {
 
   // MARK: This computer
 
-  mutating func examineJournal(_ path: String) -> (journal: ChargeJournal, begun: Timestamp)? {
+  mutating func examineJournal(_ path: String) -> (journal: ChargeJournal, begun: Timestamp?)? {
     do throws(Failure) {
       guard let (journal, begun) = try JournalFile.view(path) else {
         note(
           "journal", path, "does not exist; the first start makes it",
           fix: "if the device has run before: see 'lost journal' in payment.md")
-        return nil
+        return (ChargeJournal(), nil)
       }
       let open = journal.open.map(\.charge)
       ok(
@@ -149,7 +149,7 @@ struct DoctorReport {
     } else if let total, total.isDifferent {
       warning(
         "day", "end of day \(total.total)",
-        "the terminal has booked \(total.terminalNet ?? 0), the journal "
+        "the terminal has captured \(total.terminalNet ?? 0) less refunds, the journal "
           + "\(total.captured.units - total.refunded.units)",
         fix: "compare the receipts of the day with the charges of the report")
     } else if let total {
@@ -213,8 +213,9 @@ struct DoctorReport {
         "terminal", place, ResultCode(byte).text,
         fix: "do what the terminal's display asks for, or call its service")
     }
-    let own = Set(journal?.open.compactMap(\.receipt) ?? [])
-    let unknown = (report.openReceipts ?? []).filter { !own.contains($0) }
+    // Without a readable journal it is not known which amounts belong to charges.
+    let own = journal.map { Set($0.open.compactMap(\.receipt)) }
+    let unknown = own.map { own in (report.openReceipts ?? []).filter { !own.contains($0) } } ?? []
     if report.openReceipts == nil {
       note("terminal", place, "does not list open reservations: set terminal.mode to goods_first")
     } else if let receipt = unknown.first {
