@@ -6,12 +6,12 @@ import MessageBroker
 
 /// Performs periodic work outside the cycle.
 extension Controller {
-  /// Interval between two publications of `health`.
+  /// Usual interval between two publications of `health`.
   private static let healthInterval = Duration.seconds(30)
 
-  /// The time until the next publication, or until a timer of a machine, a payment device, a sensor
-  /// or a batch of fruit expires. It is zero if changed state or requested reports must be
-  /// published once no deliveries are left, and `nil` if the kiosk is offline.
+  /// The time until sales, a display, or a timer of a machine, a payment device, a sensor or a batch
+  /// of fruit is due; `health` and the opening hours do not count. It is zero if changed state or a
+  /// requested report must be published, and `nil` if the kiosk is offline.
   var wait: Duration? {
     guard isOnline else { return nil }
     if state.isBehind || !reports.isIdle { return .zero }
@@ -24,7 +24,7 @@ extension Controller {
   }
 
   /// Runs a cycle if a timer of a machine, a payment device, a sensor or a batch of fruit has
-  /// expired, or if the opening hours have begun or ended.
+  /// expired, or if the opening hours have begun or ended. Does nothing while the kiosk is offline.
   func fireTimers() async throws(LedgerError) {
     let now = clock.now()
     guard isOnline,
@@ -35,8 +35,8 @@ extension Controller {
     try await cycle([])
   }
 
-  /// Publishes messages for displays, sales reports and requested reports. Called after the answers
-  /// to the orders are published.
+  /// Publishes the due messages for displays, the due sales reports and one requested report.
+  /// `handle` calls this method after the cycle, so that answers to orders are published first.
   func publishDisplays() async throws(LedgerError) {
     guard isOnline else { return }
     let now = clock.now().timestamp
@@ -65,8 +65,8 @@ extension Controller {
     await broker.acknowledge()
   }
 
-  /// Records a change of the wall clock before the ledger records an entry with the new time. Sales
-  /// and forecast then correct the times of the earlier entries by the change.
+  /// Records a change of the wall clock by a minute or more, before the ledger records an entry with the
+  /// new time. The queries for sales then correct the times of the earlier entries of this process.
   func recordClockStep() throws(LedgerError) {
     let now = clock.now()
     core.batches.update(at: now)
@@ -89,7 +89,7 @@ extension Controller {
     if let uplinked = transaction.uplinked { uplinkProgress?.saved(through: uplinked) }
   }
 
-  /// Logs refused topics: one new topic for each new reason.
+  /// Records refused topics for `health`, and logs one new topic for each new reason.
   func logRefusals(_ topics: [String: String]) {
     let known = refusals.reasons.count
     for (topic, reason) in refusals.note(topics) {

@@ -9,17 +9,17 @@ extension Controller {
   /// The outcome of a `reload`.
   package enum ReloadOutcome: Sendable, Equatable {
     case taken
-    /// The broker has refused a subscription, or ended the connection before it granted all. The
-    /// settings are unchanged.
+    /// The broker has refused a subscription, or ended the connection before it granted all
+    /// subscriptions. The settings are unchanged.
     case refused(BrokerError)
-    /// The kiosk has stopped.
+    /// The kiosk is stopping or has stopped.
     case stopped
   }
 
   struct Reload {
     var settings: KioskSettings
     let outcome: AsyncStream<ReloadOutcome>.Continuation
-    /// Whether the broker has granted the new subscriptions.
+    /// Whether the broker has granted the new subscriptions, or there was no connection to request them.
     var isGranted = false
 
     func end(_ outcome: ReloadOutcome) {
@@ -36,11 +36,11 @@ extension Controller {
   /// Replaces the settings in the same session and between two batches: either the old or the new
   /// settings apply to an order. Fruits that are not on the new menu stay in the ledger.
   ///
-  /// Without a connection the settings are applied at once. If the ledger cannot store new fruits,
-  /// the call returns only after a later attempt succeeds.
+  /// Without a connection the controller applies the settings at once. After an error of the ledger,
+  /// the call returns only when a later attempt succeeds or the kiosk stops.
   ///
   /// - Parameter settings: Settings of the same kiosk in the same time zone.
-  /// - Returns: The outcome, when the reload has ended. Do not call `reload` again before that.
+  /// - Returns: The outcome. Do not call `reload` again before this call has returned.
   package func reload(_ settings: KioskSettings) async -> ReloadOutcome {
     guard !hasStopped else { return .stopped }
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
@@ -62,7 +62,7 @@ extension Controller {
     }
   }
 
-  /// Applies the settings of a reload whose subscriptions are granted.
+  /// Applies the settings of the reload if it `isGranted`.
   func applyReload() async throws(LedgerError) {
     guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
@@ -102,12 +102,12 @@ extension Controller {
 
     let entries = opening?.records.map(\.row.entry) ?? []
     for entry in entries { log.entry(entry) }
-    // Before the tracker has caught up, `resume` publishes all unconfirmed entries.
+    // If the tracker has not caught up, `resume` publishes these entries later.
     if tracker.isCaughtUp {
       try storeTopics()
       await publish(entries.map(settings.topics.event), through: core.seq)
     }
-    // The broker may now accept topics that it has refused before.
+    // The broker may now accept topics that it refused before the reload.
     refusals = Refusals()
     if isOnline { try await publishState() }
   }

@@ -42,7 +42,7 @@ extension Controller {
     tracker.caughtUp()
   }
 
-  /// Reads from the ledger which deliveries the broker may redeliver on a new connection.
+  /// Reads from the ledger which deliveries the broker may redeliver; after a failure, also the state.
   private func readLedger() throws(LedgerError) {
     if failure != nil {
       core.recover(try ledger.state())

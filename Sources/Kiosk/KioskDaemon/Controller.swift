@@ -16,8 +16,8 @@ package import MessageBroker
 /// | acknowledge | `BrokerClient.acknowledge` | writes the answers and the PUBACKs to the network |
 /// | publish | `BrokerClient.publish` | queues the events, later the changed retained state |
 ///
-/// If the commit fails, the batch is neither answered nor acknowledged. The controller drops the
-/// connection, and the broker redelivers the batch on the next one.
+/// If the commit fails, the controller neither answers nor acknowledges the batch. It drops the
+/// connection, and the broker redelivers the batch on the next connection.
 ///
 /// ```swift
 /// let controller = try Controller(
@@ -58,32 +58,31 @@ package actor Controller {
   private(set) var reconnects = -1
   private(set) var isOnline = false
   private(set) var hasStopped = false
-  /// The time of the last heartbeat of this process.
+  /// The last time at which `performMaintenance` recorded a heartbeat, or `nil` before the first time.
   var heartbeatAt: Timestamp?
-  /// Whether a connection exists and its subscriptions are granted.
+  /// Whether there is a connection on which the broker has granted all subscriptions.
   private var isConnected = false
-  /// The error of the ledger, or `nil` after a successful commit. While there is an error, the core
-  /// may differ from the ledger, and the controller does not log lost connections, because it ends
-  /// them itself.
+  /// The error of the ledger, or `nil` if the ledger works. While there is an error, the core may
+  /// differ from the ledger, and the controller does not log lost connections, because it ends them
+  /// itself.
   private(set) var failure: LedgerError?
-  /// The error that ended the last connection or connection attempt.
+  /// The error that last ended a connection or a connection attempt, or `nil` before the first error.
   private var outage: BrokerError?
   var healthAt: Timestamp?
   var refusals = Refusals()
 
-  /// Number of unrecorded upstream confirmations at which the next commit records the progress.
-  /// `saveConfirmation` records fewer every 30 seconds. After a crash the uplink publishes entries
-  /// without a recorded confirmation again.
+  /// Minimum number of unrecorded upstream confirmations with which the commit of a batch records the
+  /// progress. `saveConfirmation` also records a smaller number, every 30 seconds while the kiosk is online.
+  /// After a crash the uplink publishes the entries without a recorded confirmation again.
   private static let maximumUnsavedEntries = 1000
 
-  /// Maximum time for which a turn of the cycle blocks until an event arrives.
+  /// Maximum time for which a turn of the loop in `run` blocks until an event arrives.
   private static let maximumCycleInterval = Duration.seconds(10)
 
-  /// Reads the ledger, and records the fruits that are new in the settings.
+  /// Reads the ledger, and commits the transaction of `Kiosk.opening`.
   ///
-  /// - Parameter uplinkProgress: The object shared with the `Uplink`. The controller sets the last
-  ///   committed entry, and reads the last entry confirmed upstream.
-  /// - Throws: `LedgerError` if the ledger cannot be read, or cannot store the new fruits.
+  /// - Parameter uplinkProgress: The progress shared with the `Uplink`, or `nil` if the kiosk has no uplink.
+  /// - Throws: `LedgerError` if the ledger cannot be read or written.
   package init(
     settings: KioskSettings, broker: any BrokerClient, ledger: sending KioskLedger,
     uplinkProgress: UplinkProgress? = nil, clock: KioskClock, logger: Logger
@@ -128,8 +127,8 @@ package actor Controller {
   ///
   /// - Parameters:
   ///   - clientID: The client identifier of the kiosk's session with the broker.
-  ///   - observe: Called after each turn of the cycle, at least every 10 seconds. A longer time
-  ///     without a call means that the kiosk hangs.
+  ///   - observe: Receives the condition at the start, after each turn of the loop, and before the shutdown.
+  ///     A turn blocks for at most 10 seconds: a much longer time without a call means that the kiosk hangs.
   package func run(
     clientID: String, observe: @Sendable (KioskCondition) -> Void = { _ in }
   ) async {
@@ -173,14 +172,14 @@ package actor Controller {
     return options
   }
 
-  /// Whether the kiosk was online within the maximum age of an order. Otherwise orders in the
-  /// session's queue are too old to be executed, and the kiosk begins a new session.
+  /// Whether the kiosk is known to have been online within the maximum age of an order. Otherwise orders
+  /// in the session's queue may be too old, and the first connection of `run` begins a new session.
   private var wasOnlineRecently: Bool {
     absence.map { (.zero...settings.orders.maximumAge).contains($0) } ?? false
   }
 
-  /// The time since the kiosk was last online, or `nil` if it is unknown. Negative if the clock was
-  /// set back since.
+  /// The time since the kiosk was last online, or `nil` if that time is unknown. It can be negative
+  /// after the clock was set back.
   private var absence: Duration? {
     (heartbeatAt ?? ledger.lastHeartbeat).map { clock.now().timestamp.since($0) }
   }
@@ -292,7 +291,7 @@ package actor Controller {
       log.rejected(
         reason, from: parsed.source, detail: result.detail, at: clock.now().timestamp)
     }
-    // Another task calls this method, perhaps before a batch is committed: it must not acknowledge.
+    // Another task may call this method before a batch is committed: so the method must not acknowledge.
     await publish([parsed.answer(result)])
   }
 
@@ -334,7 +333,7 @@ package actor Controller {
     return decision
   }
 
-  /// Publishes messages. Logs an error if some of them are invalid, and publishes the others.
+  /// Publishes messages. Logs a warning if some of them are invalid, and publishes the others.
   ///
   /// - Parameter seq: The entry up to which this call completes the publication of answers and
   ///   events, or 0 if it completes no entry.
@@ -365,7 +364,7 @@ package actor Controller {
     log.note("online")
   }
 
-  /// Publishes all retained topics, and clears the obsolete ones.
+  /// Publishes all retained topics, and clears the obsolete ones. Sales reports follow in later turns.
   func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
     // A sender may publish a command as soon as it reads `online`. If the kiosk then crashes, the
@@ -395,9 +394,8 @@ package actor Controller {
     await publish(state.due(core, settings.topics, at: clock.now().timestamp))
   }
 
-  /// Records the topics of the current menu before the kiosk publishes on them. Otherwise a kiosk
-  /// that crashes before it is online would not clear their retained messages after a change of the
-  /// menu.
+  /// Records the topics of the current state before the kiosk publishes on them. If the kiosk then
+  /// crashes and starts with another menu, it can clear the retained messages on these topics.
   func storeTopics() throws(LedgerError) {
     try store(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
   }
@@ -443,7 +441,7 @@ package actor Controller {
     }
     await broker.disconnect(grace: .milliseconds(1500))
     tracker.confirm(through: await broker.confirmed)
-    // If the commit fails, the next start publishes the last entries again, as events may repeat.
+    // If the commit fails, the next start publishes the last entries again. Receivers must expect repeats.
     try? saveConfirmation()
     log.note("stopped")
   }

@@ -3,16 +3,16 @@ import KioskCore
 import KioskProtocol
 import MessageBroker
 
-/// Tracks the message that each display shows, and limits the rate of its updates.
+/// Tracks the message that each display shows, and limits the rate of the display's updates.
 struct DisplayPublisher: Sendable {
   private var screens: [Screen]
 
   private struct Screen {
     let display: Display
-    /// The message that the display shows, or `nil` if that is unknown.
+    /// The message that the display shows, or `nil` if the message is unknown.
     var shown: Message?
     var shownAt: Timestamp?
-    /// Whether the state may have changed since the last update.
+    /// Whether the state may have changed since `due` last checked this display.
     var hasChanges = true
 
     /// Returns the time until the next update is allowed, or `nil` if it is allowed now.

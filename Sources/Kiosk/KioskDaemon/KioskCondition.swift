@@ -5,7 +5,7 @@ package import MessageBroker
 /// The condition of a kiosk, for its monitoring.
 package enum KioskCondition: Hashable, Sendable {
   case connecting
-  /// The broker is not reachable. The kiosk reconnects by itself.
+  /// The kiosk has no connection to the broker, and reconnects by itself.
   case offline(BrokerError)
   /// The ledger cannot be used. The kiosk retries by itself.
   case failing(LedgerError)

@@ -4,8 +4,8 @@ import KioskProtocol
 import Logging
 import MessageBroker
 
-/// Writes the log for the kiosk owner: a line for each entry, and a limited rate of lines that
-/// senders can cause at will.
+/// Writes the log for the kiosk owner: a line for each entry. Limits the rate of rejections, and of
+/// other lines that senders can cause at will.
 struct KioskLog: Sendable {
   private let logger: Logger
   private var lastLogged: [Subject: Record] = [:]
@@ -107,7 +107,7 @@ struct KioskLog: Sendable {
     }
   }
 
-  /// Logs the disabled machines. The kiosk sells their juices only if another machine makes them.
+  /// Logs the disabled machines that make juices. The kiosk sells these juices only if another machine makes them.
   func disabledMachines(of settings: KioskSettings) {
     for machine in settings.machines where !machine.isEnabled && machine.juices != [] {
       let juices = machine.juices.map { $0.map(\.text).sorted().joined(separator: ", ") }

@@ -1,13 +1,13 @@
-/// Tracks which retained topics hold a message of this kiosk, to clear those that a new menu does
-/// not use.
+/// Tracks which retained topics hold a message of this kiosk, to clear those that a new configuration
+/// does not use.
 struct PublishedTopics: Sendable {
   /// The topics that the ledger has recorded.
   private(set) var known: Set<String>
   private var pending: (current: Set<String>, serial: UInt64, since: Duration)?
 
-  /// Duration of a connection after which the broker has saved to disk that the obsolete topics are
-  /// cleared. A broker that is killed earlier restores the old messages (mosquitto saves every 30
-  /// minutes by default), so until then each connection clears the topics again.
+  /// Time after which the broker has saved to disk that the obsolete topics are cleared, if the
+  /// connection lasts as long. A broker that is killed earlier restores the old messages (mosquitto saves
+  /// every 30 minutes by default), so until then each connection clears the topics again.
   private static let clearingTime = Duration.seconds(3_600)
 
   init(known: Set<String>) { self.known = known }
@@ -35,8 +35,8 @@ struct PublishedTopics: Sendable {
     pending = current == known ? nil : (current, serial, since ?? uptime)
   }
 
-  /// Returns the topics to keep in the ledger, or `nil` until the broker has saved to disk that
-  /// the obsolete topics are cleared.
+  /// Returns the topics to keep in the ledger; or `nil` if there are no obsolete topics, or until the
+  /// broker has saved to disk that these are cleared.
   ///
   /// - Parameters:
   ///   - serial: The serial number up to which the broker has confirmed publications.

@@ -1,4 +1,4 @@
-/// The topics on which the broker has refused a message since the kiosk went online or was last
+/// The topics on which the broker has refused a message since the kiosk last went online or was last
 /// reloaded, for the log and, in `health`, for `juice-kiosk doctor`.
 struct Refusals {
   /// The reasons by topic, at most `maximumCount`.

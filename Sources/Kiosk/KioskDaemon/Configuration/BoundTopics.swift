@@ -30,8 +30,8 @@ struct BoundTopics {
     }
   }
 
-  /// Returns a filter of the other panel that overlaps with one of this panel but is not equal to
-  /// it.
+  /// Returns the first filter of the other panel that overlaps with a different filter of this panel,
+  /// or `nil` if there is none.
   func overlap(with other: BoundTopics) -> TopicFilter? {
     other.filters.first { filter in
       filters.contains { $0 != filter && $0.overlaps(filter) }
@@ -44,7 +44,7 @@ struct BoundTopics {
     // The device repeats the JSON action as a bare word, and the other panel reads only JSON.
     case (.generic, .generic(let format)) where format.action != nil: return false
     case (_, .generic), (.generic, .zigbee2MQTT), (.zigbee2MQTT, .zigbee2MQTT): break
-    // A device of one of these dialects does not repeat presses on topics of the other dialect.
+    // In the other pairs, the other panel does not read the topics on which the device repeats presses.
     default: return false
     }
     return echoes.contains { echo in other.filters.contains { $0.overlaps(echo) } }

@@ -81,8 +81,8 @@ extension Format where Value == Template {
             menu.fruits.contains { $0.id == fruit } ? nil : "fruit '\(fruit)'"
           case .servings(let juice), .price(let juice):
             menu.juice(juice) == nil ? "juice '\(juice)'" : nil
-          // `DisplayReader` checks the name of the device. The feedback of a panel uses
-          // `{message}`.
+          // `DisplayReader` checks the name of the device in the text of a display. Feedback about an order
+          // uses `{message}`.
           case .payment: isOfResult ? "text of a payment device here: use {message}" : nil
           case .kioskStatus: nil
           case .juice, .quantity, .ticket, .message:

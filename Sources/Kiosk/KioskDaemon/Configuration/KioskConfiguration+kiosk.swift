@@ -38,7 +38,7 @@ extension KioskConfiguration.Kiosk {
 }
 
 extension LocalizedName {
-  /// Reads `name`: one text for all languages, or one for each language.
+  /// Reads `name`: one text for all languages, or texts by language. Returns `nil` if there is none.
   fileprivate init?(kioskIn section: inout Section) {
     let format = Format.text(upTo: KioskInfo.maximumName)
     guard section.isSection("name") else {

@@ -5,7 +5,7 @@ import YAMLConfiguration
 
 // Applies the change that an operator has made, which replaces values of the file.
 extension KioskConfiguration {
-  /// The values of the file, or of the chain's menu, that a change replaces.
+  /// The values of the file, or of the chain's menu, that a change can replace.
   package struct FileSettings: Sendable, Equatable {
     package var menu: Menu
     package var stock: KioskSettings.Stock
@@ -16,9 +16,9 @@ extension KioskConfiguration {
     }
   }
 
-  /// Applies the stored change without the parts that do not fit the file, and lists those in
-  /// `unusedSettings`. The stored change still contains these parts: they apply again as soon as a
-  /// later file or menu allows them.
+  /// Applies the stored change without the parts that do not fit the file or the chain's menu, and lists
+  /// these parts in `unusedSettings`. The stored change still contains them: they apply again as soon as
+  /// a later file or menu allows them.
   mutating func apply(_ stored: StoredSettings) {
     let file = FileSettings(menu: menu, stock: stock, hours: hours)
     (settings, fileSettings) = (stored, file)
@@ -79,7 +79,7 @@ extension KioskConfiguration {
       unused: unusedSettings.map(\.detail))
   }
 
-  /// One text for each difference between the values in force and the file, and each unused part.
+  /// One text for each value in force that differs from `fileSettings`, and for each unused part.
   package var settingsDifferences: [String] {
     guard let settings, let file = fileSettings else { return [] }
     let change = settings.change
@@ -110,7 +110,7 @@ extension KioskConfiguration {
 }
 
 extension OpeningHours {
-  /// Reads the section `hours`: `{mon: "07:00-22:00"}`.
+  /// Reads the section `hours`: `{mon: "07:00-22:00"}`. Returns `nil` if no day has valid hours.
   init?(_ section: inout Section) {
     var intervals: [Day: Interval] = [:]
     for day in Day.allCases { section.read(day.rawValue, .openingHours, into: &intervals[day]) }

@@ -13,7 +13,7 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Uplink {
-  /// Reads the section. Returns `nil` if the uplink is not configured, or without valid addresses.
+  /// Reads the section. Returns `nil` if the uplink is not configured or has no valid addresses.
   ///
   /// - Parameter isWanted: Whether the file or the environment contains a key of the section.
   init?(_ section: inout Section, isWanted: Bool, kiosk: KioskConfiguration.Kiosk) {

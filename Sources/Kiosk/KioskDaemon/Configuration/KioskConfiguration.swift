@@ -14,9 +14,9 @@ package import YAMLConfiguration
 ///   - {name: hallway, device: tasmota, topic: hall_button, buttons: {single: kiwi}}
 /// ```
 ///
-/// Every key is optional. Environment variables override keys: `KIOSK_BROKER_TLS_CA_FILE` overrides
-/// `broker.tls.ca_file`. The keys of the menu, of lists, and of single fruits' amounts have no
-/// variables.
+/// Every section is optional. Environment variables override keys: `KIOSK_BROKER_TLS_CA_FILE`
+/// overrides `broker.tls.ca_file`. The keys of the menu, of lists, of single fruits' amounts and of
+/// the kiosk's name in one language have no variables.
 ///
 /// config/kiosk.yaml explains each key, with its range and its default.
 package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
@@ -39,9 +39,9 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package var hours: OpeningHours?
   /// The change that an operator has made, or `nil` if there is none.
   package internal(set) var settings: StoredSettings?
-  /// The values that the change has replaced.
+  /// The menu, stock and hours without the change, or `nil` if there is no change.
   package internal(set) var fileSettings: FileSettings?
-  /// The parts of the change that do not fit the file.
+  /// The parts of the change that do not fit the file or the chain's menu.
   package internal(set) var unusedSettings: [Rejection] = []
   /// The reason why the stored change is not used, or `nil` if there is none.
   package var settingsProblem: String?
@@ -105,7 +105,7 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   }
 
   /// Reports, for a kiosk with machines, each juice of a desired menu that is not on the file's own
-  /// menu and that no machine makes. It would be ready at once, which only the owner may decide.
+  /// menu and that no machine makes. Such a juice would be ready at once, which only the owner may decide.
   ///
   /// - Parameter desired: The path or the version of the desired menu, for the error message.
   private func checkMachines(make desired: String, beyond own: Menu, _ root: Section) {
@@ -120,7 +120,7 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
 
 extension KioskConfiguration {
   /// The text of a configuration file when it was read. Menus and changes of the settings apply to
-  /// this text, so later edits of the file do not take effect with them.
+  /// this text, so later edits of the file take effect only when the file is read again.
   package struct Text: Sendable {
     private let yaml: String
     private let file: String

@@ -23,13 +23,13 @@ import YAMLConfiguration
 ///         automatic: true       # false: a person starts it
 ///         finish_seconds: 600   # time limit for `done` or `failed`
 ///         uses: {water: 5}      # fruit of the menu
-///         grace_minutes: 60     # only clean: the machine closes this time after it is due
+///         grace_minutes: 60     # only clean: the machine closes this time after `clean` is due
 /// ```
 ///
 /// A closed machine takes no orders until `clean` is done. A juice that no machine makes is ready
-/// when its order is committed. A machine that is removed from the configuration counts as disabled
-/// until another machine makes its juices. If they need no machine, configure the removed machine
-/// with `juices: []`.
+/// when its order is committed or paid. A machine that is removed from the configuration counts as
+/// disabled until other machines make its juices. If its juices need no machine, configure the
+/// removed machine with `juices: []`.
 struct MachineReader {
   private(set) var machines: [KioskSettings.Machine] = []
 

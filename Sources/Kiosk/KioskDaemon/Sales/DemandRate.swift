@@ -1,9 +1,9 @@
 /// The expected use of a fruit: a Poisson rate for each hour of the week, times a level that
 /// follows the last days.
 ///
-/// Each number is the posterior mean of a rate with a Gamma prior. It combines the observations
-/// with an expectation that weighs as much as a given number of observed hours (`posterior`). Each
-/// step uses the results of earlier ones as its expectation:
+/// Each number after the first is the posterior mean of a rate with a Gamma prior. It combines the
+/// observations with an expectation that has a given weight (`posterior`). Each step uses the results
+/// of earlier steps:
 ///
 /// 1. The mean of all hours.
 /// 2. The mean of each hour of the day; expected to be the mean of all hours.
@@ -107,7 +107,7 @@ struct DemandRate: Sendable {
       left.hours += right.hours
     }
 
-    /// Returns the posterior mean of the rate. The expectation weighs as much as `weight` hours.
+    /// Returns the posterior mean of the rate. `weight` is the weight of the expectation, in the unit of `hours`.
     func posterior(expected: Double, worth weight: Double) -> Double {
       (used + weight * expected) / (hours + weight)
     }

@@ -8,16 +8,16 @@ struct HourlyDemand: Sendable {
   var glasses: [Double]
   /// The fraction of each hour that lies within the history, from 0 to 1.
   var known: [Double]
-  /// The fraction of each hour in which the kiosk took orders according to the ledger, at most
-  /// `known`.
+  /// The fraction of each hour in which no service command had closed the kiosk, at most `known`. Time
+  /// outside the opening hours counts as open.
   var open: [Double]
   var fruits: [Fruit.ID: FruitDemand] = [:]
 
   struct FruitDemand: Sendable {
     var used: [Double]
-    /// The fraction of each hour in which the stock sufficed for a juice, from 0 to 1.
+    /// The fraction of each hour in which the stock sufficed for `portion`: 0, 0.5 or 1.
     var available: [Double]
-    /// The smallest amount of the fruit in the recipe of a juice.
+    /// The smallest amount of the fruit in the recipe of a juice, or 1 if no recipe contains the fruit.
     let portion: Double
   }
 

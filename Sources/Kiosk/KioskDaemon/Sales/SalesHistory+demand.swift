@@ -3,7 +3,7 @@ import KioskCore
 import KioskProtocol
 
 extension SalesHistory {
-  /// Returns the demand up to now, or `nil` if the history is empty.
+  /// Returns the demand up to now, or `nil` if the history has no entry before now.
   ///
   /// The past stock is computed backwards from the current stock. A fruit that was available at
   /// only one end of an hour counts as available for half of it.

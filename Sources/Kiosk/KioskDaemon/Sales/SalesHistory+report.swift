@@ -51,6 +51,6 @@ extension SalesHistory {
   /// Maximum number of past weeks in the mean of `usual`.
   static let weekCount = 4
 
-  /// Returns whether the whole hour lies within the history.
+  /// Returns whether the history begins in an earlier hour.
   func covers(hour: Int) -> Bool { beginning.map { wallClock.hour(at: $0) < hour } ?? false }
 }

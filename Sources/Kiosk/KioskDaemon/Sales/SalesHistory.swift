@@ -11,18 +11,18 @@ package import Ledger
 package struct SalesHistory: Sendable {
   let wallClock: WallClock
   let menu: Menu
-  /// The current day, counted from 1970-01-01.
+  /// The local day on which the history was created, counted from 1970-01-01.
   package let today: Int
   private(set) var hours: [Int: Hour] = [:]
   /// The latest entries that `HistoryReport` contains, newest first.
   private(set) var services: [LedgerEntry] = []
-  /// The time of the first known entry, or `nil` if none is known.
+  /// The earliest time of a known entry of these days, or `nil` if none is known.
   private(set) var beginning: Timestamp?
-  /// The `seq` of the last entry that `read` has not read yet, or 0 if it has read all.
+  /// The `seq` of the last entry that `read` has still to read, or 0 if there is none.
   private var unread: Int
   /// The number of days in the history, including today.
   private let dayCount: Int
-  /// The time since which the kiosk takes no orders, or `nil` if it takes orders.
+  /// The time of the last service command if it closed the kiosk, otherwise `nil`.
   private(set) var closedAt: Timestamp?
   /// The time of the first known opening or closing, or `nil` if none is known.
   private var switchedAt: Timestamp?
@@ -32,7 +32,7 @@ package struct SalesHistory: Sendable {
     var used: FruitAmounts = [:]
     /// Fruit added by restocks, and as initial stock, less expired and removed fruit.
     var added: FruitAmounts = [:]
-    /// The fraction of the hour in which the kiosk took no orders, from 0 to 1.
+    /// The fraction of the hour in which the kiosk was closed by a service command, from 0 to 1.
     var closed = 0.0
   }
 
@@ -69,7 +69,7 @@ package struct SalesHistory: Sendable {
   package mutating func read(_ ledger: KioskLedger) throws(LedgerError) {
     guard !isComplete else { return }
     let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
-    // A wrong time affects less than a page: if a whole page is too old, so are the earlier pages.
+    // Entries with a wrong time fill less than a page: if a whole page is too old, so are all earlier entries.
     unread = activity.span == nil && activity.isWhole ? 0 : activity.before
     if let first = activity.span?.lowerBound { begin(at: first) }
     for orders in activity.orders {
@@ -194,7 +194,7 @@ package struct SalesHistory: Sendable {
     hours[hour, default: Hour()][keyPath: kind] += amounts
   }
 
-  /// Counts the time from a closing to an opening as closed.
+  /// Counts the time from `start` to `end` as closed.
   mutating func close(from start: Timestamp, to end: Timestamp) {
     let span = WallSpan(start, end, on: wallClock)
     let first = max(span.hours.lowerBound, days.lowerBound * 24)

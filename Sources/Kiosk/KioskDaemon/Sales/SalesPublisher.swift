@@ -17,17 +17,17 @@ struct SalesPublisher: Sendable {
   private var hasChanged = true
   /// The time of the last entry.
   private var addedAt: Timestamp?
-  /// The time at which the last page was read.
+  /// The time at which `due` last read a page or computed the reports.
   private var readAt: Timestamp?
 
-  /// Minimum time between the last entry and the reading of a page, because reading delays orders.
+  /// Usual minimum time between the last entry and the reading of a page, because reading delays orders.
   private static let idleDelay = Duration.milliseconds(50)
-  /// Time after a page after which the publisher reads the next page even while orders arrive.
+  /// Time since the last page after which the publisher reads the next page even while orders arrive.
   private static let longestPause = Duration.milliseconds(250)
   /// Minimum time between two publications.
   private static let minimumInterval = Duration.seconds(2)
-  /// Maximum age of the reports. The usual sales until now, and the times at which fruits are used
-  /// up, change even without an order.
+  /// Maximum time between two computations of the reports. The usual sales until now, and the times at
+  /// which fruits are used up, change even without an order.
   private static let maximumAge = Duration.seconds(60)
 
   init(settings: KioskSettings) { self.settings = settings }
@@ -41,13 +41,13 @@ struct SalesPublisher: Sendable {
   /// Discards the history, which may differ from the ledger.
   mutating func ledgerFailed() { history = nil }
 
-  /// Discards the history, because a change of the clock corrects the times of earlier entries.
+  /// Discards the history: after a change of the clock, the ledger corrects the times of earlier entries.
   mutating func clockSet() { (history, hasChanged) = (nil, true) }
 
   /// Makes `due` return all reports, whether they have changed or not.
   mutating func reset() { (lastPublished, publishedAt, hasChanged) = (nil, nil, true) }
 
-  /// Returns the time until a page is to be read or a report published.
+  /// Returns the time until `due` reads a page or computes the reports.
   func wait(at now: Timestamp) -> Duration {
     guard history?.isComplete == true else { return pause(at: now) }
     guard let publishedAt else { return .zero }
@@ -63,7 +63,7 @@ struct SalesPublisher: Sendable {
     return min(Self.idleDelay - now.since(addedAt), Self.longestPause - now.since(readAt))
   }
 
-  /// Reads a page, or returns the messages to publish now.
+  /// Reads the next page, if one is left, and returns the messages to publish now.
   ///
   /// - Parameter core: The state after the last entry of the ledger.
   mutating func due(

@@ -5,8 +5,8 @@ import Ledger
 import MessageBroker
 
 /// Answers requests for the sales in the ledger and for the record of food safety. Each turn of the
-/// cycle answers one request with one page or one day, so a request delays an order by one page at
-/// most.
+/// loop in `Controller.run` answers one request with one page of sales or one day of the record. So
+/// requests delay an order by the query for one page or day at most.
 struct SalesResponder: Sendable {
   /// Maximum number of queued requests. The kiosk drops further ones; their senders repeat them.
   private static let maximumRequests = 8
@@ -69,7 +69,7 @@ struct SalesResponder: Sendable {
     if last > 0 {
       let activity = try ledger.activity(
         through: last, limit: SalesExtract.maximumEntries, since: request.since)
-      // A wrong time affects less than a page: if a whole page is too old, so are the earlier ones.
+      // Entries with a wrong time fill less than a page: if a whole page is too old, so are all earlier entries.
       let isOver = activity.span == nil && activity.isWhole
       page.next = isOver || activity.before == 0 ? nil : activity.before
       page.sums = activity.orders.compactMap(SalesExtract.Sum.init)

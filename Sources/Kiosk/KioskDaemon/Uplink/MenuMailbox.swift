@@ -11,14 +11,14 @@ package final class MenuMailbox: Sendable {
     var current: DesiredMenuReport
     /// The version of the menu in use, or 0 for the menu of the kiosk's own configuration.
     var version: Int
-    /// The version that the kiosk has taken and not reported yet, or 0 if there is none.
+    /// The version that the kiosk has taken out of the mailbox and not reported yet, or 0 if there is none.
     var pending = 0
 
     var newest: Int { max(version, pending, desired?.version ?? 0) }
   }
 
   private let state: Mutex<State>
-  /// Yields an element for each menu that arrives in an empty mailbox.
+  /// Yields an element when a menu arrives in an empty mailbox.
   package let arrivals: AsyncStream<Void>
   private let arrival: AsyncStream<Void>.Continuation
 
@@ -27,7 +27,7 @@ package final class MenuMailbox: Sendable {
   /// - Parameters:
   ///   - version: The version of the menu in use, or 0 for the menu of the kiosk's own
   ///     configuration.
-  ///   - problem: The reason why the stored menu from the chain is not used.
+  ///   - problem: The reason why the kiosk does not use the chain's stored menu, or `nil` if there is none.
   package init(version: Int, problem: String? = nil) {
     state = Mutex(State(current: .taken(version: version, detail: problem), version: version))
     (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))

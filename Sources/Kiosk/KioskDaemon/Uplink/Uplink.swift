@@ -48,9 +48,10 @@ package actor Uplink {
   /// deletes queues of these names that clients have declared on another node meanwhile: their
   /// connections stay open but receive nothing.
   private var clientID: String
-  /// Maximum delay before subscribing, increased by each connection that ends before it subscribes.
+  /// Lower bound of the maximum delay before subscribing. Grows with each connection that ends before
+  /// the state `subscribed`; zero after a connection that has reached this state.
   private var subscribeDelay = Duration.zero
-  /// The time at which the uplink publishes `online` again, or `nil` if it has done that.
+  /// The time at which the uplink publishes `online` again, or `nil` if it need not publish that again.
   private var statusAt: Duration?
   private var scheduler: UplinkScheduler
   /// Limits the rate of requests, because a request takes several queries of the ledger.
@@ -142,7 +143,7 @@ package actor Uplink {
   private var options: SessionOptions {
     var limits = MessageLimits.commands
     limits.payload = DesiredMenu.maximumSize
-    // So the broker also delivers a menu that exceeds the payload limit, and the uplink reports it.
+    // Makes the broker also deliver a menu above the payload limit. The uplink reports that it is too large.
     limits.packet = 4 * limits.payload
     let filters: [String] =
       switch connection {
@@ -373,7 +374,7 @@ package actor Uplink {
   }
 
   /// Publishes the kiosk's health only every 5 minutes, because thousands of kiosks may share the
-  /// broker. Its position is the last confirmed entry, which the archive must have received.
+  /// broker. The position in `health` is the last confirmed entry, which the archive must have received.
   private func publishHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
       var health = uplinkProgress.health

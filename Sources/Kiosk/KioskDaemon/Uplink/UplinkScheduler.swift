@@ -55,7 +55,7 @@ struct UplinkScheduler: Sendable {
   private var bucket: TokenBucket
   /// The entry up to which the upstream broker has confirmed all entries.
   private(set) var cursor: Int
-  /// The last entry in the ledger.
+  /// The last entry that the ledger is known to have, at first `cursor`.
   private(set) var last: Int
   private var isOnline = false
   /// The last entry that is confirmed or was published on this connection.
@@ -104,15 +104,15 @@ struct UplinkScheduler: Sendable {
     pending.removeFirst(count)
   }
 
-  /// Records that the broker has refused entries. `BrokerClient.confirmed` includes these entries,
-  /// so the scheduler publishes all entries after the cursor again, after a pause.
+  /// Records that the broker has refused entries, and ends all replays. `BrokerClient.confirmed` includes
+  /// the refused entries, so after a pause the scheduler publishes all entries after the cursor again.
   mutating func refused(at now: Duration) {
     connectionLost()
     isOnline = true
     pausedUntil = now + limits.pause
   }
 
-  /// Starts or continues a replay.
+  /// Starts or continues a replay, in place of another one of this archive; or rejects it as `busy`.
   ///
   /// - Parameters:
   ///   - entries: The requested entries that the ledger has.
