@@ -38,8 +38,8 @@ struct KioskClient {
     }
   }
 
-  /// Sends a request and waits for its result, including the time that a machine takes to make the
-  /// juice. After a lost connection the client sends the request again with the same id.
+  /// Sends a request and waits for its final result, also while the customer pays and a machine makes
+  /// the juice. After a lost connection the client sends the request again with the same id.
   ///
   /// - Parameters:
   ///   - timeout: Maximum time until the result arrives.

@@ -10,7 +10,7 @@ import YAMLConfiguration
 extension KioskConfiguration {
   /// Describes the kiosk that a command without a configuration file addresses.
   ///
-  /// - Throws: `Failure` if other kiosks are online at the broker.
+  /// - Throws: `Failure` if another kiosk is online at the broker, or the broker cannot be read.
   func describeKiosk(timeout: Duration) async throws(Failure) -> String {
     let filters = ["\(kiosk.root)/+/status", "\(kiosk.root)/+/info"]
     let payloads = try await retained(filters, timeout: timeout)
@@ -34,10 +34,10 @@ extension KioskConfiguration {
     return "there is no configuration file: this is for kiosk \(name(kiosk.id)) at \(address)"
   }
 
-  /// Suggests an id of the kiosk's menu for a juice or a fruit that is not on it.
+  /// Suggests ids of the kiosk's menu for the unknown juice of an order, or for the unknown fruit of a
+  /// restock or of a decision about a job.
   ///
-  /// - Returns: The suggestion, or `nil` if the command names no such juice or fruit, or the menu
-  ///   cannot be read.
+  /// - Returns: The suggestion; or `nil` for other commands, or if the menu cannot be read.
   func suggestion(for command: Command, timeout: Duration) async -> String? {
     // The rejection of the command is the error to report. An error here only omits the suggestion.
     guard let payload = try? await retained([topics.menu], timeout: timeout)[topics.menu],

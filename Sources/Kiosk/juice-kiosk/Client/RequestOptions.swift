@@ -30,8 +30,8 @@ struct RequestOptions: ParsableArguments {
 
   /// Sends the command and prints its result.
   ///
-  /// - Throws: `ValidationError` for an invalid option. `Failure`, or an exit code with `--json`,
-  ///   unless the result is a success and can be printed.
+  /// - Throws: `ValidationError` for an invalid option. Another error if there is no result, or the result
+  ///   cannot be printed. `Failure`, or with `--json` its exit code, if the result reports a failure.
   func send(_ command: Command, of kind: Command.Kind) async throws {
     let source = Source(kind: kind, name: name)
     if let flaw = source.flaw { throw ValidationError(flaw) }

@@ -168,8 +168,8 @@ struct Check: AsyncParsableCommand {
 }
 
 extension KioskConfiguration {
-  /// A description of the operator's change and of the ways to remove it, or `nil` if no value
-  /// differs from the file.
+  /// A description of the operator's change and of the ways to remove it, or `nil` if
+  /// `settingsDifferences` is empty.
   var settingsSummary: String? {
     guard let settings, !settingsDifferences.isEmpty else { return nil }
     return "by \(settings.by) at \(settings.at): \(settingsDifferences.joined(separator: ", ")); "

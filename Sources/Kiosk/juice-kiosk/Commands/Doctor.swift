@@ -55,7 +55,7 @@ struct Doctor: PreparedCommand {
   /// Runs the checks that need no broker.
   ///
   /// - Returns: The findings of these checks, and the examinations of the kiosk's broker and of its
-  ///   uplink; `nil` in place of an examination that cannot run.
+  ///   uplink; `nil` in place of an examination that cannot run or of an uplink that is not configured.
   private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration
     do throws(ConfigurationErrors) {

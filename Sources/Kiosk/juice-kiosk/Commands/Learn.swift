@@ -103,8 +103,8 @@ private struct PanelPrinter {
     names = Set(configuration.panels.map(\.name))
   }
 
-  /// Returns whether a topic may belong to a device: it is neither one of the kiosk's own topics
-  /// nor one of Home Assistant discovery.
+  /// Returns whether a topic may belong to a device: it is neither one of the kiosk's own topics nor
+  /// below the default prefix of Home Assistant discovery.
   func isOfDevice(_ topic: String) -> Bool {
     !topic.hasPrefix(topics.base + "/") && !topic.hasPrefix("homeassistant/")
   }

@@ -170,7 +170,7 @@ extension SalesReport {
 
   /// The cells of the CSV lines: one line for each juice of a day. Rejected orders for a juice that
   /// is not on the menu share a line without a juice. If the currency has changed, the takings in
-  /// the second currency have a separate line.
+  /// each further currency have a separate line.
   fileprivate var cells: [[CSVWriter.Cell]] {
     days.flatMap { day in
       let tally = day.tally

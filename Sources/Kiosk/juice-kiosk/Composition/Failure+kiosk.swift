@@ -18,7 +18,7 @@ extension LedgerError: ExitCodeConvertible {
 
 extension Failure {
   /// Creates the failure that corresponds to the result of a command. Returns `nil` if the result
-  /// is a success.
+  /// reports no failure.
   init?(_ result: CommandResult) {
     switch result.status {
     case .ready, .accepted, .awaitingPayment, .applied: return nil

@@ -20,7 +20,7 @@ struct ReloadService: Service {
   let controller: Controller
   let manager: ServiceManager?
   let logger: Logger
-  /// SIGHUP signals, trapped since the start of the program.
+  /// The SIGHUP signals, trapped before any service starts.
   let hangups: UnixSignalsSequence
 
   private enum Call {
@@ -74,8 +74,8 @@ struct ReloadService: Service {
   private func reload(after running: Running) async throws -> Running {
     let text = try options.text()
     var configuration = try text.withMenu()
-    // If the stored menu or change cannot be read, the current one applies. If it does not fit the
-    // new file, this function throws, and the kiosk keeps its whole configuration.
+    // If the stored menu cannot be used or the stored change cannot be read, the one in force applies. If the
+    // menu in force does not fit the new file, this function throws, and the kiosk changes nothing.
     var (menu, settings) = (configuration.desiredMenu, configuration.settings)
     var (menuProblem, settingsProblem) = (configuration.menuProblem, configuration.settingsProblem)
     if let problem = menuProblem {

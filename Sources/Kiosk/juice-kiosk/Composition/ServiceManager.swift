@@ -31,7 +31,7 @@ final class ServiceManager: Sendable {
   }
 
   /// Reports the condition if it has changed, and a watchdog signal each quarter of the timeout.
-  /// The controller calls this at the end of each cycle.
+  /// `Controller.run` calls this method at its start, after each turn of its loop, and before its end.
   func report(_ condition: KioskCondition) {
     reported.withLock { reported in
       var next = reported
@@ -73,7 +73,7 @@ final class ServiceManager: Sendable {
 
   func endReload() {
     reported.withLock { reported in
-      // If sending fails, the next `report(_:)` sends READY.
+      // If sending fails, the next `report(_:)` of an online kiosk sends READY.
       if reported.isReady { reported.isReady = send("READY=1") }
     }
   }

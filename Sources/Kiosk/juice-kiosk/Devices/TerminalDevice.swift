@@ -52,7 +52,7 @@ struct TerminalLink {
 }
 
 extension TerminalDevice {
-  /// Runs until the task is cancelled or standard output fails.
+  /// Runs until the task is cancelled, or an error occurs that a new connection cannot solve.
   func run() async throws(Failure) {
     await link.broker.connect(
       SessionOptions(

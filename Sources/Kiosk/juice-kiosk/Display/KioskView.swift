@@ -34,7 +34,7 @@ struct KioskView {
 
   /// Updates the view with a message.
   ///
-  /// - Returns: The change in words, or `nil` if the message changes nothing.
+  /// - Returns: The change in words, or `nil` if the message changes nothing or is the menu.
   mutating func update(topic: String, payload: [UInt8]) -> String? {
     guard topic.hasPrefix(topics.base + "/") else { return nil }
     let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/").map { $0.visible() }

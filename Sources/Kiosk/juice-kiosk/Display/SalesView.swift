@@ -42,7 +42,7 @@ struct SalesView {
 
   private typealias Bar = (label: String, glasses: Int, takings: Takings)
 
-  /// One bar for each hour from the first to the last hour with a sale.
+  /// One bar for each hour of today, from the first to the last hour in the report.
   private var hours: [Bar] {
     guard let first = sales.hours.first?.hour, let last = sales.hours.last?.hour, first <= last
     else { return [] }
@@ -52,7 +52,7 @@ struct SalesView {
     }
   }
 
-  /// One bar for each day from the first day with a sale to today.
+  /// One bar for each day, from the first day in the report to today.
   private var days: [Bar] {
     guard let first = sales.days.first?.day.daysSinceEpoch else { return [] }
     return (first...max(first, sales.today.daysSinceEpoch)).map { number in

@@ -22,8 +22,8 @@ struct AccessCheck {
     } + devices + publishing
   }
 
-  /// A note with the topics of devices and their lines for an access list. A broker may grant a
-  /// subscription and deliver nothing (mosquitto's `acl_file`).
+  /// A note with the topics of devices, and with the lines that allow them in an access list. A broker
+  /// may grant a subscription and deliver nothing (mosquitto's `acl_file`).
   private var devices: [Finding] {
     let base = TopicFilter(unchecked: "\(settings.topics.base)/#")
     let topics = settings.subscriptions.filter {

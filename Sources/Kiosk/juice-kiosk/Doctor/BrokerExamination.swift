@@ -78,8 +78,8 @@ struct BrokerExamination {
     }
   }
 
-  /// Returns a finding if a login might disconnect the running kiosk, otherwise `nil`. A login
-  /// disconnects the kiosk if the broker uses the account as the client identifier.
+  /// Returns a finding if a login might disconnect the running kiosk; otherwise, or with `--login`,
+  /// `nil`. A login disconnects the kiosk if the broker uses the account as the client identifier.
   private func reasonNotToLogIn(isLocal: Bool) -> Finding? {
     guard ledger.isRunning, broker.username != nil, !logsInAnyway, !isLocal || broker.port == 8883
     else { return nil }
@@ -128,7 +128,7 @@ struct BrokerExamination {
   }
 
   /// Reads the retained messages on the kiosk's subscriptions and, if the broker allows it, on all
-  /// topics of the kiosk and those of the broker's statistics.
+  /// topics of the kiosk and those of `BrokerStatistics`.
   private func readRetained() async throws(Failure) -> RetainedMessages {
     let more = [
       "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
@@ -189,7 +189,8 @@ struct BrokerExamination {
       + PaymentCheck(settings: settings, retained: retained).findings()
   }
 
-  /// Returns whether no kiosk has been online for twice the lifetime of the session, or ever.
+  /// Returns whether the kiosk is away: none runs, the status is not `online`, and the last heartbeat is
+  /// missing or older than twice the lifetime of the session.
   private func isAway(_ retained: RetainedMessages) -> Bool {
     guard !ledger.isRunning,
       retained.payloads[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)

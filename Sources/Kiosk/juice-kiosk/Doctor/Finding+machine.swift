@@ -180,7 +180,7 @@ extension [Finding] {
   ///
   /// - Parameters:
   ///   - last: The time of the ledger's last entry, or `nil` if it has no entry.
-  ///   - latest: The latest time of an entry, or `nil` if the ledger has no entry.
+  ///   - latest: The latest time of an examined entry, or `nil` if the ledger has no entry.
   static func clock(_ clock: MachineClock, last: Timestamp?, latest: Timestamp?) -> [Finding] {
     let fix = "set it: timedatectl set-ntp true, and check that the machine reaches a time server"
     let tolerance = Duration.seconds(60)

@@ -12,7 +12,7 @@ import KioskProtocol
 /// | `warning` | the kiosk works, but may lose orders or need manual work | 1 |
 /// | `error` | the kiosk does not work, or not as configured | that of the first error |
 struct Finding {
-  /// The area of a check, in the order in which the checks run.
+  /// The area of a check, roughly in the order in which the checks run.
   enum Check: String {
     case configuration, permissions, disk, clock, ledger
     case broker, rights, session, retained, machines, sensors, payment, uplink

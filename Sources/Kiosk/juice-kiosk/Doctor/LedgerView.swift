@@ -22,8 +22,8 @@ struct LedgerView {
 
   var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
 
-  /// Returns the time since a kiosk was last online, or `nil` if a kiosk runs or none was ever
-  /// online.
+  /// Returns the time since a kiosk was last online, or `nil` if a kiosk runs or the lock file has no
+  /// heartbeat.
   func absence(at now: Timestamp) -> Duration? {
     guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
     return now.since(lastHeartbeat)

@@ -23,7 +23,7 @@ struct MachineClock {
       builtAt: modified.map { Timestamp($0) })
   }
 
-  /// The result of ntp_adjtime(3), or `nil` if it fails. 5 is TIME_ERROR: not synchronized.
+  /// The result of ntp_adjtime(3), or `nil` if it fails or is missing. 5 is TIME_ERROR: not synchronized.
   ///
   /// Swift's Glibc module does not include <sys/timex.h>. The argument is smaller than 512 bytes;
   /// if all its bytes are zero, the function changes nothing.
@@ -42,7 +42,7 @@ struct MachineClock {
 struct FileRights {
   let owner: UInt32
   let mode: UInt32
-  /// Whether this process may write the file; always true for root.
+  /// Whether this process may write the file; for root, `false` only for a reason such as a read-only disk.
   let isWritable: Bool
 
   /// Reads the file's status, or returns `nil` if the file does not exist or its folder is not

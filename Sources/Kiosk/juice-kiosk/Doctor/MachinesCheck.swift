@@ -3,8 +3,8 @@ import KioskCore
 import KioskDaemon
 import KioskProtocol
 
-/// Checks whether the configured machines are online and working, and whether a person must decide
-/// about a job of one of them or of a removed machine.
+/// Checks whether the enabled machines are online and working, and whether a job or a program of a
+/// configured or removed machine needs a person.
 struct MachinesCheck {
   let settings: KioskSettings
   let retained: RetainedMessages

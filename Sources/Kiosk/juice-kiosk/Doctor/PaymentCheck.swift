@@ -2,8 +2,8 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// Checks whether the configured payment devices are online, whether a person must decide about a
-/// charge, and whether the totals of a device differ from the ledger.
+/// Checks whether the menu has prices, whether the enabled payment devices are online, whether a person
+/// must decide about a charge, and whether the totals of a device differ from the ledger.
 struct PaymentCheck {
   let settings: KioskSettings
   let retained: RetainedMessages

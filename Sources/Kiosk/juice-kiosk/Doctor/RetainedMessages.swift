@@ -3,8 +3,8 @@ import KioskDaemon
 import KioskProtocol
 import MessageBroker
 
-/// The retained messages that the kiosk's account can read, and the subscriptions that the broker
-/// refuses to it.
+/// The retained messages that an account can read, and the subscriptions that the broker refuses to
+/// the account.
 struct RetainedMessages {
   /// The payloads, by topic.
   private(set) var payloads: [String: [UInt8]] = [:]
@@ -19,7 +19,7 @@ struct RetainedMessages {
   ///   - timeout: Maximum time for the connection and the subscriptions.
   ///   - makeBroker: Returns a new client, for the first connection and for one more after each
   ///     refused subscription.
-  /// - Throws: `Failure` if the broker refuses the login, or does not answer in time.
+  /// - Throws: `Failure` if the connection fails, or the broker does not answer in time.
   init(
     of filters: [TopicFilter], timeout: Duration,
     _ makeBroker: () throws(Failure) -> any BrokerClient

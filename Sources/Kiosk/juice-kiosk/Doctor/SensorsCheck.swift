@@ -4,7 +4,7 @@ import KioskCore
 import KioskProtocol
 
 /// Checks whether the configured sensors have limits that fit their unit, send readings, and are
-/// within their limits, and whether a sensor blocks something.
+/// within their limits, and whether a configured or removed sensor blocks something.
 struct SensorsCheck {
   let settings: KioskSettings
   let retained: RetainedMessages

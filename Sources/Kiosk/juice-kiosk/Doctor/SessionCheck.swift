@@ -12,8 +12,8 @@ enum BrokerStatistics {
   static let version = "$SYS/broker/version"
 }
 
-/// Checks whether the broker's limits suffice for the kiosk, whether the broker has dropped
-/// messages, and whether another client uses the kiosk's session.
+/// Checks whether the broker's limits suffice for the kiosk, whether the broker has dropped messages,
+/// whether the running kiosk is online, and whether another client or kiosk uses its ids.
 struct SessionCheck {
   let settings: KioskSettings
   let broker: BrokerConfiguration

@@ -8,11 +8,11 @@ struct UnexpectedRetained {
   let settings: KioskSettings
   let ledger: LedgerView
 
-  /// Returns a finding for each kind of unexpected message, or one finding that there are none.
+  /// Returns a finding for each kind of unexpected message, or one finding if there are none.
   ///
   /// - Parameters:
   ///   - retained: The retained messages, by topic.
-  ///   - isComplete: Whether the account may read the kiosk's own topics.
+  ///   - isComplete: Whether the account could read the retained status of this kiosk.
   func findings(
     _ retained: [String: [UInt8]], at now: Timestamp, isComplete: Bool
   ) -> [Finding] {

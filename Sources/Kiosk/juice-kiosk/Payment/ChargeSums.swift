@@ -27,7 +27,7 @@ struct ChargeSums {
     }
   }
 
-  /// Returns a line of CSV for each group.
+  /// Returns a line of CSV for each group and currency.
   func lines(_ csv: CSVWriter) -> [String] {
     keys.map { key in
       let sums = sums[key] ?? []

@@ -11,7 +11,7 @@ struct PaymentJournal {
 
   /// Opens, locks and reads the file.
   ///
-  /// - Throws: `Failure` if another device has locked the file, or a line cannot be read.
+  /// - Throws: `Failure` if another device has locked the file, or the file or a line cannot be read.
   init(path: String) throws(Failure) {
     file = try DurableFile(path, appends: true)
     guard file.lock() else {
