@@ -50,7 +50,7 @@ package actor Controller {
   var clockWatch: ClockWatch
   /// The client identifier of the session, or `nil` until `run` has started the first connection.
   private(set) var clientID: String?
-  /// The admitted changes of the settings. The receiver calls `answer` for each.
+  /// The admitted changes of the settings. The receiver calls `answer` for each, unless the kiosk stops.
   package nonisolated let settingsChanges: AsyncStream<ParsedDelivery>
   private let settingsChange: AsyncStream<ParsedDelivery>.Continuation
   /// A reload that has not ended yet.
@@ -232,7 +232,7 @@ package actor Controller {
     let now = clock.now()
     let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
     try deleteDeliveries()
-    // A redelivery was counted when it was first delivered.
+    // A redelivery was usually counted when it was first delivered.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     let (serviceBefore, hadDates) = (core.service, core.batches.isActive)
     // guard: an order is acknowledged only after the commit
