@@ -111,7 +111,7 @@ extension Discovery {
   /// The button that sets every fruit to its capacity, or `nil` if its command would be too large.
   private var refill: Entity? {
     let command = Request(command: .restock(Restock(set: capacities)))
-    // The template adds at most 128 bytes for the id and the time. `members` has no braces.
+    // The template adds at most 128 bytes: the id, the time, and the braces that `members` lacks.
     guard command.payload.count + 128 <= Request.maximumPayload else { return nil }
     let members = String(decoding: command.payload.dropFirst().dropLast(), as: UTF8.self)
     return Entity(.button, "refill", text("Refill everything", "재고 모두 채우기")) { json in
@@ -364,7 +364,7 @@ extension Discovery {
   ) -> Entity {
     Entity(.sensor, "diagnostic_\(key)", name) { json in
       json.member("state_topic", topic)
-      // Not each system reports the memory. Home Assistant ignores an empty value.
+      // Not every system reports the memory. Home Assistant ignores an empty value.
       json.member("value_template", "{{ value_json.\(key) | default('') }}")
       json.member("entity_category", "diagnostic")
       write(&json)

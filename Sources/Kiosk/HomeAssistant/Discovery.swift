@@ -32,7 +32,7 @@ package struct Discovery: Sendable {
   package var programs: [ProgramID]
   package var paymentDevices: [PaymentDeviceID]
   package var sensors: [SensorID: SensorUnit]
-  /// Whether any fruit of the kiosk has an expiry date.
+  /// Whether the kiosk publishes expiry times: see `KioskTopics.freshness(of:)`.
   package var hasDates: Bool
   /// The retained topics of the kiosk, including those of entities that are no longer configured.
   package var retainedTopics: Set<String> = []
@@ -134,7 +134,7 @@ package struct Discovery: Sendable {
     // `qos` is a member of each entity: Home Assistant 2024.12 accepts it for the whole device, but
     // ignores it there.
     json.member("qos", 1)
-    // Home Assistant expects the payloads `online` and `offline`, unless a message says otherwise.
+    // Home Assistant expects the payloads `online` and `offline`, unless a message names others.
     var conditions: [(topic: String, expression: String?)] = [(topics.status, nil)]
     if let (topic, expression) = entity.condition { conditions.append((topic, expression)) }
     json.member("availability", conditions) { json, condition in

@@ -1,6 +1,6 @@
 import KioskProtocol
 
-/// An entity of Home Assistant: a value of the kiosk, or a command to it.
+/// An entity of Home Assistant: a value of the kiosk, a command to the kiosk, or both.
 struct Entity {
   /// The kind of the entity. The raw value is its name in Home Assistant.
   enum Component: String {
@@ -15,7 +15,7 @@ struct Entity {
   /// The display name. Home Assistant shows it after the name of the kiosk.
   let name: String
   /// The condition under which the entity is available while the kiosk is online: a Jinja
-  /// expression about the messages on a topic. `nil` means that there is no condition.
+  /// expression about the messages on a topic; or `nil` without a condition.
   let condition: (topic: String, expression: String)?
   /// Writes the members of the discovery message that are specific to this entity.
   let write: (inout JSONWriter) -> Void
