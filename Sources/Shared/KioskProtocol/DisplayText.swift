@@ -1,5 +1,5 @@
-// Filters text for people. Names and reasons from the network are filtered when they are decoded,
-// and all text is filtered again before it is written to the log, a page, a message or a terminal.
+// Filters text for people. Decoding filters names and reasons from the network. The log, the web
+// pages, notifications and standard error filter all of their text again.
 
 extension Unicode.Scalar {
   /// Whether the scalar is a control character, a format character or a line break. A terminal, a
@@ -20,7 +20,7 @@ extension StringProtocol {
     filtered(upTo: limit, keepingLines: false)
   }
 
-  /// The text without invisible characters, but with its line breaks.
+  /// The text without invisible characters. Line feeds stay; other line breaks and tabs become spaces.
   package var visibleLines: String { filtered(upTo: .max, keepingLines: true) }
 
   private func filtered(upTo limit: Int, keepingLines: Bool) -> String {
@@ -49,7 +49,7 @@ extension UInt8 {
 
 extension JSON {
   /// Returns the text of a member without invisible characters, truncated after `limit` Unicode
-  /// scalars; or `nil` if the member is not a text or has no visible character.
+  /// scalars; or `nil` if the member is not a text, or if only whitespace remains.
   package func visibleText(_ key: String, upTo limit: Int = .max) -> String? {
     guard let text = text(key)?.visible(upTo: limit), !text.allSatisfy(\.isWhitespace) else {
       return nil

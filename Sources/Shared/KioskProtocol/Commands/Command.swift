@@ -42,8 +42,8 @@ package enum Command: Hashable, Sendable {
     }
   }
 
-  /// The kind, which is a level of the command's topic. The state of a machine or of a payment
-  /// device has its own topic, and the kind `made` or `paid`.
+  /// The kind, which is a level of the command's topic. States of machines and payment devices, and
+  /// totals, have other topics, and the kind `made` or `paid`.
   package var kind: Kind {
     switch self {
     case .order: .order
@@ -96,12 +96,12 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// request.payload  // {"juice":"kiwi","quantity":1}
 /// ```
 ///
-/// All kinds may have the members `id` and `sent_at`.
+/// All objects may have the members `id` and `sent_at`; `settings` must have an `id`.
 package struct Request: Hashable, Sendable {
   package typealias ID = Identifier<Request>
 
-  /// The id of the command: the same for all copies of one button press, and a new one for each
-  /// press; or `nil` if the button does not count its presses.
+  /// The id of the command: the same for all copies of one command, and a new one for each new
+  /// command, such as a press; or `nil` if the sender gives none.
   package let id: ID?
   package let sentAt: Timestamp?
   package let command: Command

@@ -6,7 +6,7 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case unknownFruit = "unknown_fruit"
   /// The payload is not a command.
   case malformed
-  /// The payload exceeds the maximum size of a command.
+  /// The payload or another part of the message exceeds its maximum size.
   case tooLarge = "too_large"
   /// The order is for less than one glass, or for more than the kiosk's limit.
   case quantityOutOfRange = "quantity_out_of_range"
@@ -27,12 +27,12 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case belowZero = "below_zero"
   /// The fruit has already expired at the time of the restock.
   case expired
-  /// No machine that makes the juice is available, or the machine cannot run the program now.
+  /// No machine that makes the juice works and has its fruit, or the machine cannot run the program.
   case machineDown = "machine_down"
-  /// A machine that makes the juice must be cleaned first.
+  /// A machine that makes the juice has an overdue cleaning or an undecided program.
   case cleaningDue = "cleaning_due"
-  /// A sensor has blocked a fruit of the juice, or all machines that make it, until a person
-  /// decides.
+  /// A sensor has blocked a fruit of the juice, or a machine that makes the juice, and no other
+  /// machine can make it.
   case blocked
   /// No device can take the payment of the order.
   case paymentDown = "payment_down"

@@ -1,7 +1,7 @@
 import JuiceDomain
 
 extension Request {
-  /// Maximum size of a command in bytes.
+  /// Maximum size of the payload of a command in bytes.
   package static let maximumPayload = 4096
 
   /// Parses a payload received on a command topic of this kind.
@@ -239,7 +239,7 @@ extension JSON {
     }
   }
 
-  /// The number of glasses that were made before a failure.
+  /// Returns the number of glasses that were made before a failure; 0 if `made` is absent.
   private func glasses() throws(Rejection) -> Int {
     guard let value = present("made") else { return 0 }
     guard let made = value.wholeNumber, (0...1_000).contains(made) else {

@@ -1,7 +1,7 @@
 package import JuiceDomain
 
 extension Request {
-  /// The payload of this request.
+  /// The payload. A status and a total omit `id` and `sentAt`.
   package var payload: [UInt8] {
     switch command {
     case .machine(let status), .payment(let status): return Array(status.text.utf8)

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// A message whose members are described once, for encoding and decoding.
+/// A message whose initializer describes each member once, for encoding and decoding.
 ///
 /// ```swift
 /// extension Answer: FormattedMessage {
@@ -11,7 +11,7 @@ package import JuiceDomain
 /// }
 /// ```
 package protocol FormattedMessage: Sendable {
-  /// Reads or writes each member, in the order in which they are written.
+  /// Reads or writes each member. The order of the calls is the order in the payload.
   init(_ members: inout Members<Self>) throws(JSONError)
 }
 
@@ -39,10 +39,10 @@ extension JSONWriter {
   }
 }
 
-/// The members of a message that is read or written. Each method reads or writes a member, and
-/// returns its value.
+/// Reads or writes the members of a message. Each method except `writes` reads or writes one or
+/// more members, and returns the value.
 ///
-/// Reading truncates a text for people, and removes its invisible characters.
+/// `text` also removes invisible characters from a text that it reads, and truncates the text.
 package struct Members<Message> {
   /// The object that is read, or `null` while a message is written.
   let json: JSON
@@ -99,7 +99,7 @@ package struct Members<Message> {
     message == nil ? json.visibleText(key.description, upTo: limit) : optional(key, get)
   }
 
-  /// Reads or writes a member that is `false` if it is absent.
+  /// Reads or writes a Boolean member. Reads an absent member, or any value but `true`, as `false`.
   package mutating func flag(_ key: StaticString, _ get: (Message) -> Bool) -> Bool {
     guard let message else { return json[key.description] == .bool(true) }
     let value = get(message)
@@ -127,7 +127,7 @@ package struct Members<Message> {
     return texts
   }
 
-  /// Writes a member that is not read.
+  /// Writes a member. Does nothing while a message is read.
   package mutating func writes<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value?
   ) {
@@ -214,7 +214,7 @@ package struct Members<Message> {
     return part
   }
 
-  /// Reads or writes an object that may be absent.
+  /// Reads or writes an object that may be absent. Reading throws an error if the object is invalid.
   package mutating func optional<Part: FormattedMessage>(
     _ key: StaticString, _ get: (Message) -> Part?
   ) throws(JSONError) -> Part? {
@@ -279,7 +279,7 @@ extension Int: MemberValue {
   package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
 }
 
-/// A number from 0 to 10^9.
+/// Reads only numbers from 0 to 10^9.
 extension Double: MemberValue {
   package init?(member: JSON) {
     guard let number = member.decimal else { return nil }

@@ -4,8 +4,8 @@ extension JSON {
 
   /// Parses a single value (RFC 8259) that spans all of `bytes`.
   ///
-  /// - Throws: `JSONError` at the first invalid byte. Invalid UTF-8, a duplicate key in an object,
-  ///   and a number that overflows a `Double` are errors too.
+  /// - Throws: `JSONError` at the first invalid byte. Invalid UTF-8, a duplicate key, nesting beyond
+  ///   `maximumDepth`, and a number that overflows a `Double` are errors too.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes: bytes)
     return try parser.parseText()
@@ -106,7 +106,7 @@ private struct JSONParser {
     guard depth <= JSON.maximumDepth else { throw error("nested too deeply") }
     position += 1
     var members: [JSON.Member] = []
-    // Used for objects with many members; for few, a linear search is faster.
+    // The set is only for objects with many members; for few, a linear search is faster.
     var keys: Set<String> = []
     skipWhitespace()
     if take(UInt8(ascii: "}")) { return .object(members) }

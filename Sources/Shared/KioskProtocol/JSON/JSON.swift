@@ -25,7 +25,7 @@ package enum JSON: Hashable, Sendable {
     return members.first { $0.key == key }?.value
   }
 
-  /// The number if it is whole, in any notation (`1`, `1.0`, `1e0`), otherwise `nil`.
+  /// The number if it is whole (`1`, `1.0`, `1e0`); `nil` for any other value, and for a `Double` of 2^53 or more.
   package var wholeNumber: Int? {
     switch self {
     case .integer(let number): number

@@ -40,7 +40,7 @@ package struct MachineAnswer: Hashable, Sendable {
 }
 
 extension FruitAmounts {
-  /// Returns the amounts that an attempt cannot have used: below 0, or more than the order took.
+  /// Returns the amounts that an attempt cannot have used: those below 0 or above `taken`.
   package func impossible(for taken: FruitAmounts) -> FruitAmounts {
     FruitAmounts(filter { !(0...(taken[$0.fruit] ?? 0)).contains($0.amount) })
   }

@@ -3,8 +3,8 @@ package import JuiceDomain
 /// The id of a machine that makes juices for a kiosk.
 package typealias MachineID = Identifier<MachineReport>
 
-/// A job for a machine: the payload of `make/<machine>`. The kiosk sends it again until the machine
-/// has answered.
+/// A job for a machine: the payload of `make/<machine>`. The kiosk repeats the message until the
+/// machine answers, or the job is too old.
 package struct MachineOrder: Hashable, Sendable {
   /// The job number. A machine begins a job only if its number is higher than that of the last job
   /// that the machine began or cancelled.
@@ -14,9 +14,9 @@ package struct MachineOrder: Hashable, Sendable {
   package let juice: Juice.ID?
   /// The program to run, or `nil` for an order.
   package let program: MachineProgram?
-  /// The number of glasses.
+  /// The number of glasses; 1 for a program.
   package let quantity: Int
-  /// The fruit of one glass or of the program; empty if the juice is no longer on the menu.
+  /// The fruit of one glass, or of the program.
   package let recipe: FruitAmounts
 
   package init(job: Int, ticket: Int, juice: Juice.ID, quantity: Int, recipe: FruitAmounts) {

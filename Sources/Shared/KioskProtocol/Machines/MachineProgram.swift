@@ -1,7 +1,7 @@
 package import JuiceDomain
 
-/// A program that a machine runs without making a juice. If several programs are due, the machine
-/// runs them in the order of the cases.
+/// A program that a machine runs without making a juice. If the kiosk can start several programs
+/// of a machine, it starts them in the order of the cases.
 package enum MachineProgram: String, CaseIterable, Hashable, Sendable {
   case clean, rinse, prime
 

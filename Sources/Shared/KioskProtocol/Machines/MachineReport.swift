@@ -3,18 +3,17 @@ package import JuiceDomain
 /// The state of a machine for displays and dashboards: the retained payload of `machine/<machine>`.
 package struct MachineReport: Hashable, Sendable {
   package var state: State
-  /// The machine's reason for `fault` or `waiting`.
+  /// The reason for `fault` or `waiting`: a text of the machine, or `blocked by a sensor`.
   package var reason: String?
   /// The fruits that the machine does not have.
   package var out: [Fruit.ID]
-  /// The number of jobs that the kiosk has not sent to the machine yet.
+  /// The number of orders that the kiosk has not sent to the machine yet.
   package var queue: Int
   /// The juices that the machine makes, or `nil` for the whole menu.
   package var juices: [Juice.ID]?
-  /// The machine's jobs: in progress, queued or undecided; at most `limit`.
+  /// The machine's open orders: in progress, queued or undecided; at most `limit`.
   package var jobs: [Job]
-  /// The tickets of the juices that were made last, the latest first; at most
-  /// `maximumReadyTickets`.
+  /// The tickets of the last orders that the machine has made, the latest first; at most `maximumReadyTickets`.
   package var ready: [Int]
 
   /// The machine's configured programs.
@@ -30,7 +29,7 @@ package struct MachineReport: Hashable, Sendable {
     case waiting
     /// A program runs.
     case cleaning
-    /// The machine must be cleaned before it takes orders.
+    /// The machine takes no orders: its cleaning is overdue, or a program needs a decision.
     case cleaningDue = "cleaning_due"
     /// The machine is online but does not answer.
     case silent
@@ -41,7 +40,7 @@ package struct MachineReport: Hashable, Sendable {
     /// The machine has never reported its state.
     case unknown
 
-    /// Whether the machine needs attention by a person.
+    /// Whether a machine in this state cannot take orders.
     package var isProblem: Bool {
       switch self {
       case .idle, .busy, .waiting, .cleaning: false
@@ -59,7 +58,7 @@ package struct MachineReport: Hashable, Sendable {
     package var juice: Juice.ID
     package var quantity: Int
     package var state: JobState
-    /// The time of the order, or of the decision to make it again.
+    /// The time of the order, of the hold of its payment, or of the decision `again`.
     package var at: Timestamp
     /// The reason why the job waits for a person, or `nil` if it does not wait.
     package var waiting: String?
@@ -84,7 +83,7 @@ package struct MachineReport: Hashable, Sendable {
     package var program: MachineProgram
     /// The time at which the program was last done, or `nil` if it was never done.
     package var last: Timestamp?
-    /// The time at which the program is due or became due, or `nil` if it does not depend on time.
+    /// The time at which the program became or will become due, or `nil` if no time is known.
     package var dueAt: Timestamp?
     /// The number of glasses until the program is due, or `nil` if it does not depend on glasses.
     package var glassesLeft: Int?
@@ -128,7 +127,7 @@ package struct MachineReport: Hashable, Sendable {
     jobs.first { $0.state == .started } ?? jobs.first { $0.state == .sent }
   }
 
-  /// Whether the machine or one of its programs needs a person, or a job needs a decision.
+  /// Whether the machine cannot take orders or lacks fruit, or an order or a program needs a person.
   package var needsAttention: Bool {
     state.isProblem || !out.isEmpty || jobs.contains(where: \.state.isUndecided)
       || programs.contains(where: \.needsAttention)
@@ -150,14 +149,14 @@ package struct MachineReport: Hashable, Sendable {
 package enum JobState: String, CaseIterable, Hashable, Sendable {
   /// The kiosk has not sent the job yet.
   case queued
-  /// The kiosk has sent the job. The machine receives it when it is online, and may have begun it.
+  /// The kiosk has assigned the job to the machine. The machine may have begun the job.
   case sent
   /// The machine has reported that it began the job.
   case started
   /// The machine has not answered the job, which has exceeded the maximum age of orders. Either the
   /// machine reports the result, or a person decides.
   case lost
-  /// The machine cannot report the result, or has exceeded the time limit: a person decides.
+  /// The machine cannot report a valid result, or has exceeded the time limit: a person may decide.
   case needsDecision = "needs_decision"
 
   package var isUndecided: Bool { self == .lost || self == .needsDecision }

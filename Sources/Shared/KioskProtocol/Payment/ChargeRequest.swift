@@ -3,11 +3,11 @@ package import JuiceDomain
 /// The id of a payment device: a card terminal, a coin box, a reader behind an ESP32.
 package typealias PaymentDeviceID = Identifier<PaymentReport>
 
-/// A request to hold the amount of a charge: the payload of `charge/<device>`. The kiosk sends it
-/// again until the device has answered.
+/// A request to hold the amount of a charge: the payload of `charge/<device>`. The kiosk repeats
+/// the request until the device answers, or the time to pay is over.
 package struct ChargeRequest: Hashable, Sendable {
-  /// The number of the charge. A device begins a charge only if its number is higher than that of
-  /// the last charge.
+  /// The number of the charge. A device begins a charge only if this number is higher than each
+  /// number that the device has stored.
   package let charge: Int
   /// The number for the customer.
   package let ticket: Int
@@ -20,9 +20,9 @@ package struct ChargeRequest: Hashable, Sendable {
   package let amount: Money
   /// The customer's language.
   package let language: Language
-  /// The name of the juice in that language.
+  /// The name of the juice in `language`.
   package let text: String
-  /// The number of seconds in which the customer must pay, and until the juice is probably ready.
+  /// The time to pay, and the maximum expected time until the juice is ready (0 without a machine), in seconds.
   package let paySeconds, readySeconds: Int
 
   package init(
@@ -41,7 +41,7 @@ package struct ChargeRequest: Hashable, Sendable {
     self.readySeconds = readySeconds
   }
 
-  /// A request about a charge that a device has answered: the last level of `charge/<device>/...`.
+  /// A request about an earlier charge: the last level of `charge/<device>/...`.
   package enum Action: String, CaseIterable, Hashable, Sendable {
     /// Captures a part of the held amount or all of it, and releases the rest.
     case capture
@@ -81,7 +81,7 @@ package struct ChargeRequest: Hashable, Sendable {
 }
 
 extension ChargeRequest: FormattedMessage {
-  /// Members that a device does not need may be absent.
+  /// Reads a request. Members that a device does not need may be absent.
   package init(_ members: inout Members<Self>) throws(JSONError) {
     charge = try members.charge(\.charge)
     ticket = try members.required("ticket", \.ticket, or: 0)
@@ -99,7 +99,7 @@ extension ChargeRequest: FormattedMessage {
 }
 
 extension Members {
-  /// The number of a charge: 1 to 2^53 - 1, which every JSON parser can represent.
+  /// Reads or writes the number of a charge: 1 to 2^53 - 1, which every JSON parser can represent.
   mutating func charge(_ get: (Message) -> Int) throws(JSONError) -> Int {
     try required("charge", get, where: (1..<1 << 53).contains)
   }
@@ -122,8 +122,8 @@ extension JSON {
     integer(key).flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
   }
 
-  /// Reads an amount of at least one smallest unit and its currency, or returns `nil` if either is
-  /// missing or invalid.
+  /// Reads an amount from 1 to `maximumUnits` smallest units and its currency, or returns `nil` if
+  /// either is missing or invalid.
   package func units() -> Money? {
     guard let units = integer("amount"), (1...Self.maximumUnits).contains(units),
       let currency = text("currency").flatMap({ Currency($0) })

@@ -17,7 +17,7 @@ package struct PaymentAnswer: Hashable, Sendable {
     /// The customer does not pay, and nothing is held.
     case declined
     case captured(Money)
-    /// The hold has ended.
+    /// The device holds nothing: the hold or the prompt has ended.
     case released
     case refunded(Money)
     /// The device cannot determine the state of the charge.
@@ -155,7 +155,7 @@ package struct PaymentTotal: Hashable, Sendable {
     self.terminalNet = terminalNet
   }
 
-  /// The sum that is compared with the ledger, in smallest units: that of the terminal, or else the
+  /// The sum that the kiosk compares with its ledger, in smallest units: `terminalNet`, or else the
   /// captures minus the refunds of the device.
   package var net: Int { terminalNet ?? captured.units - refunded.units }
 }
@@ -191,7 +191,7 @@ package struct ChargeDecision: Hashable, Sendable {
     /// Releases the held amount.
     case release
     // Results that a person has found in the journal of the terminal.
-    /// The device captured the amount, and it stays captured.
+    /// The device has captured the amount, and the amount stays captured.
     case captured
     /// The device holds nothing and has captured nothing.
     case released

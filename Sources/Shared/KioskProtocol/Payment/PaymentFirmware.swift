@@ -1,7 +1,7 @@
 package import JuiceDomain
 
-/// The logic of a payment device without a card terminal, as a value: the rules of
-/// deploy/docs/protocol.md.
+/// The logic of a payment device without a card terminal, as a value: the contract in
+/// deploy/docs/payment.md.
 ///
 /// The device executes the returned actions in order. Its journal, the stored records, must survive
 /// a power cut.
@@ -32,7 +32,7 @@ package struct PaymentFirmware: Sendable {
   }
 
   package enum Action: Hashable, Sendable {
-    /// Append the record to the journal durably, before any other action.
+    /// Appends the record to the journal durably, before any other action.
     case store(Record)
     case publish(PaymentAnswer)
     case total(PaymentTotal)
@@ -42,7 +42,7 @@ package struct PaymentFirmware: Sendable {
 
   /// Restores the state from a journal.
   ///
-  /// - Returns: The actions for charges that a power cut has interrupted: nothing is held for them.
+  /// - Returns: The actions that decline the charges whose prompts a power cut has interrupted.
   package mutating func restore(_ journal: [Record]) -> [Action] {
     for record in journal { note(record) }
     return records.values.filter { $0.state == .prompted }.sorted { $0.charge < $1.charge }

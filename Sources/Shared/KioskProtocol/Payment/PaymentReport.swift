@@ -9,16 +9,16 @@ package struct PaymentReport: Hashable, Sendable {
   package var ticket: Int?
   /// The amount to pay now.
   package var amount: Money?
-  /// The reason why the last payment was declined, until the next charge.
+  /// The reason why the last payment was declined, for 60 seconds or until the next charge.
   package var declined: String?
-  /// The number of charges that wait until the device is free.
+  /// The number of charges that the kiosk has not sent to the device yet.
   package var queue: Int
   /// The charges about which a person must decide, at most `limit`.
   package var charges: [Charge]
   /// The sum by which the device's totals exceed the ledger's, in smallest units; may be negative.
   package var difference: Int
   /// The sums of the captures and of the refunds since the device's last end of day, or `nil`
-  /// before its first capture.
+  /// before the first capture, refund or end of day.
   package var captured, refunded: Money?
 
   package static let limit = 20
@@ -41,8 +41,7 @@ package struct PaymentReport: Hashable, Sendable {
     package var amount: Money
     /// The reason why a person must decide.
     package var reason: String
-    /// The request whose result is unknown: `capture` if the juice was made, `release` if it was
-    /// not.
+    /// The request that would complete the charge: `capture`, `release` or `refund`; or `nil` if there is none.
     package var request: ChargeRequest.Action?
     /// The decisions that are possible.
     package var decisions: [ChargeDecision.Choice]

@@ -13,10 +13,10 @@ package struct ForecastReport: Hashable, Sendable {
   package struct Outlook: Hashable, Sendable {
     /// The current stock in pieces.
     package let stock: Int
-    /// The expected consumption of the coming hour, or `nil` if there is too little history.
+    /// The expected consumption per hour now, or `nil` if there is too little history.
     package let perHour: Double?
     /// The time when the stock will be used up, or `nil` if that is unknown (`perHour` is `nil`) or
-    /// not within a week.
+    /// not within a week, or if the stock is 0.
     package let emptyAt: Timestamp?
     /// The expected consumption in each six-hour interval of the next week, starting at the
     /// report's `at`; empty if `perHour` is unknown.
@@ -95,7 +95,7 @@ extension ForecastReport {
 }
 
 extension JSON {
-  /// The amounts of all intervals; empty if one is missing or invalid.
+  /// The amounts of all intervals; empty if their number is wrong or one is invalid.
   fileprivate var use: [Double] {
     guard let pieces = elements("use"), pieces.count == ForecastReport.Outlook.pieceCount else {
       return []

@@ -1,26 +1,26 @@
 /// The state of a kiosk for monitoring.
 package struct KioskHealth: Hashable, Sendable {
   package var at: Timestamp
-  /// Seconds since the start of the process.
+  /// Seconds since the start of the process, by the wall clock.
   package var uptime: Int
   package var counters: Counters
   /// Resident memory of the process in bytes, or `nil` if the system does not report it.
   package var memory: Int?
-  /// The number of results and events that the broker has not confirmed yet.
+  /// The number of messages of the kiosk that the broker has not confirmed yet.
   package var queue: Int
   package var service: ServiceState
-  /// The number of fruits that are low, and of fruits that are out of stock.
+  /// The numbers of fruits with the alert levels `low` and `out`.
   package var low: Int
   package var out: Int
-  /// The number of machines that do not work, and of jobs and charges that need a decision.
+  /// The number of machines that cannot take orders, and of jobs and charges that need a decision.
   package var machinesDown: Int
   package var undecided: Int
   /// The number of machines' programs that need a person, or `nil` without programs.
   package var programsDue: Int?
-  /// The number of fruits with expired pieces in the machine, or `nil` without dates of fruit.
+  /// The number of fruits with expired pieces in the kiosk, or `nil` without dates of fruit.
   package var expired: Int?
   /// The number of seconds by which the clock is behind a time that it has shown before, so that
-  /// the dates of fruit may be wrong; 0 if the clock is reliable, or `nil` without dates of fruit.
+  /// the dates of fruit may be wrong; 0 for less than a minute, or `nil` without dates of fruit.
   package var clockBehind: Int?
   /// The state of the payment, or `nil` if payment is not configured.
   package var payment: Payment?
@@ -30,14 +30,14 @@ package struct KioskHealth: Hashable, Sendable {
   package var ledger: Int?
   /// Free space on the ledger's disk in bytes, or `nil` if it is unknown.
   package var diskFree: Int?
-  /// The number of messages of the chain that the uplink dropped because they exceeded its rate
-  /// limit, since the start of the process; or `nil` without an uplink.
+  /// The number of requests and menus of the chain that the uplink has dropped because of its rate
+  /// limits since the start of the process; or `nil` without an uplink.
   package var uplinkDropped: Int?
   /// The last entry of the ledger, or `nil` if the ledger is empty or cannot be read. In the report
-  /// to the broker of a chain, the last entry that this broker has confirmed; an archive without
-  /// that entry has lost entries.
+  /// to the broker of a chain, the last entry that this broker has confirmed, so that an archive
+  /// detects missing entries.
   package var position: LedgerPosition?
-  /// Reasons why the broker refused messages of the kiosk, by topic.
+  /// The reasons why the broker has refused messages since the last connection or reload, by topic.
   package var refused: [String: String]
 
   package init(
@@ -76,7 +76,7 @@ package struct KioskHealth: Hashable, Sendable {
     package var open: Int
     /// The sum of the magnitudes of the devices' `PaymentReport.difference`, in smallest units.
     package var difference: Int
-    /// The captures less the refunds since the last end of day, in smallest units.
+    /// The captures less the refunds of each device since its last end of day, in smallest units.
     package var taken: Int
 
     package init(down: Int, open: Int, difference: Int, taken: Int) {
@@ -108,15 +108,15 @@ package struct KioskHealth: Hashable, Sendable {
     package var orders = 0
     /// Orders that were out of stock.
     package var outOfStock = 0
-    /// Accepted orders that were not made.
+    /// Orders that a machine got and did not make completely.
     package var failed = 0
     package var restocks = 0
     package var duplicates = 0
     package var stale = 0
-    /// Rejected commands, including stale ones.
+    /// Rejected commands, including stale ones and rejected reports of machines and devices.
     package var rejected = 0
     package var reconnects = 0
-    /// Messages that were not a command, and that the kiosk did not answer.
+    /// Messages that the kiosk ignored: with an unknown or too long topic, or too large and no command.
     package var dropped = 0
 
     package init() {}
@@ -138,7 +138,7 @@ package struct KioskHealth: Hashable, Sendable {
       case enough
       /// Less than 256 MB or than the ledger's size: an update may have to copy the ledger.
       case low
-      /// Less than 16 MB: the kiosk will reject orders.
+      /// Less than 16 MB: soon the kiosk cannot commit, and orders stay at the broker.
       case full
     }
 
@@ -152,7 +152,7 @@ package struct KioskHealth: Hashable, Sendable {
 }
 
 extension KioskHealth: FormattedMessage {
-  /// Requires only the time, because the kiosk may run another version.
+  /// Requires only the time, because the kiosk may run another version. A position or payment must be complete.
   package init(_ members: inout Members<Self>) throws(JSONError) {
     at = try members.required("at", \.at)
     uptime = try members.required("uptime", \.uptime, or: .max)

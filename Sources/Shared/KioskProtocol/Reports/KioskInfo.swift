@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The description of a kiosk, which the kiosk publishes on each connection.
+/// The description of a kiosk: the retained payload of `info`.
 package struct KioskInfo: Hashable, Sendable {
   package let version: String
   package let startedAt: Timestamp

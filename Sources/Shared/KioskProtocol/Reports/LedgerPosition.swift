@@ -1,4 +1,4 @@
-/// The last entry of a kiosk's ledger, as `health` reports it.
+/// The epoch and number of an entry in a kiosk's ledger: see `KioskHealth.position`.
 package struct LedgerPosition: Hashable, Sendable {
   /// The epoch of the entry; see `LedgerEntry`.
   package let epoch: Int
@@ -13,7 +13,7 @@ package struct LedgerPosition: Hashable, Sendable {
   /// Parses a `KioskHealth` payload. Returns `nil` if it has no position: the kiosk has no entries
   /// yet, or does not report the position.
   ///
-  /// - Throws: `JSONError` if the payload is not JSON, or the numbers are out of range.
+  /// - Throws: `JSONError` if the payload is not JSON, or a number is invalid or out of range.
   package init?(health payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard json["seq"] != nil, json["epoch"] != nil else { return nil }

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The published menu: names in each language, recipes, capacities and low marks.
+/// The published menu: names in each language, recipes, prices, capacities and low marks.
 package struct MenuReport: Hashable, Sendable {
   package let menu: Menu
   /// Maximum amounts after a restock.

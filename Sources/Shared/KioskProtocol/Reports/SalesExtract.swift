@@ -7,8 +7,8 @@ package struct SalesRequest: Hashable, Sendable {
   package let id: Request.ID
   /// The `seq` of the last entry of the page, or `nil` for the last entry of the ledger.
   package let last: Int?
-  /// The start of the requested period. The extract ends with the first page that has only earlier
-  /// entries.
+  /// The start of the requested period. The extract ends with the first full page that has only
+  /// earlier entries.
   package let since: Timestamp
 
   package init(id: Request.ID, last: Int? = nil, since: Timestamp) {
@@ -39,14 +39,14 @@ package struct SalesRequest: Hashable, Sendable {
   }
 }
 
-/// The answer to a `SalesRequest`: the orders of a page of entries, summed by quarter of an hour,
-/// juice, outcome and currency.
+/// The answer to a `SalesRequest`: the orders of a page of entries, summed by quarter of an hour, juice, outcome and
+/// currency; without failed orders that have no amount, and without rejections that have no juice.
 package struct SalesExtract: Hashable, Sendable {
   /// Maximum number of entries in a page.
   package static let maximumEntries = 500
 
   package let id: Request.ID
-  /// The epoch of the ledger's last entry; see `LedgerEntry`.
+  /// The present epoch of the ledger; see `LedgerEntry`.
   package var epoch: Int
   /// The `seq` of the last entry of the page; 0 if the ledger is empty.
   package var last: Int
@@ -67,9 +67,9 @@ package struct SalesExtract: Hashable, Sendable {
     package var status: Status
     package var juice: Juice.ID
     package var orders: Int
-    /// The number of glasses made.
+    /// The number of glasses of the orders that are `ready` or `made`; 0 for any other status.
     package var glasses: Int
-    /// The price of the glasses, or `nil` if they have none.
+    /// The price of the glasses made, also of `failed` orders; or `nil` if there is none.
     package var amount: Money?
 
     package init(

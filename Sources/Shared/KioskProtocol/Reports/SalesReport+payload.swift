@@ -26,7 +26,7 @@ extension SalesReport.Day: FormattedMessage {
 }
 
 extension SalesReport.Tally: FormattedMessage {
-  /// An absent count is 0; an invalid one makes the whole report invalid.
+  /// Reads an absent member as empty or 0. An invalid member makes the whole report invalid.
   package init(_ members: inout Members<Self>) throws(JSONError) {
     made = try members.required("made", \.made, or: [:])
     outOfStock = try members.required("out_of_stock", \.outOfStock, or: [:])
@@ -38,7 +38,7 @@ extension SalesReport.Tally: FormattedMessage {
 }
 
 extension Int {
-  /// Real counts are lower, and sums of such counts do not overflow.
+  /// The valid counts: real counts are lower, and sums of valid counts do not overflow.
   fileprivate static let counts = 0...1_000_000_000
 }
 

@@ -3,7 +3,7 @@ package import JuiceDomain
 /// The sales of a kiosk: today by hour and the last days by day, in the kiosk's time zone.
 ///
 /// Hours and days with an empty tally are omitted. When daylight saving time ends, the repeated
-/// hour has one entry with the orders of both occurrences.
+/// hour has one element with the tally of both occurrences.
 package struct SalesReport: Hashable, Sendable {
   /// Maximum number of days, including today.
   package static let dayCount = 30
@@ -61,7 +61,7 @@ package struct SalesReport: Hashable, Sendable {
     package var outOfStock: [Juice.ID: Int] = [:]
     /// The number of orders that were rejected, by juice.
     package var rejected: [Juice.ID: Int] = [:]
-    /// The number of rejected orders for juices that are not on the menu.
+    /// The number of rejected orders without a juice of the menu.
     package var unnamed = 0
     /// The takings for `made`, and for the glasses that were made before an order failed.
     package var takings = Takings()

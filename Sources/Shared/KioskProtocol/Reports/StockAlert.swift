@@ -6,12 +6,12 @@ package enum StockAlert: String, Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - quantity: The stock of the fruit.
-  ///   - least: The smallest amount in a recipe, at least 1: with less, the fruit is out, because
-  ///     no juice that needs it can be made.
+  ///   - least: The smallest amount of the fruit in a recipe, at least 1. With a smaller stock the
+  ///     level is `out`, because no juice with this fruit can be made.
   ///   - low: The low mark: at or below it a fruit is low. 0 disables `low`.
-  ///   - previous: The current level. A fruit that is low or out becomes `ok` only when it exceeds
-  ///     the low mark by more than a quarter of the mark, and by more than 1, so that a stock near
-  ///     the mark does not change the level repeatedly.
+  ///   - previous: The current level. Unless `low` is 0, `low` and `out` become `ok` only when the
+  ///     stock exceeds the low mark by more than a quarter of the mark, and by more than 1, so that
+  ///     a stock near the mark does not change the level repeatedly.
   package init(quantity: Int, least: Int = 1, low: Int, previous: StockAlert) {
     let clear = previous == .ok || low == 0 ? low : low + max(1, low / 4)
     self = quantity < least ? .out : quantity <= clear ? .low : .ok

@@ -8,7 +8,7 @@ package struct StockReport: Hashable, Sendable {
   package let fruits: FruitAmounts
   /// The times at which the next batch of each fruit expires; no entry for a fruit without dates.
   package let expires: [Fruit.ID: Timestamp]
-  /// Expired fruit that is still in the machine. It is not part of `fruits`.
+  /// Expired fruit that is still in the kiosk, in addition to `fruits`.
   package let expired: FruitAmounts
 
   package init(
@@ -24,8 +24,8 @@ package struct StockReport: Hashable, Sendable {
 }
 
 extension StockReport: FormattedMessage {
-  // Replaces the implementation that all messages share: the kiosk encodes this report after each
-  // batch, and this version executes a fifth fewer instructions.
+  // Replaces the implementation that all messages share: the kiosk encodes this report for each
+  // published change of the stock, and this code executes a fifth fewer instructions.
   package var payload: [UInt8] {
     JSONWriter.object { json in
       json.member("seq", seq)

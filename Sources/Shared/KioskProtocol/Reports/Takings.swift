@@ -46,7 +46,7 @@ extension Int {
 }
 
 extension Takings: MemberValue {
-  /// Reads the takings, or returns `nil` if an amount is invalid.
+  /// Reads the takings, or returns `nil` if a currency, a juice or an amount is invalid.
   package init?(member: JSON) {
     guard case .object(let currencies) = member else { return nil }
     for currency in currencies {

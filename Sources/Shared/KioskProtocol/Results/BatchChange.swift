@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The id of a batch, which is the fruit of one restock that expires at the same time.
+/// The id of a batch: fruit of one kind and one expiry time, added by one restock or initial stock.
 package struct BatchID: Hashable, Sendable, Comparable {
   package let fruit: Fruit.ID
   /// The `seq` of the entry that added the batch.

@@ -9,14 +9,14 @@ package struct CommandResult: Hashable, Sendable {
     case awaitingPayment = "awaiting_payment"
     /// The juice is made.
     case ready
-    /// The juice was not made; unused fruit was returned to the stock. `failure` contains the
-    /// reason.
+    /// Not every glass was made; unused fruit was returned to the stock. `failure` contains the reason.
     case failed
     /// The stock has too little fruit, and is unchanged.
     case outOfStock = "out_of_stock"
     /// The kiosk has executed a command that is not an order.
     case applied
-    /// The command had no effect; `reason` contains the reason.
+    /// The kiosk has not executed the command; `reason` contains the reason. A rejected report of a
+    /// machine or a payment device may still change a job or a charge.
     case rejected
   }
 
@@ -26,9 +26,9 @@ package struct CommandResult: Hashable, Sendable {
   package var ticket: Int?
   package var juice: Juice.ID?
   package var quantity: Int?
-  /// The price of all glasses.
+  /// The price of all glasses; for `failed`, of the made ones; for other commands see `LedgerEntry.amount`.
   package var amount: Money?
-  /// The position among the machine's jobs, from 1; the jobs that it is making count, too.
+  /// The position among the machine's jobs, from 1; the jobs in progress count, too.
   package var place: Int?
   package var machine: MachineID?
   /// The device at which the customer must pay.
@@ -36,7 +36,7 @@ package struct CommandResult: Hashable, Sendable {
   package var used: FruitAmounts?
   package var missing: FruitAmounts?
   package var service: ServiceState?
-  /// The stock after the command.
+  /// The stock after the entry `seq`, or `nil` if the kiosk does not report the stock.
   package var stock: FruitAmounts?
   package var reason: RejectionReason?
   /// The reason of `failed`: the text of the machine, a `PaymentEnd`, or a reason of the kiosk such
@@ -47,7 +47,7 @@ package struct CommandResult: Hashable, Sendable {
   package var message: String?
   /// The number of the ledger entry, or `nil` if the command was not recorded.
   package var seq: Int?
-  /// Whether the kiosk has answered the same command before.
+  /// Whether the kiosk may have answered the same command before.
   package var isDuplicate = false
 
   package init(status: Status) { self.status = status }
@@ -130,11 +130,11 @@ extension JSON {
     return elements
   }
 
-  /// The largest amount of a fruit, in magnitude. It exceeds every real stock, and prevents
-  /// overflow of sums, differences and thousandths of untrusted amounts.
+  /// The largest amount of a fruit in reports and removals, in magnitude. The limit exceeds every
+  /// real stock, and prevents overflow of sums, differences and thousandths of untrusted amounts.
   package static let maximumAmount: UInt = 1_000_000_000_000_000
 
-  /// The amount of a fruit, or `nil` if it is not an integer up to `maximumAmount`.
+  /// The amount of a fruit, or `nil` if the value is no whole number up to `maximumAmount`.
   package var amount: Int? {
     guard let amount = wholeNumber, amount.magnitude <= Self.maximumAmount else { return nil }
     return amount

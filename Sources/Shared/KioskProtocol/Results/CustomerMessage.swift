@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// Texts for the customer, in the wording of the original Juice Maker.
+/// Texts for the customer, in English and Korean.
 package enum CustomerMessage {
   package static func ready(_ juice: String, in language: Language) -> String {
     switch language {
@@ -141,15 +141,15 @@ extension PaymentReport {
   }
 }
 
-/// The reason why an order ended before it was paid, as its result names it.
+/// The reason why the payment of an order failed: the `failure` in the result of the order.
 package enum PaymentEnd: String, CaseIterable, Hashable, Sendable {
   /// The customer or the device declined the payment.
   case declined
-  /// No card was presented in time.
+  /// The customer has not paid in time, or has waited too long for a free device.
   case notPaid = "not_paid"
-  /// The customer has pressed another button before a card was presented.
+  /// Another order of the same panel replaced the order before a card was presented.
   case replaced
-  /// The device cannot determine whether money is held.
+  /// The device cannot determine the state of the charge, or has moved money without a request.
   case unknown = "payment_unknown"
   /// The device holds another amount than the kiosk requested.
   case wrongAmount = "wrong_amount"

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// An entry of the ledger, which never changes. The kiosk publishes each entry on `events`.
+/// An entry of the ledger. A recorded entry never changes. The kiosk publishes each one on `events`.
 package struct LedgerEntry: Hashable, Sendable {
   /// The sequence number: from 1, without gaps.
   package let seq: Int
@@ -9,14 +9,15 @@ package struct LedgerEntry: Hashable, Sendable {
   /// parser can represent; 0 if it was not reported.
   package let epoch: Int
   package let at: Timestamp
-  /// The sender of the command, or `nil` for the kiosk's own entries.
+  /// The sender of the command, or of the order that the entry assigns to a machine or ends; otherwise `nil`.
   package let source: Source?
   package let id: Request.ID?
   package let outcome: Outcome
-  /// The price of the glasses at the time of the order; for a step of a charge, its amount; for
-  /// removed fruit, its cost.
+  /// The price of the ordered glasses, by the menu at the time of the order; at the end of an order,
+  /// the price of the glasses that were made; for a step of a charge, the amount of the step; for
+  /// removed fruit, the cost; or `nil` if there is none.
   package let amount: Money?
-  /// The parts of the changes that belong to batches, the first to expire first.
+  /// The parts of the changes that belong to batches.
   package var batches: [BatchChange] = []
 
   package init(
@@ -39,7 +40,7 @@ package struct LedgerEntry: Hashable, Sendable {
     case outOfStock(Order, missing: FruitAmounts)
     case restocked(changes: FruitAmounts)
     case service(ServiceState)
-    // Indirect because these cases are larger than the others, and each entry is copied often.
+    // The indirect cases are larger than the others, and each entry is copied often.
     /// A machine will make the order: a job with the number of this entry.
     indirect case accepted(
       Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
@@ -51,32 +52,32 @@ package struct LedgerEntry: Hashable, Sendable {
     indirect case payment(PaymentStep)
     /// The end of a payment device's day.
     ///
-    /// - Parameter difference: The amount by which the device's captures minus refunds exceed those
-    ///   of the ledger, in smallest units, or `nil` if the kiosk has missed the total before.
+    /// - Parameter difference: The amount by which `PaymentTotal.net` exceeds the captures minus the
+    ///   refunds in the ledger, in smallest units, or `nil` if the kiosk has missed a total before.
     indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int?)
     /// A step of a machine's program.
     indirect case program(ProgramStep)
-    /// A change of a sensor's state, a decision about it, or its readings of an hour.
+    /// A change of a sensor's state, a decision about a sensor, or a sensor's readings of an hour.
     indirect case sensor(SensorStep)
     /// The fruit of batches has expired: the kiosk does not sell it, and a person must take it out.
     case expired(changes: FruitAmounts)
     /// A person has taken fruit out.
     indirect case removed(Removal)
-    /// The machine could not make the order.
+    /// The machine could not make all glasses of the order.
     ///
     /// - Parameter changes: The fruit that was returned to the stock.
     indirect case failed(JobEnd, reason: String, changes: FruitAmounts)
     /// The order ended before a machine began it, for example because it was not paid; or a person
     /// decided that the customer does not receive the juice.
     indirect case returned(JobEnd, reason: String, changes: FruitAmounts)
-    /// A person decided about a job; `used` is the fruit that the kiosk takes for another attempt.
+    /// A person decided about a job; `used` is the fruit that the kiosk takes for `again`.
     case decided(JobDecision.Choice, job: Int, used: FruitAmounts)
     /// The kiosk has rejected the command.
     ///
     /// - Parameter order: The order, or `nil` for other commands.
     case rejected(RejectionReason, order: Order?)
 
-    /// The order, or `nil` for other entries.
+    /// The order that the entry contains, or `nil` if there is none.
     package var order: Order? {
       switch self {
       case .ready(let order, _, _), .outOfStock(let order, _): order
@@ -148,8 +149,8 @@ extension LedgerEntry.Outcome {
   }
 }
 
-/// The data of a job in the entry that ends it. The entry also has the source and the id of the
-/// order.
+/// The data of an order in the entry that ends the order. The entry also has the source and the id
+/// of the order.
 package struct JobEnd: Hashable, Sendable {
   /// The sequence number of the order's entry.
   package let job: Int

@@ -7,7 +7,7 @@ package struct PaymentStep: Hashable, Sendable {
   package let job: Int?
   package let order: Order?
   package let ticket: Ticket?
-  /// The machine that makes the juice after this step, and the place in its queue.
+  /// The machine whose job begins with this step, and the place of the job in the queue; else `nil`.
   package let machine: MachineID?
   package let place: Int?
   package let receipt: Receipt

@@ -38,8 +38,8 @@ extension Timestamp {
   }
 }
 
-/// One day of the record of food safety: the readings of the sensors, and the entries that are not
-/// orders.
+/// One day of the record of food safety: the readings of the sensors, and the entries that have no
+/// juice and no status in `omitted`.
 package struct SafetyDay: Hashable, Sendable {
   /// Maximum number of entries of a day. Further ones are omitted.
   package static let maximumEntries = 500
@@ -49,10 +49,9 @@ package struct SafetyDay: Hashable, Sendable {
   package let id: Request.ID
   package let day: CivilDate
   package var sensors: [Sensor]
-  /// Restocks, states of sensors, decisions and other entries that are not orders, in the order of
-  /// the ledger.
+  /// Restocks, states of sensors, decisions and other entries of the record, in the order of the ledger.
   package var entries: [LedgerEntry]
-  /// Whether entries are omitted.
+  /// Whether the day has more than `maximumEntries` entries.
   package var isShortened: Bool
 
   package struct Sensor: Hashable, Sendable {
@@ -130,7 +129,7 @@ package struct SafetyDay: Hashable, Sendable {
   /// Creates a day from its entries.
   ///
   /// - Parameters:
-  ///   - sensors: The configured sensors, without hours. Other sensors in `entries` are added.
+  ///   - sensors: The configured sensors, without hours. The day also gets other sensors with readings.
   ///   - entries: The readings of each hour, with the limits at that time, and the entries that the
   ///     day shows: of the latter at most `maximumEntries`, and one more if there are more.
   ///   - open: The readings of hours that are not over.

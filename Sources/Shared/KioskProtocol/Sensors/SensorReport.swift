@@ -29,7 +29,7 @@ package struct SensorReport: Hashable, Sendable {
   package var minimum, maximum: Int?
   /// The time at which the state began, or `nil` if it is unknown.
   package var since: Timestamp?
-  /// Whether the sensor has sent no reading for too long.
+  /// Whether the sensor has sent no reading for too long, or is no longer configured.
   package var isSilent: Bool
   /// The fruits and the machines that the sensor blocks.
   package var fruits: [Fruit.ID]
@@ -111,8 +111,8 @@ extension SensorReport {
 }
 
 extension JSON {
-  /// The number in thousandths, also if it is written as a text; or `nil` if the value is not a
-  /// number.
+  /// The number in thousandths, also if it is written as a text of at most 32 bytes; or `nil` if the
+  /// value is not a number, or is too large.
   package var thousandths: Int? {
     switch self {
     case .integer(let number): Double(number).thousandths

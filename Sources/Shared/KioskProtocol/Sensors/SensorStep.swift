@@ -25,8 +25,8 @@ package struct SensorDecision: Hashable, Sendable {
   }
 }
 
-/// A change of the state of a sensor, a decision about it, or its readings of an hour: the content
-/// of an entry.
+/// A change of a sensor's state, a decision about a sensor, or a sensor's readings of an hour: the
+/// content of an entry.
 package struct SensorStep: Hashable, Sendable {
   package enum Kind: String, CaseIterable, Hashable, Sendable {
     /// The value is outside the limits for longer than `alarm_after_seconds`.
@@ -58,7 +58,7 @@ package struct SensorStep: Hashable, Sendable {
 
   package let kind: Kind
   package let sensor: SensorID
-  /// The last value in thousandths of the unit, or `nil` if there is none.
+  /// The last value in thousandths of the unit, or `nil` for the kind `hour` or if there is none.
   package let value: Int?
   package let unit: SensorUnit
   /// The fruits and machines that are blocked, or that the decision is about.
@@ -68,7 +68,7 @@ package struct SensorStep: Hashable, Sendable {
   package let word: String?
   /// The discarded fruit, as changes of the stock.
   package let changes: FruitAmounts
-  /// The limits during the hour, in thousandths of the unit.
+  /// The limits of the hour in thousandths of the unit; `nil` for other kinds, or without a limit.
   package let minimum, maximum: Int?
   /// The readings of an hour, for the kind `hour`; `nil` for other kinds.
   package let hour: SafetyDay.Hour?

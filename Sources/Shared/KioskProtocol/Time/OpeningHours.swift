@@ -47,7 +47,7 @@ package struct OpeningHours: Hashable, Sendable {
     }
   }
 
-  /// The hours of each day; a day without hours is closed.
+  /// The hours that begin on each day. No hours begin on a day without an element.
   package let intervals: [Day: Interval]
 
   /// Creates the hours of a week, or returns `nil` if there are no hours on any day.

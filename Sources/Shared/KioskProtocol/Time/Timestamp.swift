@@ -74,7 +74,7 @@ extension Timestamp {
 }
 
 extension CivilDate {
-  /// Parses `2026-11-21`, or returns `nil` for any other text.
+  /// Parses `2026-11-21`, or returns `nil` for any other text or a date that does not exist.
   package init?(_ text: String) {
     var scanner = TimestampScanner(text)
     guard let date = scanner.date(), scanner.isAtEnd else { return nil }

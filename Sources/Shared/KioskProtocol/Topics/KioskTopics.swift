@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// The topics of a kiosk, all below `<root>/<kiosk>`. The comment of each topic names its payload.
+/// The topics of a kiosk, all below `<root>/<kiosk>`. The table and the comments name the payloads.
 ///
 /// ```swift
 /// let topics = KioskTopics(root: "kiosk", kiosk: "k1")
@@ -64,7 +64,7 @@ package struct KioskTopics: Hashable, Sendable {
   package func stock(of fruit: Fruit.ID) -> String { "\(base)/stock/\(fruit)" }
   /// The stock of all fruits: a `StockReport`.
   package var stock: String { "\(base)/stock" }
-  /// The number of glasses of a juice that the stock suffices for, as a plain number.
+  /// The number of glasses of a juice that the kiosk can make now, as a plain number.
   package func servings(of juice: Juice.ID) -> String { "\(base)/juice/\(juice)" }
   /// The time at which the next batch of a fruit expires, or `none`.
   package func freshness(of fruit: Fruit.ID) -> String { "\(base)/freshness/\(fruit)" }
@@ -127,7 +127,7 @@ package struct KioskTopics: Hashable, Sendable {
   package func sender(requestingReportOn topic: String) -> Request.ID? {
     name(of: topic, below: "report")
   }
-  /// Every new `LedgerEntry`.
+  /// Each new `LedgerEntry`, and old ones that the broker has not confirmed or an archive requests.
   package var events: String { "\(base)/events" }
 
   // Topics of the upstream broker only.
@@ -181,8 +181,8 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
 
   /// The problem of the name, or `nil` if it is valid.
   ///
-  /// A name in any script is valid. It has 1 to 64 Unicode scalars (a `Character` has no maximum
-  /// size), none of them a control character, a topic separator or a wildcard (MQTT 4.7.1).
+  /// A valid name has 1 to 64 Unicode scalars of any script (a `Character` has no maximum size), none
+  /// of them a control character, a topic separator or a wildcard (MQTT 4.7.1).
   package var flaw: String? {
     // Fast path: most names are short and consist of letters and digits.
     if (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isIdentifierCharacter) {
