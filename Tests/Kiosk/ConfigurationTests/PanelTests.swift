@@ -206,6 +206,12 @@ import Testing
         + "use {message}"
     ),
     (
+      "panels: [{name: p, device: tasmota, topic: t, buttons: {single: kiwi}, "
+        + "feedback: {juices: {kiwi: {available: {topic: f, payload: '{payment.till}'}}}}}]",
+      "k.yaml:1:121: panels.1.feedback.juices.kiwi.available.payload: "
+        + "there is no text of a payment device here"
+    ),
+    (
       "displays: [{topic: d, text: '{stock.tea}'}]",
       "k.yaml:1:23: displays.1.text: there is no fruit 'tea'"
     ),

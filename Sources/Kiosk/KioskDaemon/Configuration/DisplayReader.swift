@@ -25,14 +25,12 @@ struct DisplayReader {
     root.list("displays") { section in
       let errorsBefore = section.collector.errors.count
       let topic = section.require("topic", .topic)
-      let text = section.require("text", .template(of: menu, isOfResult: false))
+      let devices = payment?.devices.map(\.name) ?? []
+      let text = section.require(
+        "text", .template(of: menu, devices: devices, isOfResult: false))
       let retain = section.read("retain", .boolean) ?? false
       let birth = section.optional("birth") { Birth(&$0) }
       let rate = section.read("max_per_second", .integer(1...100))
-      let devices = payment?.devices.map(\.name) ?? []
-      for case .payment(let device) in text?.placeholders ?? [] where !devices.contains(device) {
-        section.report(Diagnostic("there is no payment device '\(device)'"), at: "text")
-      }
       guard let topic, let text, section.collector.errors.count == errorsBefore else { return }
       displays.append(
         Display(

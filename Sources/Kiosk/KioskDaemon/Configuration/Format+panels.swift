@@ -61,8 +61,12 @@ extension Format where Value == Juice.ID {
 extension Format where Value == Template {
   /// Returns the format of a template whose placeholders name fruits and juices of the menu.
   ///
-  /// - Parameter isOfResult: Whether the template may use the result of an order.
-  static func template(of menu: Menu, isOfResult: Bool) -> Self {
+  /// - Parameters:
+  ///   - devices: The payment devices whose text the template may use, or `nil` for none.
+  ///   - isOfResult: Whether the template may use the result of an order.
+  static func template(
+    of menu: Menu, devices: [PaymentDeviceID]? = nil, isOfResult: Bool
+  ) -> Self {
     Format { scalar throws(Diagnostic) in
       let text = try scalar.string()
       let template: Template
@@ -81,9 +85,12 @@ extension Format where Value == Template {
             menu.fruits.contains { $0.id == fruit } ? nil : "fruit '\(fruit)'"
           case .servings(let juice), .price(let juice):
             menu.juice(juice) == nil ? "juice '\(juice)'" : nil
-          // `DisplayReader` checks the name of the device in the text of a display. Feedback about an order
-          // uses `{message}`.
-          case .payment: isOfResult ? "text of a payment device here: use {message}" : nil
+          case .payment(let device):
+            if let devices {
+              devices.contains(device) ? nil : "payment device '\(device)'"
+            } else {
+              "text of a payment device here" + (isOfResult ? ": use {message}" : "")
+            }
           case .kioskStatus: nil
           case .juice, .quantity, .ticket, .message:
             isOfResult ? nil : "order here for {juice}, {quantity}, {ticket} and {message}"
