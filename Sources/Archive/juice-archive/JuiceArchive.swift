@@ -13,7 +13,7 @@ struct JuiceArchive: AsyncParsableCommand {
     discussion: """
       It reads the configuration file given with --config, or else \
       /etc/juice-archive/archive.yaml. Without a file, the defaults apply: a broker on \
-      127.0.0.1:1883, and the database juice on this machine. Environment variables such as \
+      127.0.0.1:1883, and the database juice on this computer. Environment variables such as \
       KIOSK_BROKER_HOST and KIOSK_ARCHIVE_DATABASE override the file.
       """,
     version: Release.version,

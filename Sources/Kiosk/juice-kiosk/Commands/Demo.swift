@@ -12,7 +12,7 @@ struct Demo: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Try a whole kiosk: a broker, a controller, a panel and a display.",
     discussion: """
-      Starts a mosquitto on a free port of this machine and a kiosk with a ledger in a temporary \
+      Starts a mosquitto on a free port of this computer and a kiosk with a ledger in a temporary \
       folder, and reads presses from the keyboard, one per line: a juice's id or its number, or \
       restock. Stops at quit or the end of the input, and deletes its files.
       """)

@@ -13,7 +13,7 @@ struct Doctor: PreparedCommand {
       Examines the configuration, file permissions, the disk, the clock and the ledger; whether \
       the broker answers, accepts the kiosk's account and has sufficient limits; what the broker \
       refuses to the running kiosk; whether another client has the kiosk's client id; retained \
-      messages that should not be there; machines; sensors; and the uplink. Each finding has its fix.
+      messages that should not be there; machines; sensors; payment; and the uplink. Each finding has its fix.
 
       The doctor may run while the kiosk runs. Run it as root or as the kiosk's user.
 

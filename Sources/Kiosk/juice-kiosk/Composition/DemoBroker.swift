@@ -40,7 +40,7 @@ enum DemoBroker {
     // Debian installs mosquitto in /usr/sbin, which is not in the PATH of ordinary users.
     let places = "\(path):/usr/sbin:/usr/local/sbin".split(separator: ":").map { "\($0)/mosquitto" }
     guard let place = places.first(where: FileManager.default.isExecutableFile) else {
-      throw .unavailable("there is no mosquitto on this machine: apt-get install mosquitto")
+      throw .unavailable("there is no mosquitto on this computer: apt-get install mosquitto")
     }
     return URL(filePath: place)
   }
@@ -58,7 +58,7 @@ enum DemoBroker {
         bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
       }
     }
-    guard isBound else { throw .unavailable("this machine has no free port") }
+    guard isBound else { throw .unavailable("this computer has no free port") }
     return Int(UInt16(bigEndian: address.sin_port))
   }
 }

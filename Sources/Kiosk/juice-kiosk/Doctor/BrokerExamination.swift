@@ -62,7 +62,7 @@ struct BrokerExamination {
       return [
         .error(
           .broker, broker.host, "the name cannot be resolved: \(reason)",
-          fix: "correct broker.host, or the machine's name resolution (/etc/resolv.conf, "
+          fix: "correct broker.host, or the computer's name resolution (/etc/resolv.conf, "
             + "/etc/hosts)")
       ]
     case .silent(let reason):
@@ -212,7 +212,7 @@ struct BrokerExamination {
         "the broker has a session of this client id, although the kiosk has been offline for longer "
           + "than a session lasts: another client uses the same id, or did until recently; this check "
           + "has disconnected it once",
-        fix: "give each its own broker.client_id; after a move, run the kiosk on one machine only")
+        fix: "give each its own broker.client_id; after a move, run the kiosk on one computer only")
     ]
   }
 

@@ -62,7 +62,7 @@ extension [Finding] {
     if let rights = FileRights(file), rights.mode & UInt32(S_IWOTH) != 0 {
       findings.append(
         .warning(
-          .permissions, file, "every user of this machine may change it",
+          .permissions, file, "every user of this computer may change it",
           fix: "run: chmod o-w \(file)"))
     }
     return findings
@@ -142,7 +142,7 @@ extension [Finding] {
     let hasFiles = space.freeFiles.map { $0 >= 16 } ?? true
     let room: Finding =
       switch hasFiles ? KioskHealth.Disk(free: space.free, ledger: size).freeSpace : .full {
-      case .full: .error(.disk, folder, "\(text): the kiosk cannot take orders", fix: fix)
+      case .full: .error(.disk, folder, "\(text): orders will soon wait at the broker", fix: fix)
       case .low: .warning(.disk, folder, "only \(text)", fix: fix)
       case .enough: .ok(.disk, folder, text)
       }
@@ -182,7 +182,7 @@ extension [Finding] {
   ///   - last: The time of the ledger's last entry, or `nil` if it has no entry.
   ///   - latest: The latest time of an examined entry, or `nil` if the ledger has no entry.
   static func clock(_ clock: MachineClock, last: Timestamp?, latest: Timestamp?) -> [Finding] {
-    let fix = "set it: timedatectl set-ntp true, and check that the machine reaches a time server"
+    let fix = "set it: timedatectl set-ntp true, and check that the computer reaches a time server"
     let tolerance = Duration.seconds(60)
     // A clock that a time server sets is right. A later time of an entry is then wrong.
     if let last, last.since(clock.now) > tolerance, clock.isSynchronised != true {

@@ -34,7 +34,7 @@ struct UplinkCheck {
     case .unknownName(let reason):
       return .warning(
         .uplink, place, "the name cannot be resolved: \(reason)",
-        fix: "correct uplink.addresses, or the machine's name resolution")
+        fix: "correct uplink.addresses, or the computer's name resolution")
     case .silent(let reason):
       return .warning(
         .uplink, place, "nothing answers there: \(reason)",

@@ -372,9 +372,8 @@ extension PaymentDevice {
       journal.apply(.total(total))
       actions += [.store(.total(total)), .total(total)]
       if total.isDifferent {
-        actions.append(
-          .log(
-            "end of day \(total.total): the terminal has captured \(net ?? 0) less refunds, the journal \(own)"))
+        let sums = "the terminal has captured \(net ?? 0) less refunds, the journal \(own)"
+        actions.append(.log("end of day \(total.total): \(sums)"))
       }
     case .aborted(let code, _, _), .refused(let code):
       nextEndOfDay = now + .seconds(1800)
