@@ -61,8 +61,8 @@ package struct AlertEvaluator: Sendable {
   private let rules: Rules
   /// The notified alerts that are not resolved, with the time at which they began.
   package private(set) var notified: [Alert: Timestamp]
-  /// The times of the monotonic clock at which notified alerts began, without those that began
-  /// before this evaluator was created.
+  /// The times of the monotonic clock at which notified alerts began. Does not contain alerts that
+  /// an earlier evaluator has notified.
   private var begun: [Alert: Instant] = [:]
   /// The active alerts that are not notified yet, with the time from which they are active.
   private var pending: [Alert: Instant] = [:]

@@ -65,7 +65,7 @@ package struct CommandFilter: Sendable {
     commandLimiter = RateLimiter(perSecond: settings.orders.maximumPerSecond)
   }
 
-  /// Replaces the settings, and resets the rate limits.
+  /// Replaces the settings, and begins to count the rates anew.
   package mutating func adopt(_ settings: KioskSettings) {
     var next = CommandFilter(settings: settings)
     next.dropped = dropped

@@ -16,8 +16,8 @@ package struct SessionOptions: Sendable {
   package var will: Message?
   /// The keep-alive interval in seconds, at least 5.
   package var keepAlive: UInt16
-  /// Whether the first connect begins a session without earlier state. For later connects
-  /// `sessionExpiry` applies.
+  /// Whether the client must begin with a session without earlier state. If not, and after that
+  /// session has begun, `sessionExpiry` determines whether a connection resumes the session.
   package var cleanStart: Bool
   /// The time for which a session outlives its connection; zero ends it with the connection.
   ///

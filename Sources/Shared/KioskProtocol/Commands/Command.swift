@@ -100,8 +100,8 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 package struct Request: Hashable, Sendable {
   package typealias ID = Identifier<Request>
 
-  /// The id of the command: the same for all copies of one command, and a new one for each new
-  /// command, such as a press; or `nil` if the sender gives none.
+  /// The id of the command, or `nil` if the sender gives none. All copies of a command have the same
+  /// id; each new command, for example after another press, has a new one.
   package let id: ID?
   package let sentAt: Timestamp?
   package let command: Command

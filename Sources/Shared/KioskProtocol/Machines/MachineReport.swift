@@ -52,7 +52,8 @@ package struct MachineReport: Hashable, Sendable {
   package struct Job: Hashable, Sendable {
     /// The number of the order's entry.
     package var job: Int
-    /// The number of the attempt, which the machine and the decision of a person use for the job.
+    /// The number of the attempt. The machine's reports and a person's decision identify the job by
+    /// this number.
     package var attempt: Int
     package var ticket: Int
     package var juice: Juice.ID

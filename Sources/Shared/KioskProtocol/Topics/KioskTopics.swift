@@ -33,7 +33,7 @@ package struct KioskTopics: Hashable, Sendable {
     base = "\(root)/\(kiosk)"
   }
 
-  /// Returns the filter for all commands of a kind.
+  /// Returns the filter for the command topics of a kind, `<kind>/<sender>`.
   package func filter(for kind: Command.Kind) -> String { "\(base)/\(kind.rawValue)/+" }
 
   /// Returns the topic of the commands from `source`.
