@@ -37,7 +37,7 @@ extension DashboardServer {
     }
     router.get("live") { request, context in
       try live(request, context, interest: .kiosk(context.kioskID())) {
-        try await kioskPage(context).liveParts
+        try kioskPageWithoutLink(context).liveParts
       }
     }
     router.post("review") { request, context in
@@ -176,13 +176,18 @@ extension DashboardServer {
   }
 
   private func kioskPage(_ context: PageContext) async throws -> KioskPage {
+    var page = try kioskPageWithoutLink(context)
+    if context.isOperator { page.wallToken = try await walls.token(for: page.kiosk.id) }
+    return page
+  }
+
+  /// Returns the page without the link for screens, which no live part contains.
+  private func kioskPageWithoutLink(_ context: PageContext) throws -> KioskPage {
     let kiosk = try kiosk(context)
-    var page = KioskPage(
+    return KioskPage(
       kiosk: kiosk, salesReport: link.sales.report(of: kiosk),
       connectionError: link.connectionError,
       now: link.time, context: context)
-    if context.isOperator { page.wallToken = try await walls.token(for: kiosk.id) }
-    return page
   }
 
   private func outcome(
