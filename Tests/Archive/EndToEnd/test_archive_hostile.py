@@ -67,7 +67,7 @@ def hostile(chance: random.Random) -> tuple[str, str, bool]:
         bad = ["3.5", '"-1"', '"1e5"', '".5"', '"NaN"', '"3."', '"' + "9" * 33 + '"', "null"]
         good = ['"0"', '"' + "9" * 32 + '"', '"0000.10"']
     elif member in ("changes", "missing"):
-        many = ",".join(f'"f{number}":1' for number in range(201))
+        many = ",".join(f'"f{number}":1' for number in range(1001))
         bad = ["[]", '{"ki wi":1}', '{"kiwi":1.5}', '{"kiwi":1000000001}', '{"":1}', '{"kiwi":1,"kiwi":1}', f"{{{many}}}"]
         good = ['{"kiwi":-1000000000}', "{}", '{"k\\u0069wi":2}', f"{{{many.split(',', 1)[1]}}}", '{ "mango" : 0 }']
     else:
