@@ -7,7 +7,7 @@ package import KioskProtocol
 /// A value without I/O: it reads no clock, opens no file and awaits nothing.
 ///
 /// ```swift
-/// var next = kiosk
+/// var next = kiosk.copy()
 /// let parsed = filter.admit(deliveries, tracker: &tracker, at: now)
 /// let repeats = try ledger.repeats(of: parsed.flatMap(\.repeatKeys))
 /// let decision = next.decide(parsed, repeats: repeats, at: now)
@@ -17,8 +17,9 @@ package import KioskProtocol
 /// ```
 ///
 /// Each decision changes the value. If the commit fails, discard `next` and call `recover` with the
-/// state of the ledger.
-package struct Kiosk: Sendable {
+/// state of the ledger. The type is noncopyable, because an implicit copy would cost a large part of
+/// a decision.
+package struct Kiosk: ~Copyable, Sendable {
   package let settings: KioskSettings
   package internal(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
@@ -82,6 +83,19 @@ package struct Kiosk: Sendable {
     self.counters = counters
     updateAlerts()
   }
+
+  private init(copying other: borrowing Kiosk) {
+    (settings, feedback) = (other.settings, other.feedback)
+    (juiceMaker, alerts, tickets) = (other.juiceMaker, other.alerts, other.tickets)
+    (switched, isWithinHours) = (other.switched, other.isWithinHours)
+    (seq, epoch) = (other.seq, other.epoch)
+    (jobs, programs, charges) = (other.jobs, other.programs, other.charges)
+    (sensors, batches) = (other.sensors, other.batches)
+    (debounce, marks, counters) = (other.debounce, other.marks, other.counters)
+  }
+
+  /// Returns a copy.
+  package func copy() -> Kiosk { Kiosk(copying: self) }
 
   /// Replaces the state by the content of the ledger, after an error of the ledger: a failed commit may be complete.
   /// Keeps a part of the state that the ledger does not store, such as the ages of orders, but not the timers of jobs.
@@ -300,9 +314,17 @@ package struct Kiosk: Sendable {
     marks.reconnected(at: now)
   }
 
-  /// Returns whether the opening hours have begun or ended since the last `updateHours`.
-  package func hoursHaveChanged(at now: Moment) -> Bool {
-    isWithinHours(at: now.timestamp) != isWithinHours
+  /// Returns the time until a timer of a machine, a payment device, a sensor or a batch of fruit
+  /// expires, or `nil` if only a message can change something. Opening hours do not count.
+  package func wait(at now: Moment) -> Duration? {
+    [
+      machineWait(at: now), charges.wait(at: now), sensors.wait(at: now), batches.wait(at: now),
+    ].compactMap(\.self).min()
+  }
+
+  /// Returns whether a timer has expired, or the opening hours have begun or ended since the last `updateHours`.
+  package func isDue(at now: Moment) -> Bool {
+    wait(at: now) == .zero || isWithinHours(at: now.timestamp) != isWithinHours
   }
 
   /// Determines whether the kiosk is within its hours, and starts the timers of the sensors that

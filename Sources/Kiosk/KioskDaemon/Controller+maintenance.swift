@@ -15,23 +15,16 @@ extension Controller {
   var wait: Duration? {
     guard isOnline else { return nil }
     if state.isBehind || !reports.isIdle { return .zero }
-    let now = clock.now().timestamp
+    let now = clock.now()
     return [
-      sales.wait(at: now), displays.wait(at: now), core.machineWait(at: clock.now()),
-      core.charges.wait(at: clock.now()), core.sensors.wait(at: clock.now()),
-      core.batches.wait(at: clock.now()),
+      sales.wait(at: now.timestamp), displays.wait(at: now.timestamp), core.wait(at: now),
     ].compactMap(\.self).min()
   }
 
   /// Runs a cycle if a timer of a machine, a payment device, a sensor or a batch of fruit has
   /// expired, or if the opening hours have begun or ended. Does nothing while the kiosk is offline.
   func fireTimers() async throws(LedgerError) {
-    let now = clock.now()
-    guard isOnline,
-      core.machineWait(at: now) == .zero || core.charges.wait(at: now) == .zero
-        || core.sensors.wait(at: now) == .zero || core.batches.wait(at: now) == .zero
-        || core.hoursHaveChanged(at: now)
-    else { return }
+    guard isOnline, core.isDue(at: clock.now()) else { return }
     try await cycle([])
   }
 

@@ -1,3 +1,4 @@
+import KioskCore
 import KioskProtocol
 
 #if canImport(Glibc)
@@ -65,7 +66,12 @@ final class LedgerLock {
     return isFree ? .unlocked(lastHeartbeat: record.heartbeat) : .kiosk(process: record.process)
   }
 
+  /// Records that the kiosk is online. At most one record per second is written, unless the clock is set back.
   func recordHeartbeat(at now: Timestamp) {
+    // guard: the heartbeat of an earlier boot is replaced
+    if record.boot == boot, let last = record.heartbeat, now.isWithin(.seconds(1), of: last) {
+      return
+    }
     record.heartbeat = now
     record.boot = boot
     record.write(to: descriptor)

@@ -43,11 +43,6 @@ package struct JuiceMaker: Sendable {
   package mutating func restock(_ restock: Restock) -> RestockOutcome {
     store.apply(restock)
   }
-
-  /// The number of glasses of each juice that the stock suffices for, in the order of the menu.
-  package var servings: [(juice: Juice.ID, count: Int)] {
-    menu.juices.map { ($0.id, $0.servings(from: stock)) }
-  }
 }
 
 /// The outcome of an order. Being out of stock is a regular outcome, not an error.

@@ -13,7 +13,7 @@ extension Unicode.Scalar {
   }
 }
 
-extension StringProtocol {
+extension String {
   /// Returns the text on one line without invisible characters, truncated after `limit` Unicode
   /// scalars. Line breaks and tabs become spaces.
   package func visible(upTo limit: Int = .max) -> String {
@@ -25,7 +25,7 @@ extension StringProtocol {
 
   private func filtered(upTo limit: Int, keepingLines: Bool) -> String {
     if limit == .max || utf8.count <= limit, !utf8.contains(where: \.mayBeginInvisible) {
-      return String(self)
+      return self
     }
     var shown = String.UnicodeScalarView()
     var count = 0

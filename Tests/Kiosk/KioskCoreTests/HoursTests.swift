@@ -48,15 +48,15 @@ import Testing
     #expect(try !isOpen(kiosk))
     #expect(try !isOpen(kiosk))
     set(kiosk, to: "2026-11-23T22:00:00Z")
-    #expect(kiosk.core.hoursHaveChanged(at: kiosk.now))
+    #expect(kiosk.isDue)
     #expect(try isOpen(kiosk))
     #expect(kiosk.reports.first == "service open")
-    #expect(!kiosk.core.hoursHaveChanged(at: kiosk.now))
+    #expect(!kiosk.isDue)
     set(kiosk, to: "2026-11-24T12:59:59Z")
     #expect(try isOpen(kiosk))
     set(kiosk, to: "2026-11-24T13:00:00Z")
     // Without an order, too.
-    #expect(kiosk.core.hoursHaveChanged(at: kiosk.now))
+    #expect(kiosk.isDue)
     try kiosk.receive([])
     #expect(kiosk.reports == ["service closed"])
     // Friday night ends on Saturday.

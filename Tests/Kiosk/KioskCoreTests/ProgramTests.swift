@@ -193,7 +193,7 @@ import Testing
     kiosk.setClock(ahead: ahead)
     kiosk.pass(.seconds(24 * 3_600 - 1))
     #expect(try kiosk.receive().events.isEmpty)
-    #expect(kiosk.core.machineWait(at: kiosk.now) == .seconds(1))
+    #expect(kiosk.core.wait(at: kiosk.now) == .seconds(1))
     let shown = kiosk.core.machineReports[0].report.programs[0].dueAt
     #expect(shown?.since(kiosk.now.timestamp) == .seconds(1))
     kiosk.pass(.seconds(1))
@@ -201,7 +201,7 @@ import Testing
     #expect(due.count == 2 && due[0].hasSuffix(#""program":"clean","reason":"hours"}"#))
     #expect(kiosk.numbers == [3])
     try kiosk.made(3, "done")
-    #expect(kiosk.core.machineWait(at: kiosk.now) == .seconds(24 * 3_600))
+    #expect(kiosk.core.wait(at: kiosk.now) == .seconds(24 * 3_600))
   }
 
   /// A clock that was set back while the kiosk was off makes a machine no cleaner.
@@ -281,9 +281,9 @@ import Testing
     kiosk.pass(.seconds(599))
     try kiosk.receive(.order("kiwi"))
     #expect(kiosk.numbers == [5])
-    #expect(kiosk.core.machineWait(at: kiosk.now) == .seconds(1))
+    #expect(kiosk.core.wait(at: kiosk.now) == .seconds(1))
     kiosk.pass(.seconds(1))
-    #expect(kiosk.core.machineWait(at: kiosk.now) == .zero)
+    #expect(kiosk.core.wait(at: kiosk.now) == .zero)
     #expect(try kiosk.receive().machinesChanged)
     #expect(kiosk.core.machineReports[0].report.state == .cleaningDue)
     #expect(kiosk.core.servings(of: "kiwi") == 0)
@@ -338,7 +338,7 @@ import Testing
     kiosk.pass(.seconds(299))
     #expect(try kiosk.receive().events.isEmpty)
     kiosk.pass(.seconds(1))
-    #expect(kiosk.core.machineWait(at: kiosk.now) == .zero)
+    #expect(kiosk.core.wait(at: kiosk.now) == .zero)
     try kiosk.receive()
     #expect(kiosk.numbers == [5])
     try kiosk.ledger.verify()
@@ -387,7 +387,7 @@ import Testing
     #expect(try kiosk.receive(clean).reasons == [.machineDown])
     kiosk.pass(.seconds(3_600))
     #expect(try kiosk.receive().events.count == 1)
-    #expect(kiosk.core.machineWait(at: kiosk.now) == .seconds(3_600), "the grace")
+    #expect(kiosk.core.wait(at: kiosk.now) == .seconds(3_600), "the grace")
     try kiosk.receive(.message("online", on: "machine/bar/status"))
     #expect(kiosk.numbers == [4])
   }

@@ -53,13 +53,16 @@ final class TestKiosk {
   func receive(_ deliveries: [Delivery]) throws -> Decision {
     let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
     let repeats = try ledger.repeats(of: parsedDeliveries.flatMap(\.repeatKeys))
-    let before = core
+    let before = core.copy()
     var decision = core.decide(parsedDeliveries, repeats: repeats, at: now)
     decision.transaction.deliveries = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     try ledger.commit(decision.transaction)
     changes = settings.topics.changes(from: before, to: core, at: now.timestamp)
     return decision
   }
+
+  /// Whether a timer has expired, or the opening hours have begun or ended.
+  var isDue: Bool { core.isDue(at: now) }
 
   /// Returns the requests to machines that are due.
   func messagesForMachines() -> [Message] { core.messagesForMachines(at: now) }

@@ -363,7 +363,7 @@ package struct Jobs: Sendable {
   /// due.
   ///
   /// - Returns: The time, or `nil` if only a message can change something.
-  package func wait(at now: Moment) -> Duration? {
+  func wait(at now: Moment) -> Duration? {
     open.compactMap { wait(for: $0, at: now) }.min().map { max($0, .zero) }
   }
 

@@ -221,17 +221,16 @@ extension Kiosk {
 
   /// The number of glasses of each juice that can be made; 0 if blocked, or if none of its machines takes the order.
   var servings: [(juice: Juice.ID, count: Int)] {
-    juiceMaker.servings.map { ($0.juice, isMakeable($0.juice) ? $0.count : 0) }
+    settings.menu.juices.map { ($0.id, servings(of: $0)) }
   }
 
   func servings(of juice: Juice.ID) -> Int? {
-    settings.menu.juice(juice).map { isMakeable(juice) ? $0.servings(from: stock) : 0 }
+    settings.menu.juice(juice).map { servings(of: $0) }
   }
 
-  private func isMakeable(_ juice: Juice.ID) -> Bool {
-    let recipe = settings.menu.juice(juice)?.recipe.amounts ?? [:]
-    let assignment = jobs.assignment(of: juice, recipe)
-    return !assignment.isNeeded || assignment.machine != nil
+  private func servings(of juice: Juice) -> Int {
+    let assignment = jobs.assignment(of: juice.id, juice.recipe.amounts)
+    return assignment.isNeeded && assignment.machine == nil ? 0 : juice.servings(from: stock)
   }
 }
 

@@ -148,10 +148,10 @@ extension Kiosk {
 
   /// Returns the time until the next timer of a machine or a program expires, or `nil` if only a
   /// message can change something.
-  package func machineWait(at now: Moment) -> Duration? {
+  func machineWait(at now: Moment) -> Duration? {
     let wait = jobs.wait(at: now)
     guard let programs else { return wait }
-    let next = programs.wait(at: now, closed: jobs.closed, canRun: canRun)
+    let next = programs.wait(at: now, closed: jobs.closed, canRun: { canRun($0) })
     return [wait, next].compactMap(\.self).min()
   }
 
@@ -165,7 +165,7 @@ extension Kiosk {
         let own = job.flatMap { $0.program == id.program ? $0 : nil }
         return programs.report(
           of: id, job: own, waiting: own.flatMap(jobs.waitingReason),
-          isClosed: jobs.closed.contains(machine), missing: missing)
+          isClosed: jobs.closed.contains(machine), missing: { missing($0) })
       }
       return (machine, report)
     }

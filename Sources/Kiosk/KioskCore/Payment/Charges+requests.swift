@@ -82,7 +82,7 @@ extension Charges {
 
   /// Returns the time until the next timer expires or the next request is due; or `nil` if only a
   /// message can change something.
-  package func wait(at now: Moment) -> Duration? {
+  func wait(at now: Moment) -> Duration? {
     let waits =
       open.compactMap { wait(for: $0, at: now) } + declined.values.map { $0.until - now.uptime }
     return waits.min().map { max($0, .zero) }

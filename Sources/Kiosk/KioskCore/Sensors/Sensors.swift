@@ -315,7 +315,7 @@ package struct Sensors: Sendable {
   }
 
   /// Returns the time until a state may change, or `nil` if only a reading can change one.
-  package func wait(at now: Moment) -> Duration? {
+  func wait(at now: Moment) -> Duration? {
     settings.flatMap { sensor -> [Duration] in
       guard let live = live[sensor.name] else { return [.zero] }
       let record = records[sensor.name]

@@ -327,7 +327,7 @@ package struct Batches: Sendable {
 
   /// Returns the time until a batch expires, or until the ledger must record a change or the time;
   /// or `nil` if there is no batch.
-  package func wait(at now: Moment) -> Duration? {
+  func wait(at now: Moment) -> Duration? {
     guard !held.isEmpty else { return nil }
     guard changed.isEmpty, deadlines.count == held.count else { return .zero }
     let next = min(savedAt + Self.recordInterval, deadlines.values.min() ?? now.uptime)

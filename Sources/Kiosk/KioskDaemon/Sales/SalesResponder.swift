@@ -50,7 +50,9 @@ struct SalesResponder: Sendable {
   /// Returns the answer to the oldest request, and removes the request.
   ///
   /// - Parameter core: The state after the last entry of the ledger.
-  mutating func due(reading ledger: KioskLedger, core: Kiosk) throws(LedgerError) -> [Message] {
+  mutating func due(
+    reading ledger: KioskLedger, core: borrowing Kiosk
+  ) throws(LedgerError) -> [Message] {
     guard !requests.isEmpty else { return [] }
     let (sender, oldest) = requests.removeFirst()
     let request: SalesRequest

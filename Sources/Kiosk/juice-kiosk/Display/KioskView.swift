@@ -37,7 +37,8 @@ struct KioskView {
   /// - Returns: The change in words, or `nil` if the message changes nothing or is the menu.
   mutating func update(topic: String, payload: [UInt8]) -> String? {
     guard topic.hasPrefix(topics.base + "/") else { return nil }
-    let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/").map { $0.visible() }
+    let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/")
+      .map { String($0).visible() }
     let text = String(decoding: payload, as: UTF8.self).visible()
     switch (levels.first, levels.count) {
     case ("status", 1): return change(\.status, to: text, called: "status")

@@ -42,7 +42,8 @@ extension Operation {
     let commandFilter = CommandFilter(settings: settings)
     let batch = deliveries(count)
     return Operation(name: "decide-\(count)", units: count) {
-      var (core, commandFilter, tracker) = (core, commandFilter, DeliveryTracker())
+      var core = core.copy()
+      var (commandFilter, tracker) = (commandFilter, DeliveryTracker())
       _ = core.decide(
         commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
     }
@@ -67,7 +68,8 @@ extension Operation {
     _ = commandFilter.admit(flood(1...1000), tracker: &tracker, at: now)
     let batch = flood(1001...1000 + count)
     return Operation(name: "reject-\(count)", units: count) {
-      var (core, commandFilter, tracker) = (core, commandFilter, tracker)
+      var core = core.copy()
+      var (commandFilter, tracker) = (commandFilter, tracker)
       _ = core.decide(
         commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
     }
