@@ -35,6 +35,9 @@ package final class Proxy: Sendable {
     }
   }
 
+  /// Refuses new connections until `open`. The existing connections stay.
+  package func refuse() { state.withLock { Self.closeListener(&$0) } }
+
   package func open() throws {
     // The previous listener uses the port until the proxy's poll(2) has returned.
     try waitUntil("the proxy listens again") {
@@ -100,6 +103,9 @@ package final class Proxy: Sendable {
 
   private func accept(_ state: inout State) {
     guard let listener = state.listener else { return }
+    // It may be a new listener, for which no client waits.
+    var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+    guard poll(&waiting, 1, 0) > 0 else { return }
     let client = Foundation.accept(listener, nil, nil)
     guard client >= 0 else { return }
     guard let server = try? LoopbackSocket.connect(to: state.target) else {
@@ -116,7 +122,9 @@ package final class Proxy: Sendable {
     else { return }
     let pair = state.pairs[index]
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    let count = recv(source, &bytes, bytes.count, 0)
+    let count = recv(source, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+    // Another thread has closed the socket that was readable, and a new one has its number.
+    if count < 0, errno == EAGAIN { return }
     let target = source == pair.client ? pair.server : pair.client
     if count > 0, send(target, bytes, count, Int32(MSG_NOSIGNAL)) == count { return }
     Self.close(pair)

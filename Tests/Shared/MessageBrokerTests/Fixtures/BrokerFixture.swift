@@ -44,6 +44,10 @@ protocol BrokerFixture: Sendable {
   /// - Returns: The maximum time that this took.
   func letMessagesAge(_ duration: Duration) async throws -> Duration
 
+  /// Prevents new connections until `letReconnect` or `letPass`. Does nothing with a clock of the fixture, where
+  /// only these methods let the delay before an attempt to connect pass.
+  func refuseConnections() async
+
   /// Lets the delay before the next attempt to connect pass. Does nothing with a real clock, where
   /// the test waits for the event.
   func letReconnect() async throws

@@ -30,6 +30,8 @@ struct InMemoryFixture: BrokerFixture {
     return duration + .seconds(1)
   }
 
+  func refuseConnections() {}
+
   func letReconnect() {
     if let due = broker.nextDeadline { broker.advance(by: due - broker.now) }
   }

@@ -68,8 +68,8 @@ final class ServerFixture: BrokerFixture {
   }
 
   func letPass(_ duration: Duration) async throws {
-    if !state.withLock({ $0.isStopped }) { try letReconnect() }
     for client in state.withLock(\.clients) { await client.advanceClock(by: duration) }
+    if !state.withLock({ $0.isStopped }) { try letReconnect() }
   }
 
   func letSessionExpire(ofClient clientID: String, _ expiry: Duration) async throws {
@@ -90,8 +90,10 @@ final class ServerFixture: BrokerFixture {
     return .now - start
   }
 
-  /// Opens the proxies that `cutConnection` has closed: with the short delays of tests the client
-  /// would otherwise reconnect before the test has observed the outage.
+  func refuseConnections() { for proxy in allProxies { proxy.refuse() } }
+
+  /// Opens the proxies that `cutConnection` or `refuseConnections` has closed: with the short delays of tests the
+  /// client would otherwise reconnect before the test has observed the outage.
   func letReconnect() throws { for proxy in allProxies { try proxy.open() } }
 
   func nextEvent(of client: any BrokerClient, timeout: Duration) async -> BrokerEvent? {
