@@ -175,7 +175,8 @@ let kiosk: [Target] = [
   Product.kiosk.testProgram(
     "count-instructions",
     [
-      "Devices", "Fleet", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger", "MessageBroker",
+      "Devices", "Fleet", "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon",
+      "KioskProtocol", "Ledger", "MessageBroker", logging,
     ], in: "Instructions/Sources"),
 ]
 

@@ -85,6 +85,33 @@ import Testing
     #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == (counts ? alive : nil))
   }
 
+  /// The clock of a Raspberry Pi stands still while it is off. Under load each cycle records a
+  /// heartbeat, and the ledger writes one per second.
+  @Test func theFirstHeartbeatAfterTheSystemWasOffIsRecorded() throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    for boot in [1, 2] {
+      let clock = SystemClock(boot: boot, isSynchronised: false, hardwareSeconds: nil)
+      let ledger = try KioskLedger(path: place.path, clock: clock)
+      for milliseconds: Int64 in [0, 999] {
+        ledger.recordHeartbeat(at: Timestamp(milliseconds: alive.milliseconds + milliseconds))
+      }
+    }
+    let clock = SystemClock(boot: 2, isSynchronised: false, hardwareSeconds: nil)
+    #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == alive)
+  }
+
+  @Test(arguments: [(999, 0), (1000, 1000), (-1, -1)] as [(Int64, Int64)])
+  func aHeartbeatIsWrittenOncePerSecond(later: Int64, recorded: Int64) throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do {
+      let ledger = try place.open()
+      ledger.recordHeartbeat(at: alive)
+      ledger.recordHeartbeat(at: Timestamp(milliseconds: alive.milliseconds + later))
+    }
+    let last = try place.open().lastHeartbeat
+    #expect(last == Timestamp(milliseconds: alive.milliseconds + recorded))
+  }
+
   /// A kiosk that crashes before its first heartbeat has read none of its queued messages. Its
   /// start must not make the next process resume a session that is too old.
   @Test func openingIsNoSignOfLife() throws {

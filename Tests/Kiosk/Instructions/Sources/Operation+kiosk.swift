@@ -1,8 +1,11 @@
 import Foundation
+import InMemoryBroker
 import JuiceDomain
 import KioskCore
+import KioskDaemon
 import KioskProtocol
 import Ledger
+import Logging
 import MessageBroker
 
 extension Operation {
@@ -77,12 +80,7 @@ extension Operation {
 
   /// Commits a decision to the ledger, without the instructions of the kernel.
   static func commit(of count: Int) throws -> Operation {
-    let folder = FileManager.default.temporaryDirectory
-      .appending(path: "juice-instructions-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
-    // The open file survives the removal of its folder.
-    try FileManager.default.removeItem(at: folder)
+    let ledger = try newLedger()
     if let opening = Kiosk.opening(settings: settings, state: try ledger.state(), at: now) {
       try ledger.commit(opening)
     }
@@ -97,5 +95,46 @@ extension Operation {
     return Operation(name: "commit-\(count)", units: count) {
       if let transaction = next.popFirst() { try? ledger.commit(transaction) }
     }
+  }
+
+  /// Makes orders one after another with the whole kiosk except its broker, which is in memory.
+  static func orders(_ count: Int) throws -> Operation {
+    let (broker, executor) = (MemoryBroker(), ManualExecutor())
+    let clock = KioskClock {
+      let (seconds, attoseconds) = broker.now.components
+      let passed = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+      return Moment(
+        timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + passed), day: now.day,
+        uptime: broker.now)
+    }
+    let controller = try Controller(
+      settings: settings, broker: broker.client(on: executor), ledger: newLedger(), clock: clock,
+      logger: Logger(label: "kiosk") { _ in SwiftLogNoOpLogHandler() })
+    let panel = broker.client(on: executor)
+    Task(executorPreference: executor) { await controller.run(clientID: "kiosk") }
+    Task(executorPreference: executor) {
+      await panel.connect(SessionOptions(clientID: "panel"))
+      while await panel.nextEvent(timeout: nil) != nil {}
+    }
+    executor.run()
+    var batch = deliveries(2 * count)[...]
+    return Operation(name: "order", units: count) {
+      for order in batch.prefix(count) {
+        Task(executorPreference: executor) { _ = try? await panel.publish([order.message]) }
+        executor.run()
+        broker.advance(by: .milliseconds(10))
+        executor.run()
+      }
+      batch = batch.dropFirst(count)
+    }
+  }
+
+  private static func newLedger() throws -> KioskLedger {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "juice-instructions-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    // The open file survives the removal of its folder.
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
   }
 }
