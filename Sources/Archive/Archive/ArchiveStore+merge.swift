@@ -99,11 +99,11 @@ extension ArchiveStore {
     }
   }
 
-  /// Marks the days of stored rows, whose sums have to be computed again.
+  /// Marks the days of stored rows: `DailySums` has to compute the sums of these days again.
   ///
-  /// A mark that exists is locked until this transaction ends, so that a computation that deletes
-  /// the mark reads these rows. A mark that a computation is deleting is skipped, and a new one is
-  /// inserted: a batch never waits for sums.
+  /// The statement locks each existing mark until this transaction ends, so that a computation that
+  /// deletes the mark waits and then reads these rows. It skips a mark that a computation is
+  /// deleting, and inserts a new one: a batch never waits for a computation.
   private func markDays(of rows: [EventRow]) throws(DatabaseError) {
     var times: [(KioskID, Timestamp)] = []
     for span in LedgerSpan.spans(of: rows) {

@@ -18,7 +18,8 @@ package struct Rollout: Equatable, Sendable {
     package var isOpen: Bool { self == .running || self == .paused }
   }
 
-  /// The number of kiosks with each result.
+  /// The number of kiosks that were not sent the menu, that may still report, that have taken or
+  /// refused it, and that have exceeded the timeout.
   package struct Counts: Equatable, Sendable {
     package var unsent = 0
     /// Kiosks that were sent the menu and may still report within the timeout.

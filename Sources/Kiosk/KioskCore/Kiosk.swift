@@ -17,8 +17,10 @@ package import KioskProtocol
 /// ```
 ///
 /// Each decision changes the value. If the commit fails, discard `next` and call `recover` with the
-/// state of the ledger. The type is noncopyable, because an implicit copy would cost a large part of
-/// a decision.
+/// state of the ledger.
+///
+/// The type is noncopyable, because a copy retains more than 60 objects: an actor that reads a
+/// computed property of a copyable value copies the whole value.
 package struct Kiosk: ~Copyable, Sendable {
   package let settings: KioskSettings
   package internal(set) var juiceMaker: JuiceMaker
@@ -27,8 +29,8 @@ package struct Kiosk: ~Copyable, Sendable {
   package var service: ServiceState { isWithinHours ? switched : .closed }
   /// The state that the last accepted service command has set; `open` before the first.
   var switched: ServiceState
-  private(set) var isWithinHours = true
-  package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
+  private(set) var isWithinHours: Bool
+  package private(set) var alerts: [Fruit.ID: StockAlert]
   /// The number of the last entry.
   package internal(set) var seq: Int
   /// The epoch of new entries; see `LedgerEntry`.
@@ -64,6 +66,7 @@ package struct Kiosk: ~Copyable, Sendable {
       store: FruitStore(
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
     switched = state.service
+    (isWithinHours, alerts) = (true, [:])
     seq = state.seq
     epoch = state.epoch
     tickets = state.tickets
@@ -84,6 +87,7 @@ package struct Kiosk: ~Copyable, Sendable {
     updateAlerts()
   }
 
+  // The compiler does not require optional properties and those with a default here: copy each.
   private init(copying other: borrowing Kiosk) {
     (settings, feedback) = (other.settings, other.feedback)
     (juiceMaker, alerts, tickets) = (other.juiceMaker, other.alerts, other.tickets)

@@ -58,7 +58,8 @@ package actor Controller {
   private(set) var reconnects = -1
   private(set) var isOnline = false
   private(set) var hasStopped = false
-  /// The last time at which `performMaintenance` recorded a heartbeat, or `nil` before the first time.
+  /// The last time at which `performMaintenance` called `recordHeartbeat`, or `nil` before the first time. The lock
+  /// file can contain an earlier time.
   var heartbeatAt: Timestamp?
   /// Whether there is a connection on which the broker has granted all subscriptions.
   private var isConnected = false
@@ -137,7 +138,8 @@ package actor Controller {
     self.clientID = clientID
     if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
     while !Task.isCancelled {
-      // Limits the age of the last recorded heartbeat if the process is killed.
+      // Limits the age of the last recorded heartbeat if the process is killed; `LedgerLock` adds
+      // its interval.
       let maximumWait = min(settings.orders.maximumAge / 6, Self.maximumCycleInterval)
       let event = await broker.nextEvent(timeout: min(maximumWait, wait ?? maximumWait))
       tracker.confirm(through: await broker.confirmed)

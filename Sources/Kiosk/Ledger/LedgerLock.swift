@@ -66,10 +66,13 @@ final class LedgerLock {
     return isFree ? .unlocked(lastHeartbeat: record.heartbeat) : .kiosk(process: record.process)
   }
 
-  /// Records that the kiosk is online. At most one record per second is written, unless the clock is set back.
+  /// Records that the kiosk is online, unless this start of the system recorded a heartbeat in the
+  /// 100 ms before `now`: a short time beside a sixth of the smallest maximum age of an order, one
+  /// second.
   func recordHeartbeat(at now: Timestamp) {
     // guard: the heartbeat of an earlier boot is replaced
-    if record.boot == boot, let last = record.heartbeat, now.isWithin(.seconds(1), of: last) {
+    if record.boot == boot, let last = record.heartbeat, now.isWithin(.milliseconds(100), of: last)
+    {
       return
     }
     record.heartbeat = now

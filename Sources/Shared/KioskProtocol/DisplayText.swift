@@ -43,7 +43,8 @@ extension UInt8 {
   /// Whether an invisible character may begin with this byte in UTF-8. No Hangul syllable begins
   /// with such a byte.
   fileprivate var mayBeginInvisible: Bool {
-    self < 0x20 || self == 0x7F || self == 0xC2 || (0xD8...0xE2).contains(self) || self >= 0xEF
+    if (0x20..<0x7F).contains(self) { return false }
+    return self < 0x80 || self == 0xC2 || (0xD8...0xE2).contains(self) || self >= 0xEF
   }
 }
 

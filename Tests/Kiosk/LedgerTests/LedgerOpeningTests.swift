@@ -85,14 +85,13 @@ import Testing
     #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == (counts ? alive : nil))
   }
 
-  /// The clock of a Raspberry Pi stands still while it is off. Under load each cycle records a
-  /// heartbeat, and the ledger writes one per second.
+  /// The clock of a Raspberry Pi stands still while it is off.
   @Test func theFirstHeartbeatAfterTheSystemWasOffIsRecorded() throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     for boot in [1, 2] {
       let clock = SystemClock(boot: boot, isSynchronised: false, hardwareSeconds: nil)
       let ledger = try KioskLedger(path: place.path, clock: clock)
-      for milliseconds: Int64 in [0, 999] {
+      for milliseconds: Int64 in [0, 99] {
         ledger.recordHeartbeat(at: Timestamp(milliseconds: alive.milliseconds + milliseconds))
       }
     }
@@ -100,8 +99,8 @@ import Testing
     #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == alive)
   }
 
-  @Test(arguments: [(999, 0), (1000, 1000), (-1, -1)] as [(Int64, Int64)])
-  func aHeartbeatIsWrittenOncePerSecond(later: Int64, recorded: Int64) throws {
+  @Test(arguments: [(99, 0), (100, 100), (-1, -1)] as [(Int64, Int64)])
+  func aHeartbeatIsWrittenOnceIn100Milliseconds(later: Int64, recorded: Int64) throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do {
       let ledger = try place.open()

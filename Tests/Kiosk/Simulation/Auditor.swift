@@ -243,8 +243,9 @@ struct Auditor {
 
   /// A kiosk may start a clean session only after an absence longer than the maximum age, or if the
   /// clock was set meanwhile. Its last heartbeat may be older than its end by a sixth of the
-  /// maximum age.
-  private static let heartbeatInterval = Duration.seconds(Model.maximumAge) / 6
+  /// maximum age, and by the time in which `LedgerLock` records no second heartbeat.
+  private static let heartbeatInterval =
+    Duration.seconds(Model.maximumAge) / 6 + .milliseconds(100)
   private static let shortestAbsence = Duration.seconds(Model.maximumAge) - heartbeatInterval
 
   private func mayStartClean(at now: Duration) -> Bool {

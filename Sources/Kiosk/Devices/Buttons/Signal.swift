@@ -65,7 +65,8 @@ package struct Signal: Hashable, Sendable {
       case counter
       /// The state of a contact.
       case contact
-      /// The start of a device that sleeps between presses: its contacts have opened meanwhile.
+      /// The start of a device that sleeps between presses: its contacts have opened while it
+      /// slept, without a message.
       case start
       /// The counter of a device that repeats its last message at intervals without a time limit.
       case repeatedCounter

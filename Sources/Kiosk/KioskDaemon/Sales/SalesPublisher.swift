@@ -7,7 +7,8 @@ import MessageBroker
 /// Publishes sales reports, forecasts and the history, at a limited rate.
 ///
 /// Once the kiosk is online, the publisher reads the ledger between orders, one page at a time. It
-/// combines the changes of two seconds in one publication.
+/// combines the changes of two seconds in one publication. The type is noncopyable, because the
+/// controller would copy it in each turn, with its reports and its history.
 struct SalesPublisher: ~Copyable, Sendable {
   private let settings: KioskSettings
   private var history: SalesHistory?

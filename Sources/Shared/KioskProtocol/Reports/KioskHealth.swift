@@ -106,7 +106,7 @@ package struct KioskHealth: Hashable, Sendable {
   package struct Counters: Hashable, Sendable {
     /// Orders that were made.
     package var orders = 0
-    /// Orders that were out of stock.
+    /// Orders with the result `out_of_stock`.
     package var outOfStock = 0
     /// Orders that a machine got and did not make completely.
     package var failed = 0

@@ -32,8 +32,8 @@ package struct Section {
 
   package static let unknownKey = "there is no such key"
 
-  /// Maximum number of keys in a section, which bounds the time to read it. No kiosk sells more
-  /// juices.
+  /// Maximum number of keys in a section, which bounds the time to read it. The section `juices` has
+  /// one key for each juice, and no kiosk sells more than 1,000 juices.
   private static let maximumKeys = 1_000
   private static let maximumElements = 10_000
 

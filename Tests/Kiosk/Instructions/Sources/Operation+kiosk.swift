@@ -7,6 +7,7 @@ import KioskProtocol
 import Ledger
 import Logging
 import MessageBroker
+import Synchronization
 
 extension Operation {
   private static let now = Moment(
@@ -97,7 +98,8 @@ extension Operation {
     }
   }
 
-  /// Makes orders one after another with the whole kiosk except its broker, which is in memory.
+  /// Makes orders one after another with a running kiosk. The count includes the panel, and the
+  /// broker, which is in memory.
   static func orders(_ count: Int) throws -> Operation {
     let (broker, executor) = (MemoryBroker(), ManualExecutor())
     let clock = KioskClock {
@@ -111,13 +113,20 @@ extension Operation {
       settings: settings, broker: broker.client(on: executor), ledger: newLedger(), clock: clock,
       logger: Logger(label: "kiosk") { _ in SwiftLogNoOpLogHandler() })
     let panel = broker.client(on: executor)
+    let answered = Mutex(0)
     Task(executorPreference: executor) { await controller.run(clientID: "kiosk") }
     Task(executorPreference: executor) {
-      await panel.connect(SessionOptions(clientID: "panel"))
-      while await panel.nextEvent(timeout: nil) != nil {}
+      let results = TopicFilter(unchecked: "kiosk/k1/order/+/result")
+      await panel.connect(SessionOptions(clientID: "panel", subscriptions: [results]))
+      while let event = await panel.nextEvent(timeout: nil) {
+        guard case .deliveries(let deliveries) = event else { continue }
+        answered.withLock { $0 += deliveries.count }
+        await panel.acknowledge()
+      }
     }
     executor.run()
     var batch = deliveries(2 * count)[...]
+    var sent = 0
     return Operation(name: "order", units: count) {
       for order in batch.prefix(count) {
         Task(executorPreference: executor) { _ = try? await panel.publish([order.message]) }
@@ -126,6 +135,8 @@ extension Operation {
         executor.run()
       }
       batch = batch.dropFirst(count)
+      sent += count
+      precondition(answered.withLock(\.self) == sent, "orders without an answer")
     }
   }
 

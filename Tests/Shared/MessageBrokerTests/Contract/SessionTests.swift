@@ -148,6 +148,7 @@ struct SessionTests {
       try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
       for away in [200, 500] {
         #expect(try await kiosk.nextBatch().map(\.text) == ["old"])
+        // Otherwise the kiosk could reconnect before its clock has advanced.
         await fixture.refuseConnections()
         await kiosk.abandon()
         try await fixture.letPass(.seconds(away))

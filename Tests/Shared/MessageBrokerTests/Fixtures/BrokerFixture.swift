@@ -31,7 +31,8 @@ protocol BrokerFixture: Sendable {
   /// Refuses all logins from the next connection on.
   func refuseLogins() async throws
 
-  /// Advances the clocks of the clients. A real broker's clock is unaffected.
+  /// Advances the clocks of the clients, then permits connections again if the broker runs. A real
+  /// broker's clock is unaffected.
   func letPass(_ duration: Duration) async throws
 
   /// Returns once the broker has deleted the session of a disconnected client.
@@ -48,8 +49,8 @@ protocol BrokerFixture: Sendable {
   /// only these methods let the delay before an attempt to connect pass.
   func refuseConnections() async
 
-  /// Lets the delay before the next attempt to connect pass. Does nothing with a real clock, where
-  /// the test waits for the event.
+  /// Lets the delay before the next attempt to connect pass. With a real clock, only permits
+  /// connections again after `cutConnection` or `refuseConnections`: the test waits for the event.
   func letReconnect() async throws
 
   /// Returns the result of `client.nextEvent(timeout:)`, with the fixture's clock running.
