@@ -113,14 +113,14 @@ extension Operation {
       settings: settings, broker: broker.client(on: executor), ledger: newLedger(), clock: clock,
       logger: Logger(label: "kiosk") { _ in SwiftLogNoOpLogHandler() })
     let panel = broker.client(on: executor)
-    let answered = Mutex(0)
+    let answers = Answers()
     Task(executorPreference: executor) { await controller.run(clientID: "kiosk") }
     Task(executorPreference: executor) {
       let results = TopicFilter(unchecked: "kiosk/k1/order/+/result")
       await panel.connect(SessionOptions(clientID: "panel", subscriptions: [results]))
       while let event = await panel.nextEvent(timeout: nil) {
         guard case .deliveries(let deliveries) = event else { continue }
-        answered.withLock { $0 += deliveries.count }
+        answers.count.withLock { $0 += deliveries.count }
         await panel.acknowledge()
       }
     }
@@ -136,8 +136,12 @@ extension Operation {
       }
       batch = batch.dropFirst(count)
       sent += count
-      precondition(answered.withLock(\.self) == sent, "orders without an answer")
+      precondition(answers.count.withLock(\.self) == sent, "orders without an answer")
     }
+  }
+
+  private final class Answers: Sendable {
+    let count = Mutex(0)
   }
 
   private static func newLedger() throws -> KioskLedger {
