@@ -4,8 +4,8 @@ import Foundation
 package struct NotifySocket: Sendable {
   private let path: String
 
-  /// Reads the path of the socket, or returns `nil` if systemd did not start the program as such a
-  /// service.
+  /// Reads the path of the socket from `NOTIFY_SOCKET`, or returns `nil` if systemd did not start the
+  /// program as a service of `Type=notify`.
   package init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     guard let path = environment["NOTIFY_SOCKET"] else { return nil }
     self.path = path

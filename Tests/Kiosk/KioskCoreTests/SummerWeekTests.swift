@@ -27,7 +27,7 @@ import Testing
   /// The way in which a person restocks, and in which the kiosk knows dates.
   private enum Variant: String, CaseIterable {
     /// No dates: a restock fills the kiosk up, and the fruit on top, the newest, is used first.
-    case without = "neither"
+    case without = "no dates, no limit"
     /// A restock fills the kiosk up.
     case dates = "first expired, first out"
     /// A restock brings what is expected to sell before it expires, as a route does.
@@ -196,7 +196,7 @@ import Testing
   @Test func datesAndTheLimitOfTheRouteWasteLess() throws {
     var sums: [Outcome] = []
     print("SUMMER_SEED=\(Self.seed)")
-    print("| dates and restock | glasses | not made | used expired | thrown away | cost |")
+    print("| dates and limit | glasses | not made | used expired | thrown away | cost |")
     print("|---|---|---|---|---|---|")
     for variant in Variant.allCases {
       let sum = try Self.glasses.indices.reduce(into: Outcome()) {

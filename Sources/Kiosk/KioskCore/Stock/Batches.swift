@@ -43,7 +43,7 @@ package struct Batches: Sendable {
   private static let leastStep: Int64 = 1_000
   /// The smallest error of the clock that is reported, in milliseconds.
   private static let leastDoubt: Int64 = 60_000
-  /// The time after a start within which a step forward counts as the correction by a time server.
+  /// The time after a start within which a step forward counts as time in which the computer was off.
   static let settlingTime = Duration.seconds(3_600)
   /// Maximum time between two records of the time. If the clock is behind after a power cut, the
   /// ages of the batches continue from the last record.
@@ -84,7 +84,8 @@ package struct Batches: Sendable {
   ///
   /// - Parameters:
   ///   - bestBefore: The times at which fruits expire, in milliseconds since 1970.
-  ///   - keeps: The numbers of hours after which fruits expire that `bestBefore` does not contain.
+  ///   - keeps: The number of hours until a fruit expires; applies to each fruit that `bestBefore` does
+  ///     not contain.
   static func brought(
     by changes: FruitAmounts, bestBefore: [Fruit.ID: Int64], keeps: [Fruit.ID: Int], seq: Int,
     at now: Timestamp

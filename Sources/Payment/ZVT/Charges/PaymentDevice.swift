@@ -311,7 +311,8 @@ package struct PaymentDevice: Sendable {
       + journal.open.filter { !unclear.contains($0.charge) }.map { .publish($0.answer) }
   }
 
-  /// Requests an end of day, which begins as soon as no charge is open except unknown ones.
+  /// Requests an end of day. It begins only when no charge is open except unknown ones, the terminal
+  /// is connected and idle, and half an hour has passed since a failed one.
   package mutating func endDay(at now: Duration) -> [Action] {
     endOfDayIsDue = true
     var actions: [Action] = []

@@ -53,7 +53,8 @@ package struct LedgerEntry: Hashable, Sendable {
     /// The end of a payment device's day.
     ///
     /// - Parameter difference: The amount by which `PaymentTotal.net` exceeds the captures minus the
-    ///   refunds in the ledger, in smallest units, or `nil` if the kiosk has missed a total before.
+    ///   refunds that the ledger has recorded since the previous total, in smallest units; or `nil` if
+    ///   the kiosk has not received the previous total.
     indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int?)
     /// A step of a machine's program.
     indirect case program(ProgramStep)

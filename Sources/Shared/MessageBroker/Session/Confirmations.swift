@@ -27,7 +27,8 @@ struct Confirmations: Sendable {
   /// Counts a dropped message, so that its sequence number is above `confirmed`.
   mutating func dropped() { last += 1 }
 
-  /// Returns whether messages are unconfirmed, and none has been confirmed for longer than `limit`.
+  /// Returns whether messages have been unconfirmed for longer than `limit`, and the broker has
+  /// confirmed none of them in that time.
   func isStalled(at now: Instant, for limit: Duration) -> Bool {
     !isComplete && now - waitingSince > limit
   }

@@ -298,8 +298,8 @@ extension Session {
     return [own, link == .idle ? nil : disconnectDeadline].compactMap(\.self).min()
   }
 
-  /// Whether the connection has to use MQTT 3.1.1, which delivers messages without properties,
-  /// because a message with malformed properties would end it.
+  /// Whether the connection has to use MQTT 3.1.1, because malformed packets have ended connections
+  /// over MQTT 5. MQTT 3.1.1 delivers messages without properties.
   package var isPlain: Bool { plainUntil != nil }
 
   /// The time of the next attempt to connect, or `nil` if none is scheduled.
