@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import time
 from contextlib import closing
 from datetime import datetime, timedelta
 
@@ -178,7 +177,9 @@ def test_it_stops_without_its_broker(kiosk, broker, end: str) -> None:
 def test_a_kiosk_that_is_killed_as_it_starts_loses_nothing_that_waits(
     kiosk, panel: Client, say: Say, call: str
 ) -> None:
-    """Kills the kiosk at each system call that writes the heartbeat file, until it is online."""
+    """Kills the kiosk at a thread's first, second, ... system call that writes the heartbeat file, until it is
+    online. strace counts the calls of each thread: no run kills the event loop at its first heartbeat, for which
+    `aKioskThatDiesLosesNoPress` stands."""
     if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
         pytest.skip("NOT TESTED, nobody may trace a process here")
     lock = kiosk.folder / "ledger.sqlite.lock"
@@ -187,8 +188,6 @@ def test_a_kiosk_that_is_killed_as_it_starts_loses_nothing_that_waits(
         panel.publish(f"{BASE}/order/p1", json.dumps({"id": f"a{number}", "juice": "banana"}))
         since = len(kiosk.log)
         is_online = lambda: any(line.endswith(" online") for line in kiosk.log.since(since))
-        # The kiosk records no second heartbeat within 100 ms.
-        eventually(lambda: time.time() - lock.stat().st_mtime > 0.2)
         # -D makes the kiosk, not strace, the started process.
         fault = f"inject={call}:signal=KILL:when={number}"
         kiosk.launch("strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", lock, "-e", fault)
@@ -198,8 +197,6 @@ def test_a_kiosk_that_is_killed_as_it_starts_loses_nothing_that_waits(
         kiosk.start()
         panel.messages.first(lambda m: m.topic.endswith("/result") and m.json["id"] == f"a{number}")
     say(f"{number - 1} kills")
-    # At the opening, and at the first heartbeat.
-    assert call != "pwrite64" or number > 2
 
 
 def test_a_second_kiosk_is_told_who_holds_the_ledger(kiosk) -> None:
