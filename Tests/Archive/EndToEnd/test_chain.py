@@ -303,7 +303,7 @@ def test_deploy_run_shows_a_chain() -> None:
         assert Command(told["press a button"], copy.folder).wait() == 0
 
         def has_sold() -> bool:
-            asked = Command(told["ask for sales"], copy.folder)
+            asked = Command(told["see the sales"], copy.folder)
             asked.wait(60)
             output = asked.output.splitlines()
             return any(re.search(r"k2 +\| banana +\| +1", line) for line in output)
