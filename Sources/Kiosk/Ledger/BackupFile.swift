@@ -13,7 +13,7 @@ package final class BackupFile {
   package init(path: String) throws(LedgerError) {
     self.path = path
     var parts: [(String, FileHandle)] = []
-    // A kiosk that was killed leaves commits in SQLite's log.
+    // A kiosk that was killed leaves commits in the write-ahead log.
     for suffix in ["", "-wal"] {
       let descriptor = open(path + suffix, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {

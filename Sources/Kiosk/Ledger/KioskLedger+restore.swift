@@ -76,8 +76,8 @@ extension KioskLedger {
     }
   }
 
-  /// Writes SQLite's log into the database, so that the log is empty. Keeps the log if the database
-  /// is damaged.
+  /// Writes the write-ahead log into the database, so that the log is empty. Keeps the log if the
+  /// database is damaged.
   static func checkpointJournal(_ file: LedgerFile) throws(LedgerError) {
     do throws(LedgerError) {
       try LedgerError.catching(file.path) {

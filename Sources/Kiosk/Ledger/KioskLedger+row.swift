@@ -167,7 +167,8 @@ extension Charge {
   /// Creates a charge from a row of the table `charge`.
   ///
   /// - Parameter order: The entry of the charge's order, or `nil` if the charge has no order.
-  /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
+  /// - Throws: `LedgerError.unreadable` if a column is invalid, or if the entry is not that of an
+  ///   order that awaits payment.
   init(_ row: Row, order entry: LedgerEntry?) throws(LedgerError) {
     func money(_ units: String, _ currency: String) -> Money? {
       guard let units = row[units] as Int?,

@@ -87,7 +87,8 @@ package final class KioskLedger {
     if !readOnly { try verifySinceCheckpoint() }
   }
 
-  /// Writes SQLite's log into the database and closes the database. The ledger cannot be used afterwards.
+  /// Writes the write-ahead log into the database and closes the database. The ledger cannot be used
+  /// afterwards.
   func close() throws(LedgerError) {
     (writer, requests) = (nil, nil)
     try LedgerError.catching(path) { try database.close() }
@@ -278,7 +279,7 @@ extension KioskLedger {
     ORDER BY seq
     """
 
-  /// The size of the database in bytes, including the content of SQLite's log.
+  /// The size of the database in bytes, including the content of the write-ahead log.
   package var size: Int {
     get throws(LedgerError) {
       let pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"

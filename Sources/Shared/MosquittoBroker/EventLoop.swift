@@ -21,8 +21,8 @@ import Glibc
 final class EventLoop: SerialExecutor, TaskExecutor {
   typealias Instant = ContinuousClock.Instant
 
-  /// The events and the deadline of the next wait. Without a socket, the loop waits only for jobs;
-  /// without a deadline, indefinitely.
+  /// The events and the deadline of the next wait. Without a socket, only a job, `wake()` or
+  /// the deadline ends the wait; without a deadline, the wait has no time limit.
   struct Interest {
     /// The socket to watch; a hang-up is always reported.
     var socket: Int32?

@@ -39,7 +39,7 @@ extension KioskState {
     return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
   }
 
-  /// The juices that cannot be sold, with their reasons, except for juices whose only obstacle is
+  /// The juices that cannot be sold, each with its obstacle, except for juices whose only obstacle is
   /// that the kiosk is closed.
   private var missingJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     unavailableJuices.filter { $0.obstacle != .closed }
