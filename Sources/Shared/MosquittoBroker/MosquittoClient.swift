@@ -135,15 +135,14 @@ package actor MosquittoClient: BrokerClient {
   }
 
   private func publish(_ message: Message, at now: Session.Instant) throws(PublishError) {
-    let version = currentConfiguration.protocolVersion
-    try PublishError.check(message, version)
+    try PublishError.check(message, protocolVersion)
     perform(session.willPublish(at: now))
     let isCounted = message.qos == .atLeastOnce
     guard case .open(let connection) = link, session.mayPublish else {
       if isCounted { session.dropped() }
       return
     }
-    let packetID = try connection.publish(message, version)
+    let packetID = try connection.publish(message, protocolVersion)
     session.published(packetID: isCounted ? packetID : nil, on: message.topic, at: now)
   }
 
@@ -190,7 +189,7 @@ extension MosquittoClient {
     case (.subscribe(let number, let filters, let retainAsPublished), .open(let connection)):
       connection.subscribe(
         to: filters, number: number, qos: session.options.subscriptionQoS,
-        retainAsPublished: retainAsPublished && currentConfiguration.protocolVersion == .v5)
+        retainAsPublished: retainAsPublished && protocolVersion == .v5)
     case (.unsubscribe(let filters), .open(let connection)):
       connection.unsubscribe(from: filters)
     case (.disconnect(let acknowledging), .open(let connection)):
@@ -208,17 +207,17 @@ extension MosquittoClient {
     link = .none
   }
 
-  /// The configuration with the protocol version of the current or the next connection.
-  var currentConfiguration: Configuration {
-    var configuration = configuration
-    if session.isPlain { configuration.protocolVersion = .v311 }
-    return configuration
+  /// The protocol version of the current or the next connection.
+  private var protocolVersion: Configuration.ProtocolVersion {
+    session.isPlain ? .v311 : configuration.protocolVersion
   }
 
   private func connector(_ start: Session.Start) -> Connector {
     let options = session.options
+    var configuration = configuration
+    configuration.protocolVersion = protocolVersion
     return Connector(addresses.next()) {
-      [configuration = currentConfiguration] (address) throws(BrokerError) -> Connection in
+      [configuration] (address) throws(BrokerError) -> Connection in
       try Connection(configuration, address, options, start)
     } done: { [loop] in
       loop.wake()

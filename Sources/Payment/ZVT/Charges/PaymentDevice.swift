@@ -488,7 +488,7 @@ package struct PaymentDevice: Sendable {
   func promptEnd(_ prompt: Prompt) -> Duration { min(prompt.last + prompt.pay, prompt.limit) }
 
   /// Marks the prompt as ended. If the prompt has begun and the terminal accepts aborts, sends an
-  /// abort at the first call, and at a later call if the time of the next abort has come.
+  /// abort at the first call, and at a later call if the next abort is due.
   mutating func endPrompt(at now: Duration, _ actions: inout [Action]) {
     guard var current = prompt else { return }
     let isFirst = !current.isEnded

@@ -44,20 +44,10 @@ package struct KioskTopics: Hashable, Sendable {
 
   /// Returns the sender of a command by its topic, or `nil` if the topic is not a command topic.
   package func source(ofCommandOn topic: String) -> Source? {
-    let slash = UInt8(ascii: "/")
-    var (topic, base) = (topic, base)
-    return topic.withUTF8 { topic in
-      guard base.withUTF8({ topic.starts(with: $0) }) else { return nil }
-      let levels = topic.dropFirst(base.utf8.count)
-      guard levels.first == slash, let end = levels.dropFirst().firstIndex(of: slash) else {
-        return nil
-      }
-      let (kind, name) = (levels[..<end].dropFirst(), levels[end...].dropFirst())
-      guard !name.contains(slash),
-        let kind = Command.Kind(rawValue: String(decoding: kind, as: UTF8.self))
-      else { return nil }
-      return Source(kind: kind, name: String(decoding: name, as: UTF8.self))
+    guard let (kind, name) = levels(of: topic), let kind = Command.Kind(rawValue: kind) else {
+      return nil
     }
+    return Source(kind: kind, name: name)
   }
 
   /// The stock of one fruit, as a plain number.
@@ -149,9 +139,24 @@ package struct KioskTopics: Hashable, Sendable {
   }
 
   private func name(of topic: String, below level: String) -> Request.ID? {
-    let start = "\(base)/\(level)/"
-    guard topic.utf8.starts(with: start.utf8) else { return nil }
-    return Request.ID(String(topic.utf8.dropFirst(start.utf8.count)) ?? "")
+    guard let (parent, name) = levels(of: topic), parent == level else { return nil }
+    return Request.ID(name)
+  }
+
+  /// Returns the levels of a topic below `base` if there are exactly two, such as `order` and `panel1`.
+  private func levels(of topic: String) -> (String, String)? {
+    let slash = UInt8(ascii: "/")
+    var (topic, base) = (topic, base)
+    return topic.withUTF8 { topic in
+      guard base.withUTF8({ topic.starts(with: $0) }) else { return nil }
+      let levels = topic.dropFirst(base.utf8.count)
+      guard levels.first == slash, let end = levels.dropFirst().firstIndex(of: slash) else {
+        return nil
+      }
+      let (first, second) = (levels[..<end].dropFirst(), levels[end...].dropFirst())
+      guard !second.contains(slash) else { return nil }
+      return (String(decoding: first, as: UTF8.self), String(decoding: second, as: UTF8.self))
+    }
   }
 }
 
