@@ -1,5 +1,6 @@
 extension ArchiveSchema {
-  /// Views for SQL queries. Days are in `archive.time_zone`, in `many_ledgers` in the session's.
+  /// Views for SQL queries. Days are in `archive.time_zone`, those of `many_ledgers` in the
+  /// session's.
   static let views = """
     CREATE VIEW juice.sales AS
       SELECT kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed FROM juice.sales_day;

@@ -300,7 +300,7 @@ extension DailySums {
       ) turn WHERE is_out IS DISTINCT FROM before
       """, then: "INSERT INTO touched SELECT kiosk FROM changed")
 
-  /// A stockout lasts from the first order that lacked a fruit to the next restock of the fruit.
+  /// The stockouts, each from the first order that lacked a fruit to the next restock of the fruit.
   /// Within a ledger, entries of `supply` are ordered by their numbers; of two ledgers, the one
   /// whose first such entry is earlier comes first. A time that is not between those of the entries
   /// before and after it is replaced by the nearer of the two.

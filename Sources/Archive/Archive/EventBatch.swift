@@ -4,7 +4,7 @@ package import MessageBroker
 
 /// A batch of deliveries, decoded into the values that the archive stores.
 package struct EventBatch: Sendable {
-  /// A message that is stored in `quarantine`, because it cannot be decoded or the database refuses
+  /// A message that is stored in `quarantine`, because it cannot be decoded or the database rejects
   /// it.
   struct QuarantinedMessage: Sendable {
     let message: Message
@@ -17,7 +17,7 @@ package struct EventBatch: Sendable {
   var presence: [KioskID: Bool] = [:]
   /// The last report in the batch of each kiosk about the menu that the chain sent it.
   var menus: [KioskID: DesiredMenuReport] = [:]
-  /// The highest number that `health` reports in the batch for the last entry of each ledger.
+  /// The highest number of each ledger's last entry that `health` reports in the batch.
   var positions: [LedgerKey: Int] = [:]
   var rejections: [QuarantinedMessage] = []
 

@@ -24,7 +24,7 @@ actor EventIngester {
     case stopped
     /// The database failed. The lock may be lost.
     case database(DatabaseError)
-    /// The broker was not reachable for `maximumOutage`; an archiver on another machine may reach
+    /// The broker was not reachable for `maximumOutage`; an archiver on another computer may reach
     /// it.
     case brokerAway
   }

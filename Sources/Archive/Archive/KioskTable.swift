@@ -29,8 +29,8 @@ package struct KioskTable {
   }
 
   /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new
-  /// list lacks. A new kiosk gets the menu of the latest completed rollout for its region, so that
-  /// it has a menu of the chain even if the unfinished rollout, which it joins, is aborted.
+  /// list lacks. A new kiosk joins the unfinished rollout. It also gets the menu of the latest
+  /// completed rollout for its region, in case the unfinished one is aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {

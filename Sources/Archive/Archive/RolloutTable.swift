@@ -66,7 +66,7 @@ package struct RolloutTable {
 
   let database: PostgresConnection
 
-  /// - Parameter database: A connection to a migrated database.
+  /// Uses a connection to a migrated database.
   init(_ database: PostgresConnection) { self.database = database }
 
   /// Connects to the database.
@@ -285,7 +285,7 @@ package struct RolloutTable {
   }
 
   /// Returns the menus to send now, for the first time or again, and records them as sent. A kiosk
-  /// gets a menu until it reports on it, unless a later one was sent to it and not aborted.
+  /// gets a menu until it reports on that menu, unless a later one was sent and not aborted.
   private func due() throws(DatabaseError) -> [(kiosk: KioskID, menu: DesiredMenu)] {
     let rows = try database.run(
       """

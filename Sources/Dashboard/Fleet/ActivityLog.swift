@@ -123,8 +123,8 @@ package struct ActivityLog: Sendable, Equatable {
     /// The reason that the machine or the payment device reports, or else the first fruit that the
     /// machine lacks.
     package var reason: String?
-    /// For `offline`, the time at which the program started while the kiosk was offline, or `nil`
-    /// if the program kept running.
+    /// The time at which the program started during the alert `offline`, or `nil` if the program
+    /// kept running.
     package var restartedAt: Timestamp?
 
     package init(
@@ -165,7 +165,7 @@ package struct ActivityLog: Sendable, Equatable {
 
   /// Records the changes since the last update.
   ///
-  /// - Returns: Whether anything was recorded, has begun or has ended.
+  /// - Returns: Whether a record was added, or an alert has begun or ended.
   @discardableResult
   package mutating func update(
     _ fleet: KioskFleet, isConnected: Bool, at now: Timestamp

@@ -28,9 +28,9 @@ package struct AlertEvaluator: Sendable {
     /// Time for which the broker, a kiosk, a machine or a payment device must be offline before
     /// people are notified of the alert.
     package var offlineDelay: Duration
-    /// Three minimum times: after a start or a reconnect to the broker, no alert is notified for
-    /// this time, because kiosks reconnect one by one; an alert is resolved when it has been absent
-    /// for this time; and at least this time passes between two messages.
+    /// Three minimum times: after a start or a reconnect to the broker, people are notified of no
+    /// alert for this time, because kiosks reconnect one by one; an alert is resolved when it has
+    /// been absent for this time; and at least this time passes between two messages.
     package var quietPeriod: Duration
 
     package init(offlineDelay: Duration = .seconds(300), quietPeriod: Duration = .seconds(60)) {

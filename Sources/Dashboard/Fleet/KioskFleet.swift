@@ -69,7 +69,8 @@ package struct KioskFleet: Sendable {
   /// Reads a message.
   ///
   /// - Parameter isRetained: Whether the broker had stored the message, so that its age is unknown.
-  /// - Returns: The kiosk of the message, or `nil` if the fleet has ignored the message.
+  /// - Returns: The kiosk of the message, or `nil` if the message was ignored, or is an event that
+  ///   changes no list.
   @discardableResult
   package mutating func receive(
     topic: String, payload: [UInt8], isRetained: Bool, at now: Timestamp

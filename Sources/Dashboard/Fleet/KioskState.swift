@@ -66,7 +66,7 @@ package struct KioskState: Sendable, Identifiable {
   package var isOnline: Bool { status == .online }
 
   /// Reads a message on a topic of this kiosk. Ignores an unreadable message without a log record,
-  /// because any number may arrive; the earlier state remains. An unreadable alert is no alert.
+  /// because any number of them may arrive; the earlier state remains. An unreadable alert is none.
   ///
   /// - Parameters:
   ///   - topic: The topic levels after the id of the kiosk.

@@ -9,7 +9,7 @@ extension KioskLedger {
     case kiosk(process: Int?)
     /// No process holds the lock.
     ///
-    /// - Parameter lastHeartbeat: The last recorded time that a kiosk was online, or `nil` if there is none.
+    /// - Parameter lastHeartbeat: The last recorded heartbeat of a kiosk, or `nil` if there is none.
     case unlocked(lastHeartbeat: Timestamp?)
   }
 

@@ -257,7 +257,7 @@ extension LedgerEntry.Outcome {
 }
 
 extension Row {
-  /// Returns the JSON object in a column, or `nil` if the column is empty or cannot be read.
+  /// Returns the JSON object in a column, or `nil` if the column is NULL or cannot be read.
   fileprivate func json(_ column: String) -> JSON? {
     guard let text = self[column] as String? else { return nil }
     return try? JSON.parse(Array(text.utf8))

@@ -137,8 +137,8 @@ extension KioskLedger {
     """
 
   /// Selects a charge that was captured or held twice, that the device has refunded twice, or that was refunded for
-  /// more than was captured. Of the charges of orders that are not open and about which no person has decided, selects
-  /// one whose order has not ended, whose captured amount is not wholly refunded although nothing was made, or whose
+  /// more than was captured. Of the orders' charges that are not open and about which no person has decided, selects one
+  /// whose order has not ended, whose captured amount is not wholly refunded although nothing was made, or whose
   /// captured amount, without a refund, is not the price of the glasses that were made.
   private static let wrongCharge = """
     SELECT charge, flaw FROM (

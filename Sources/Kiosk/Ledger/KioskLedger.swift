@@ -100,9 +100,9 @@ package final class KioskLedger {
   /// and its clock does not show for how long, or if the ledger is open for reading only.
   package var lastHeartbeat: Timestamp? { lock?.lastHeartbeat }
 
-  /// Records that the kiosk is online, once in 100 ms. Writes the lock file without an fsync: the
-  /// record survives a crash of the process. After a power cut the record may be too old, which is
-  /// safe.
+  /// Records that the kiosk is online, at most once in 100 ms. Writes the lock file without an
+  /// fsync: the record survives a crash of the process. After a power cut the record may be too old,
+  /// which is safe.
   package func recordHeartbeat(at now: Timestamp) { lock?.recordHeartbeat(at: now) }
 
   /// The entry up to which earlier processes acknowledged all deliveries, recorded with `recordAcknowledged`, or `nil`

@@ -68,12 +68,12 @@ extension LedgerError {
 
   /// The action that resolves an error.
   package enum Remedy: Sendable {
-    /// Retry. The operation may succeed later, for example when the disk has free space.
+    /// A retry. The operation may succeed later, for example when the disk has free space.
     case tryAgain
-    /// Have an operator examine the file. Retrying does not help.
+    /// An operator's examination of the file. Retrying does not help.
     case needsOperator
-    /// Reject the command: this transaction cannot be stored, but others can. Commit the deliveries
-    /// one at a time, and reject those that cannot be stored.
+    /// Rejecting the command: this transaction cannot be stored, but others can. The caller commits
+    /// the deliveries one at a time, and rejects those that fail.
     case rejectCommand
   }
 

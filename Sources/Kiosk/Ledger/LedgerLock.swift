@@ -66,9 +66,9 @@ final class LedgerLock {
     return isFree ? .unlocked(lastHeartbeat: record.heartbeat) : .kiosk(process: record.process)
   }
 
-  /// Records that the kiosk is online, unless this start of the system recorded a heartbeat in the
-  /// 100 ms before `now`: a short time beside a sixth of the smallest maximum age of an order, one
-  /// second.
+  /// Records that the kiosk is online, unless the file has a heartbeat of this start of the system
+  /// from the 100 ms before `now`: less than a sixth of one second, the smallest maximum age of an
+  /// order.
   func recordHeartbeat(at now: Timestamp) {
     // guard: the heartbeat of an earlier boot is replaced
     if record.boot == boot, let last = record.heartbeat, now.isWithin(.milliseconds(100), of: last)

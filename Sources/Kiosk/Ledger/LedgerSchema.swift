@@ -29,7 +29,7 @@ enum LedgerSchema {
   }
 
   /// The SQL expression of a new epoch: a random number from 1 to 2^53 - 1, which each reader of JSON
-  /// reads exactly. The same time could occur twice: a computer without a battery for its clock starts
+  /// reads exactly. A time could occur twice: a computer without a battery for its clock starts
   /// at the same time after each power cut, and clocks are set back. Two random epochs are equal with
   /// a probability of 1 in 9 · 10^15.
   static let newEpoch = "max(1, random() & 9007199254740991)"

@@ -138,8 +138,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     }
 
     package enum Outcome: Hashable, Sendable {
-      /// The kiosk may have applied the command: it has not answered, or only that the rate limit
-      /// was exceeded. Sending the command again is safe.
+      /// The kiosk may have applied the command: it has not answered, or has answered only that the
+      /// rate limit was exceeded. Sending the command again is safe.
       case unknown
       case applied
       /// The kiosk has rejected the command and changed nothing.
