@@ -93,7 +93,7 @@ package struct Discovery: Sendable {
           describe(entity, in: &json)
         }
       }
-      // Home Assistant keeps an entity that is no longer listed. An entry with only the platform
+      // Home Assistant keeps an entity that is no longer listed. A member with only the platform
       // removes the entity.
       for entity in formerEntities {
         json.member(named: entity.id) { $0.member("platform", entity.component.rawValue) }

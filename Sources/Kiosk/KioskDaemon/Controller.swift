@@ -138,8 +138,7 @@ package actor Controller {
     self.clientID = clientID
     if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
     while !Task.isCancelled {
-      // Limits the age of the last recorded heartbeat if the process is killed; `LedgerLock` adds
-      // its interval.
+      // Limits the age of the recorded heartbeat after a kill; `LedgerLock` can add 100 ms.
       let maximumWait = min(settings.orders.maximumAge / 6, Self.maximumCycleInterval)
       let event = await broker.nextEvent(timeout: min(maximumWait, wait ?? maximumWait))
       tracker.confirm(through: await broker.confirmed)

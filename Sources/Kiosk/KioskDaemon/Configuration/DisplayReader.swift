@@ -11,7 +11,7 @@ import YAMLConfiguration
 ///   - topic: cmnd/hall/DisplayText
 ///     text: "[zl1c1]Kiwi {stock.kiwi}"     # placeholders: see `Template`
 ///     retain: false
-///     birth: {topic: tele/hall/LWT, payload: Online}   # the display publishes it when it has started
+///     birth: {topic: tele/hall/LWT, payload: Online}   # the display's message after a start
 ///     max_per_second: 2
 /// ```
 struct DisplayReader {

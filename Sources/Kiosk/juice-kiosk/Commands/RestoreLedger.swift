@@ -21,8 +21,9 @@ extension LedgerCommands {
     func run() throws {
       let path = try options.file()
       let owner = try FolderOwner(ofFolderOf: path)
-      // Root opens another user's backup before it switches to the ledger's owner. Only after the switch
-      // does it open a backup in this owner's folder: the owner may have replaced the backup with a link.
+      // As root, the command opens another user's backup before it switches to the ledger's owner. It
+      // opens a backup in this owner's folder only after the switch: the owner may have replaced it
+      // with a link.
       let isOwners = try FolderOwner(ofFolderOf: file).user == owner.user
       let early = isOwners ? nil : try BackupFile(path: file)
       try owner.switchUser()

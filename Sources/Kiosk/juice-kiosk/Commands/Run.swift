@@ -31,7 +31,7 @@ struct Run: PreparedCommand {
     signal(SIGHUP, SIG_IGN)
     let text = try options.text()
     let configuration = try text.withMenu()
-    // Root switches to the user that owns the ledger's folder. As that user, the program reads the
+    // As root, the program switches to the owner of the ledger's folder. As this user, it reads the
     // password and, at each reload, the configuration.
     try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
     return { try await serve(configuration, text) }

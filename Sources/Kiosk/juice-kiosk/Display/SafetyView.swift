@@ -2,14 +2,14 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// The printed report on the food safety of several days.
+/// The printed record of food safety of several days.
 struct SafetyView {
   let title: String
   let days: [SafetyDay]
   let wallClock: WallClock
   let now: Timestamp
 
-  /// Maximum number of days of a report.
+  /// Maximum number of days of a record.
   static let maximumDays = 366
 
   private var sensors: [SensorID] {

@@ -6,8 +6,8 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// The doctor's checks that need the broker. It logs in with the kiosk's account and returns one
-/// `Finding` for each result:
+/// Examines the broker for the doctor: logs in with the kiosk's account, and returns one `Finding`
+/// for each result.
 ///
 /// ```swift
 /// let examination = BrokerExamination(
@@ -189,8 +189,8 @@ struct BrokerExamination {
       + PaymentCheck(settings: settings, retained: retained).findings()
   }
 
-  /// Returns whether the kiosk is away: none runs, the status is not `online`, and the last heartbeat is
-  /// missing or older than twice the lifetime of the session.
+  /// Returns whether no kiosk runs, the status is not `online`, and the last heartbeat is missing or
+  /// older than twice the lifetime of the session.
   private func isAway(_ retained: RetainedMessages) -> Bool {
     guard !ledger.isRunning,
       retained.payloads[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)

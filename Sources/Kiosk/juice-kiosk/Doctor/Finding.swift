@@ -101,7 +101,7 @@ extension [Finding] {
 
   var worst: Finding.Severity { map(\.severity).max() ?? .ok }
 
-  /// Returns the lines of the printed report.
+  /// Returns the lines that the doctor prints.
   ///
   /// - Parameters:
   ///   - width: The width of the terminal in columns, or `nil` to break no line.

@@ -10,7 +10,7 @@ struct RetainedMessages {
   private(set) var payloads: [String: [UInt8]] = [:]
   private(set) var refused: [TopicFilter] = []
 
-  /// Time without a retained message after which the doctor stops reading.
+  /// Time without a retained message after which `init` stops reading.
   private static let silence = Duration.seconds(1)
 
   /// Connects, subscribes, reads and disconnects.

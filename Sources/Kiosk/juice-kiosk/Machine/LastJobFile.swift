@@ -22,7 +22,7 @@ struct LastJobFile {
       try store(0)
       return
     }
-    // An empty file is refused, too: with 0 the machine could begin a job a second time.
+    // An empty file is an error, too: with 0 the machine could begin a job a second time.
     let line = String(decoding: try file.read(upTo: 100), as: UTF8.self).prefix { $0 != "\n" }
     guard let last = Int(line), last >= 0 else {
       throw .badData(

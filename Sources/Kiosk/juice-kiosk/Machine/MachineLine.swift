@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskProtocol
 
-/// A command that a person types at a machine.
+/// A line that a person types at a machine.
 enum MachineLine {
   /// The end of a job.
   ///
@@ -22,7 +22,7 @@ enum MachineLine {
     With several active jobs, type the job's number first: 12, or 12 failed jam.
     """
 
-  /// Parses a line. Returns `nil` if the line is not a command.
+  /// Parses a line. Returns `nil` if the line is invalid.
   init?(_ line: String) {
     var words = line.prefix(200).split(separator: " ")
     switch words.first {

@@ -14,7 +14,7 @@ actor TerminalMachine: TerminalDevice {
     var atOnce = 1
     /// Duration of one glass, or `nil` if a person reports the end of each job.
     var glass: Duration?
-    /// Every n-th pour fails with a jam; 0 if no pour fails.
+    /// Number of pours per simulated jam, or 0 for none.
     var failEvery = 0
     /// Percentage of each pour at which a power cut is simulated, or `nil` for none.
     var powerCutAt: Int?
