@@ -71,7 +71,7 @@ struct Doctor: PreparedCommand {
     if let warning = options.serviceLinksWarning {
       findings.append(.note(.configuration, "environment", warning))
     }
-    // As root, the doctor reads the passwords before it switches to the owner of the ledger's folder.
+    // As root, the doctor reads the passwords before it switches to the ledger folder's owner.
     // `password`, `uplinkPassword` or the login reports a password that cannot be read.
     try? configuration.broker.loadPassword()
     let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []

@@ -21,8 +21,8 @@ extension LedgerCommands {
     func run() throws {
       let path = try options.file()
       let owner = try FolderOwner(ofFolderOf: path)
-      // As root, the command opens another user's backup before it switches to the ledger's owner. It
-      // opens a backup in this owner's folder only after the switch: the owner may have replaced it
+      // As root, the command opens another user's backup before it switches to the ledger's owner, and
+      // a backup in this owner's folder only after the switch: the owner may have replaced this backup
       // with a link.
       let isOwners = try FolderOwner(ofFolderOf: file).user == owner.user
       let early = isOwners ? nil : try BackupFile(path: file)

@@ -189,8 +189,8 @@ struct BrokerExamination {
       + PaymentCheck(settings: settings, retained: retained).findings()
   }
 
-  /// Returns whether no kiosk runs, the status is not `online`, and the last heartbeat is missing or
-  /// older than twice the lifetime of the session.
+  /// Returns whether no kiosk runs, the status is not `online`, and the last heartbeat is missing
+  /// or older than twice the lifetime of the session.
   private func isAway(_ retained: RetainedMessages) -> Bool {
     guard !ledger.isRunning,
       retained.payloads[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
