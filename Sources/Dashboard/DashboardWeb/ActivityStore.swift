@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// Records the history of the fleet and the actions of users, in one file per day for 90 days.
 actor ActivityStore: Service {
   /// Number of days before today whose files are stored. Days on which the dashboard did not run
-  /// do not count, so that a clock that is wrong once removes at most one file.
+  /// do not count, so the store removes at most one file after the clock is wrong once.
   static let retention = 90
   /// Maximum number of records that a page reads.
   static let maximumRecords = 5_000

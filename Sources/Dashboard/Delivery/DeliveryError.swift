@@ -9,7 +9,7 @@ package enum DeliveryError: Error, Hashable, CustomStringConvertible {
   case unencrypted(String)
   /// The server rejects the account, its password, or the token.
   case login(String)
-  /// The server rejects this message permanently.
+  /// The server refuses this message permanently.
   case refused(String)
   case cancelled
 

@@ -174,8 +174,8 @@ const deliverAll = async () => {
 
 // --- The stop on this page -----------------------------------------------------------------------
 
-// Shows before the confirmation how much fits. A field that the user has not changed contains the
-// planned amount, limited to the room.
+// Before the confirmation, shows the amount that fits. A field that the user has not changed contains
+// the planned amount, limited to the room.
 const bindLine = (line, form, saved) => {
   const brought = line.querySelector("[name^='brought.']");
   const counted = line.querySelector("[name^='counted.']");

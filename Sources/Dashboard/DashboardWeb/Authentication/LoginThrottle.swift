@@ -1,8 +1,8 @@
 /// Slows down password guessing without locking out the users whose passwords are guessed.
 ///
-/// Counts attempts from a browser that has logged in with the name before separately, so guesses
-/// from elsewhere do not lock this browser out. Counts all other attempts by name and address, by
-/// address, and by name, so that an attacker gains nothing by using many names or many addresses.
+/// Counts attempts separately for a browser that has logged in with the name before, so guesses
+/// from elsewhere do not lock it out. Counts all other attempts by name and address, by address,
+/// and by name, so that an attacker gains nothing by using many names or many addresses.
 /// (OWASP: "Slow Down Online Guessing Attacks with Device Cookies".)
 struct LoginThrottle {
   typealias Instant = FailedLogins.Instant

@@ -87,7 +87,7 @@ actor UserAdministration {
 
   /// Sets a password, and invalidates the token.
   ///
-  /// - Returns: The user, or `nil` if the token is not valid any more.
+  /// - Returns: The user, or `nil` if the token is not valid.
   func redeem(_ token: String, _ password: PasswordHash, at now: Timestamp) throws -> User? {
     guard let name = try user(of: token, at: now) else { return nil }
     // Remove the link before storing the password: after a crash in between, the link is lost, but

@@ -79,8 +79,8 @@ package final class KioskLink: Service {
   /// are updated at least every 15 seconds, so the display changes after 30 seconds at most.
   private static let displayTimeout = Duration.seconds(15)
 
-  /// Returns whether the display is out of date: the outage of the broker or of the kiosk has lasted
-  /// for `displayTimeout`, or that of the kiosk began at an unknown time.
+  /// Returns whether the kiosk's state is out of date: the outage of the broker or of the kiosk has
+  /// lasted for `displayTimeout`, or that of the kiosk began at an unknown time.
   func isOutOfService(_ kiosk: KioskState) -> Bool {
     func isLong(_ since: Timestamp) -> Bool { now().since(since) >= Self.displayTimeout }
     if let since = state.withLock({ $0.offlineSince }), isLong(since) { return true }
@@ -212,7 +212,7 @@ package final class KioskLink: Service {
         if state.pending[key]?.isEmpty == true { state.pending[key] = nil }
       }
     }
-    // If the connection is lost meanwhile, `handle` publishes the message again after reconnecting.
+    // If the connection is lost meanwhile, `handle` publishes the message again on `.online`.
     // Only `handle` acknowledges a batch: see `BrokerClient.publish(_:)`.
     _ = try? await broker.publish([message])
     return await withTaskGroup(of: Answer?.self) { group in

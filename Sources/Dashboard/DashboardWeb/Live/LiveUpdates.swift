@@ -40,9 +40,9 @@ final class LiveUpdates: Service {
   /// Subscribes a page to changes.
   ///
   /// - Parameter session: The token of the page's session.
-  /// - Returns: A signal after each change, or `nil` after shutdown or if too many pages are open:
-  ///   in total, of this session, or of this user. Several changes may cause one signal. The stream
-  ///   ends on shutdown, or when the task that reads it is cancelled.
+  /// - Returns: A stream with a signal after each change, or `nil` after shutdown or if too many
+  ///   pages are open: in total, of this session, or of this user. Several changes may cause one
+  ///   signal. The stream ends on shutdown, or when the task that reads it is cancelled.
   func subscribe(
     to interest: Interest, session: String, user: User.Name?
   ) -> AsyncStream<Void>? {

@@ -94,8 +94,8 @@ struct HistoryPage {
   /// The frame of the pages of the chain, or `nil` if the records are not from the archive.
   var layout: ChainLayout?
   let choice: HistoryChoice
-  /// The records, the latest first. A page of one kiosk has its records and all outages. With a
-  /// `layout`, a user with a region has only records of that region's kiosks and of the dashboard.
+  /// The records that the user may see, the latest first. A page of one kiosk has its records and,
+  /// with a `layout` or for a user without a region, also all other outages.
   let records: [ActivityLog.Record]
   /// Whether `records` omits records, or the history did not store some.
   let isCut: Bool

@@ -14,8 +14,8 @@ struct KioskPage {
   /// fruit gets the focus.
   var preselected: [Fruit.ID] = []
 
-  /// The token of the link for a screen on a wall, or `nil` if there is none, for a viewer, and on
-  /// a page that answers a form.
+  /// The token of the link `/wall/:token`, or `nil` if there is none, for a viewer, and for live
+  /// updates.
   var wallToken: String?
 
   var language: Language { context.language }
@@ -123,7 +123,7 @@ struct KioskPage {
     return "<p class=\"place\">\(facts.dropLast().map { "\($0) · " as HTML })\(last)</p>"
   }
 
-  /// The form for the link of a screen on a wall.
+  /// The form for the link `/wall/:token`.
   private var wall: HTML {
     let link: HTML? = wallToken.map { token in
       """
@@ -212,7 +212,7 @@ struct KioskPage {
     return LivePart("history", "<ol class=\"feed\">\(kiosk.services.map(row))</ol>")
   }
 
-  /// Returns how a device's end of day compares with the ledger, or an empty text if they are equal.
+  /// Returns how a device's end of day compares with the ledger, or an empty text if equal.
   private func result(_ difference: Int?, _ currency: Currency) -> String {
     guard let difference else { return " · \(language("not compared", "비교 안 함"))" }
     guard difference != 0 else { return "" }

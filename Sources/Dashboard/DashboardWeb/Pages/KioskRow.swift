@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The row of a kiosk in the list: one line on a laptop, two on a phone.
+/// The row of a kiosk in the list: one line on a laptop, two or three on a phone.
 struct KioskRow {
   /// Maximum number of fruits with their own columns.
   static let maximumColumns = 10

@@ -39,7 +39,7 @@ extension KioskState {
     return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
   }
 
-  /// The juices that cannot be sold, each with its obstacle, except for juices whose only obstacle is
+  /// The juices that cannot be sold, each with its obstacle, except those whose only obstacle is
   /// that the kiosk is closed.
   private var missingJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     unavailableJuices.filter { $0.obstacle != .closed }
@@ -135,7 +135,7 @@ extension KioskState {
   }
 
   /// Returns chips for machines, payment devices, sensors, expired fruit and undecided orders;
-  /// none while the kiosk is offline and their state is unknown.
+  /// none while the kiosk is offline: their state is then unknown.
   private func machineChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = machineReports.compactMap { machine, report in

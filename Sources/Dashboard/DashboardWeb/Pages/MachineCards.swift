@@ -11,7 +11,7 @@ struct MachineCards {
   private var language: Language { context.language }
 
   /// The forms of the buttons for decisions and programs, or `nil` for a viewer. The forms are
-  /// separate, because live updates replace the lists with the buttons.
+  /// separate, because live updates replace the buttons.
   var form: HTML? {
     context.isOperator
       ? """

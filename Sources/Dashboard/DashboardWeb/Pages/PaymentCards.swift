@@ -212,8 +212,8 @@ struct PaymentCards {
         """, tag: "div")
   }
 
-  /// The form that refunds a charge by its number, for charges that are not listed; `nil` for a
-  /// viewer, and for a kiosk without payment devices.
+  /// The form that refunds a charge by its number, for charges that are not listed, or `nil` for
+  /// a viewer or a kiosk without payment devices.
   var refundForm: HTML? {
     guard context.isOperator, !kiosk.payments.isEmpty else { return nil }
     return """

@@ -181,7 +181,7 @@ extension DashboardServer {
     return page
   }
 
-  /// Returns the page without the link for screens, which no live part contains.
+  /// Returns the page without the link `/wall/:token`, which no live part contains.
   private func kioskPageWithoutLink(_ context: PageContext) throws -> KioskPage {
     let kiosk = try kiosk(context)
     return KioskPage(

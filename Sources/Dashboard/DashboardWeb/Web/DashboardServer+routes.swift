@@ -102,8 +102,8 @@ extension DashboardServer {
 
   // MARK: Planning
 
-  /// Returns the form with the values of the query; without a valid plan in it, with the usual
-  /// plan.
+  /// Returns the form with the values of the query, and with the default plan if the query has no
+  /// valid one.
   private func routeForm(_ query: Form, _ context: PageContext, problem: String? = nil) -> RouteForm
   {
     let (fleet, now) = (link.fleet, link.time)

@@ -114,7 +114,7 @@ extension DashboardServer {
     return isAddress ? origin : ""
   }
 
-  // MARK: The own account
+  // MARK: Account
 
   /// Adds the page of the user's own password and sessions.
   ///

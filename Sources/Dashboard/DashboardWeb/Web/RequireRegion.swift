@@ -4,8 +4,8 @@ import JuiceDomain
 import Postgres
 
 /// Restricts users with a region to the kiosks of that region, and to the pages of the chain, to
-/// which `/` redirects. Every other path throws `notFound`, so a new page is not accessible by
-/// default. Without an archive, every path does.
+/// which `/` redirects. Throws `notFound` for all other paths, so a new page is not accessible by
+/// default; without an archive, for all paths.
 struct RequireRegion: RouterMiddleware {
   let archive: ChainArchive?
 

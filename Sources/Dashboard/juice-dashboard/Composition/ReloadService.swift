@@ -13,7 +13,7 @@ struct ReloadService: Service {
   let certificate: ServerCertificate?
   /// SIGHUP signals, trapped since the start of the program.
   let hangups: UnixSignalsSequence
-  /// Replaces the running notifier by one with the given section; `nil` only ends the running one.
+  /// Replaces the running notifier by one with the given section, or only ends it for `nil`.
   let notify: @Sendable (DashboardConfiguration.Notify?) throws -> Void
   let logger: Logger
 
