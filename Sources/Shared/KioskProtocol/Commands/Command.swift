@@ -11,11 +11,11 @@ package enum Command: Hashable, Sendable {
   case settings(SettingsCommand)
   /// A person's decision about a job.
   case job(JobDecision)
-  /// A machine's report on a job.
+  /// A machine's answer about a job.
   case made(MachineAnswer)
   /// A machine's report on its own state.
   case machine(MachineStatus)
-  /// A payment device's report on a charge.
+  /// A payment device's answer about a charge.
   case paid(PaymentAnswer)
   /// A payment device's report on its own state.
   case payment(MachineStatus)

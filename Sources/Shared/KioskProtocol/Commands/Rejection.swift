@@ -54,7 +54,7 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
 package struct Rejection: Error, Hashable, Sendable {
   package let reason: RejectionReason
   package let detail: String
-  /// The id of the rejected request, or `nil` if it could not be read.
+  /// The id of the rejected request, or `nil` if no id could be read.
   package let id: Request.ID?
 
   package init(_ reason: RejectionReason, _ detail: String, id: Request.ID? = nil) {

@@ -19,7 +19,7 @@ package struct SettingsChange: Hashable, Sendable {
 /// A command to use `change` instead of the previous change.
 package struct SettingsCommand: Hashable, Sendable {
   /// The id of the change that the operator has seen, or `nil` if there was none. The kiosk rejects
-  /// the command if another change is now in force.
+  /// the command if another change is in force.
   package let replaced: Request.ID?
   package let change: SettingsChange
 

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// A machine's report on a job: the payload of `made/<machine>`.
+/// A machine's answer about a job: the payload of `made/<machine>`.
 package struct MachineAnswer: Hashable, Sendable {
   package let job: Int
   package let status: Status

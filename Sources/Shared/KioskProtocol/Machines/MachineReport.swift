@@ -52,7 +52,7 @@ package struct MachineReport: Hashable, Sendable {
   package struct Job: Hashable, Sendable {
     /// The number of the order's entry.
     package var job: Int
-    /// The number of the attempt. The machine's reports and a person's decision identify the job by
+    /// The number of the attempt. The machine's answers and a person's decision identify the job by
     /// this number.
     package var attempt: Int
     package var ticket: Int

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// A device's report on a charge: the payload of `paid/<device>`.
+/// A device's answer about a charge: the payload of `paid/<device>`.
 package struct PaymentAnswer: Hashable, Sendable {
   package let charge: Int
   package let status: Status
@@ -85,8 +85,8 @@ extension Receipt: FormattedMessage {
     self.init(&members)
   }
 
-  /// Reading drops a text with 12 or more digits, with any characters between the digits, because
-  /// the text may contain a card number.
+  /// Omits a read text with 12 or more digits, with any characters between the digits, because the
+  /// text may contain a card number.
   package init(_ members: inout Members<Self>) {
     receipt = members.receiptText("receipt", \.receipt)
     trace = members.receiptText("trace", \.trace)

@@ -76,7 +76,7 @@ package struct KioskHealth: Hashable, Sendable {
     package var open: Int
     /// The sum of the magnitudes of the devices' `PaymentReport.difference`, in smallest units.
     package var difference: Int
-    /// The captures less the refunds of each device since its last end of day, in smallest units.
+    /// The captures minus refunds of all devices, each since its last end of day, in smallest units.
     package var taken: Int
 
     package init(down: Int, open: Int, difference: Int, taken: Int) {
@@ -113,7 +113,7 @@ package struct KioskHealth: Hashable, Sendable {
     package var restocks = 0
     package var duplicates = 0
     package var stale = 0
-    /// Rejected commands, including stale ones and rejected reports of machines and devices.
+    /// Rejected commands, including stale ones and rejected messages of machines and devices.
     package var rejected = 0
     package var reconnects = 0
     /// Messages that the kiosk ignored: with an unknown or too long topic, or too large and no command.

@@ -6,7 +6,7 @@ package struct StockReport: Hashable, Sendable {
   package let seq: Int
   package let at: Timestamp
   package let fruits: FruitAmounts
-  /// The times at which the next batch of each fruit expires; no entry for a fruit without dates.
+  /// The times at which the next batch of each fruit expires; no time for a fruit without dates.
   package let expires: [Fruit.ID: Timestamp]
   /// Expired fruit that is still in the kiosk, in addition to `fruits`.
   package let expired: FruitAmounts

@@ -15,7 +15,7 @@ package struct CommandResult: Hashable, Sendable {
     case outOfStock = "out_of_stock"
     /// The kiosk has executed a command that is not an order.
     case applied
-    /// The kiosk has not executed the command; `reason` contains the reason. A rejected report of a
+    /// The kiosk has not executed the command; `reason` contains the reason. A rejected answer of a
     /// machine or a payment device may still change a job or a charge.
     case rejected
   }

@@ -36,7 +36,7 @@ package struct SensorStep: Hashable, Sendable {
     case blocked = "sensor_blocked"
     /// No reading has arrived for longer than `silent_after_seconds`.
     case silent = "sensor_silent"
-    /// An alarm, a silence or a discarded block is over.
+    /// An alarm, a silence, or a block after `discard` is over.
     case ok = "sensor_ok"
     case discard = "sensor_discard"
     case release = "sensor_release"

@@ -82,7 +82,7 @@ package struct KioskTopics: Hashable, Sendable {
   package func make(by machine: MachineID) -> String { "\(base)/make/\(machine)" }
   /// The jobs that a machine must not begin: see `MachineOrder.cancel(_:)`.
   package func cancel(by machine: MachineID) -> String { "\(base)/make/\(machine)/cancel" }
-  /// A machine's reports on its jobs: a `MachineAnswer`.
+  /// A machine's answers about its jobs: a `MachineAnswer`.
   package func made(by machine: MachineID) -> String { "\(base)/made/\(machine)" }
   /// A `MachineReport`.
   package func report(of machine: MachineID) -> String { "\(base)/machine/\(machine)" }
@@ -94,7 +94,7 @@ package struct KioskTopics: Hashable, Sendable {
   package func charge(_ action: ChargeRequest.Action, by device: PaymentDeviceID) -> String {
     "\(base)/charge/\(device)/\(action.rawValue)"
   }
-  /// A device's reports on its charges: a `PaymentAnswer`.
+  /// A device's answers about its charges: a `PaymentAnswer`.
   package func paid(by device: PaymentDeviceID) -> String { "\(base)/paid/\(device)" }
   /// A `PaymentReport`.
   package func payment(at device: PaymentDeviceID) -> String { "\(base)/payment/\(device)" }
@@ -209,7 +209,7 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
 
 extension Unicode.Scalar {
   /// Whether the general category is `control`, without a lookup in Unicode's tables. Names of
-  /// topics may contain format characters, which many scripts need; text for people does not.
+  /// topics may contain format characters, which many scripts need; text for people must not.
   package var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) }
 }
 

@@ -63,7 +63,7 @@ struct SessionLifetime: Sendable {
   }
 
   /// Returns whether data in the socket may be older than the session expiry, because the process
-  /// was suspended or a job blocked the loop; if so, the next connection must start clean.
+  /// was suspended or a task blocked the loop; if so, the next connection must start clean.
   mutating func mayHaveExpired(at now: Instant) -> Bool {
     guard expiry > .zero, now - lastSocketCheck > expiry else { return false }
     mustStartClean = true
