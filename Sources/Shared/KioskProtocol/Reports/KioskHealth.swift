@@ -76,7 +76,7 @@ package struct KioskHealth: Hashable, Sendable {
     package var open: Int
     /// The sum of the magnitudes of the devices' `PaymentReport.difference`, in smallest units.
     package var difference: Int
-    /// The captures minus refunds of all devices, each since its last end of day, in smallest units.
+    /// The captures minus refunds of all devices since their last ends of day, in smallest units.
     package var taken: Int
 
     package init(down: Int, open: Int, difference: Int, taken: Int) {
