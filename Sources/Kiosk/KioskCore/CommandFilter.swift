@@ -27,12 +27,13 @@ package import MessageBroker
 /// The filter is not part of `Kiosk`, because its state (the number of messages of each sender in
 /// this second) is large and need not be rolled back if a commit fails.
 package struct CommandFilter: Sendable {
-  /// The number of messages that the kiosk has ignored, because the topic is too long or is not one
-  /// that it uses, or because a birth message or a request for a report is too large.
+  /// The number of messages that the kiosk has ignored, because the topic is too long or the kiosk
+  /// does not use it, or because a birth message or a request for a report is too large.
   package private(set) var dropped = 0
   private var settings: KioskSettings
   private var panels: PanelIndex
-  /// The topics of birth messages. `dropped` includes these, and requests for reports, only if they are too large.
+  /// The topics of birth messages. `dropped` includes such messages and requests for reports only
+  /// if they are too large.
   private var birthTopics: Set<String>
   /// The machines by their status topics.
   private var machines: [String: MachineID]

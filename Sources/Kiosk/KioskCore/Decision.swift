@@ -1,7 +1,7 @@
 package import KioskProtocol
 package import MessageBroker
 
-/// The result of a batch. The caller commits the transaction first, then publishes the answers and
+/// The output for a batch. The caller commits the transaction first, then publishes the answers and
 /// acknowledges the deliveries.
 package struct Decision: Sendable {
   /// The answers to senders, and the feedback to panels.

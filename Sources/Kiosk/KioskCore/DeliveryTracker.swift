@@ -56,7 +56,8 @@ package import MessageBroker
 package struct DeliveryTracker: Sendable {
   /// The entry up to which the broker has confirmed all answers and events.
   package private(set) var confirmed: Int
-  /// The entry up to which the broker has received the acknowledgements of all deliveries; at first see `init`.
+  /// The entry up to which the broker has received the acknowledgements of all deliveries;
+  /// initial value: see `init`.
   package private(set) var acknowledged: Int
   /// The value of `confirmed` that is stored in the ledger.
   private var saved: Int

@@ -5,8 +5,8 @@ import KioskProtocol
 /// a repeat, not a press.
 struct DeviceMarks: Sendable {
   private var values: [String: String]
-  /// The time of the last reconnect after the kiosk was offline for longer than the maximum age of
-  /// an order or an unknown time. A press before that reconnect must not count.
+  /// The time of the last reconnect after the kiosk was offline for an unknown time, or longer than
+  /// the maximum age of an order. A press before that reconnect must not count.
   private var reconnectedAt: Timestamp?
   /// The keys of devices that repeat their last message, and have sent a message since the
   /// reconnect.
@@ -22,7 +22,7 @@ struct DeviceMarks: Sendable {
     (reconnectedAt, receivedSinceReconnect) = (other.reconnectedAt, other.receivedSinceReconnect)
   }
 
-  /// Records a reconnect after the kiosk was offline for longer than the maximum age of an order or an unknown time.
+  /// Records a reconnect of the kind that `reconnectedAt` describes.
   mutating func reconnected(at now: Timestamp) {
     reconnectedAt = now
     receivedSinceReconnect = []

@@ -3,8 +3,8 @@ import KioskProtocol
 
 extension Kiosk {
   /// Returns a transaction that adds the fruits and programs of the settings that the ledger does
-  /// not have yet, updates the makers, and ends the time outside the limits of removed sensors that
-  /// block nothing.
+  /// not have yet, updates the makers, and, for removed sensors that block nothing, ends the time
+  /// outside the limits.
   ///
   /// - Returns: The transaction, or `nil` if the ledger needs none of this.
   package static func opening(

@@ -307,13 +307,14 @@ package struct Kiosk: ~Copyable, Sendable {
   package mutating func reject(unrecordable parsed: ParsedDelivery, _ detail: String) -> Decision {
     var decision = Decision()
     counters.rejected += 1
-    // A request that cannot be read has no id.
+    // Without a valid request, the id is omitted.
     let request = try? parsed.request?.get()
     decision.reject(parsed, Rejection(.notRecorded, detail, id: request?.id))
     return decision
   }
 
-  /// Records a reconnect after the kiosk was offline for longer than the maximum age of an order or an unknown time.
+  /// Records a reconnect after the kiosk was offline for an unknown time, or longer than the
+  /// maximum age of an order.
   package mutating func reconnected(at now: Timestamp) {
     marks.reconnected(at: now)
   }

@@ -1,7 +1,7 @@
 import Foundation
 package import KioskProtocol
 
-/// A point in time: a timestamp for the record, a local calendar day for tickets, and an uptime for
+/// A point in time: a timestamp for the ledger, a local calendar day for tickets, and an uptime for
 /// durations.
 package struct Moment: Hashable, Sendable {
   package let timestamp: Timestamp

@@ -62,7 +62,7 @@ package struct KioskSettings: Sendable {
   package struct Stock: Sendable, Equatable {
     /// The initial stock of a fruit that is new to the ledger.
     package var initial: FruitAmounts
-    /// The maximum stock of each fruit after a restock.
+    /// The amount up to which a restock may raise each fruit's stock.
     package var capacities: FruitAmounts
     /// The low mark of each fruit: the stock at and below which its alert is `low`, or `out`; see
     /// `StockAlert`. If 0, the alert is never `low`.

@@ -177,7 +177,7 @@ extension Result<Request, Rejection> {
 extension ParsedDelivery {
   /// Returns a rejection with the id of the request.
   package func rejection(_ reason: RejectionReason, _ detail: String) -> Rejection {
-    // A request that cannot be read has no id.
+    // Without a valid request, the id is omitted.
     Rejection(reason, detail, id: (try? request?.get())?.id)
   }
 }

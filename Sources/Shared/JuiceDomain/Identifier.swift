@@ -23,7 +23,7 @@ extension String {
 
 extension UInt8 {
   /// Whether the byte is allowed in an identifier: a letter, a digit, `_` or `-`. Inlinable,
-  /// because other modules call it for each received byte.
+  /// because other modules call it for each byte of a received name.
   @inlinable package var isIdentifierCharacter: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,6 +1,6 @@
 /// A currency, identified by its ISO 4217 code: `EUR`.
 package struct Currency: Hashable, Sendable {
-  /// The three letters as one number, which is fast to copy: each ledger entry contains a currency.
+  /// The three letters as one number, which is fast to copy with a ledger entry.
   private let letters: UInt32
   /// The number of decimals of an amount: 0, 2 or 3.
   package let decimals: UInt8

@@ -136,7 +136,8 @@ package struct Maker: Hashable, Sendable {
 package struct MachineRecord: Hashable, Sendable {
   /// The last status that the machine published.
   package var status: MachineStatus
-  /// The number of consecutive failed jobs. A new `online` status limits the number to `Jobs.maximumFailures - 1`.
+  /// The number of consecutive failed jobs. A new status `online` or `out` limits the number to
+  /// `Jobs.maximumFailures - 1`.
   package var failures: Int
 
   package init(status: MachineStatus, failures: Int = 0) {

@@ -38,7 +38,7 @@ package struct ProgramRecord: Hashable, Sendable {
 /// The schedule of the machines' programs: which are due, and since when.
 ///
 /// A program is due when the time `every` has passed since it was last done, after `everyGlasses`
-/// glasses, when the machine has been `idle` for a time after its last glass, and at opening or
+/// glasses, when the time `idle` has passed since the machine's last glass, and at opening or
 /// closing. It stays due until it is done. While a `clean` is due for longer than its `grace`, the
 /// machine takes no orders.
 ///

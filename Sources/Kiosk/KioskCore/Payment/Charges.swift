@@ -8,8 +8,8 @@ import KioskProtocol
 /// | `queued` | `sent` when its device is free; the order ends after `orders.maximumAge` |
 /// | `sent`, `waiting` | `held`; the order ends if the device declines, or after the time to pay |
 /// | `held` | `capturing` when the juice is made, `releasing` when not, `gone` if the hold ends |
-/// | `gone` | ends if the juice is not made, else `undecided` |
-/// | `capturing` | `captured`; `undecided` if the device does not capture for `patience` |
+/// | `gone` | `held` if the device captures; ends if the juice is not made, else `undecided` |
+/// | `capturing` | `captured`; `undecided` if the device does not capture within `patience` |
 /// | `releasing` | ends when the device no longer holds an amount; `undecided` likewise |
 /// | `captured` | `refunding` if a person requests it; ends at the end of the day |
 /// | `refunding` | ends when the device has refunded; `captured` if the device refuses; `undecided` likewise |
@@ -62,8 +62,8 @@ package struct Charges: Sendable {
   static let question = Duration.seconds(15)
   /// Time after which a person may decide about a request that the device has not executed.
   static let patience = Duration.seconds(60)
-  /// Maximum time from the first prompt, however often the device reports that it is asking the
-  /// customer.
+  /// Maximum time from the first prompt to the payment, however often the device reports
+  /// `waiting`.
   static let longestPrompt = Duration.seconds(300)
   /// Time for which displays show a decline.
   static let declineTime = Duration.seconds(60)

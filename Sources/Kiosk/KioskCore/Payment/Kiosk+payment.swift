@@ -154,8 +154,8 @@ extension Kiosk {
     appendFeedback(of: row, in: &decision)
   }
 
-  /// Captures the price of the glasses that were made of an order, or releases the hold if no glass was made. A
-  /// person decides if the device has already captured another amount, or holds nothing for a glass that was made.
+  /// Captures the price of the glasses that were made of an order, or releases the hold if no glass was made. If
+  /// the device has already captured another amount, or holds nothing for a glass that was made, a person decides.
   mutating func settle(
     order seq: Int, glasses: Int, at now: Moment, in decision: inout Decision
   ) {

@@ -116,8 +116,8 @@ extension Kiosk {
       charges.notDone(charge)
       charges.unfinished(charge, failure: answer.reason, at: now.uptime)
     case .undecided where charge.captured == nil:
-      // A person decides about a charge without an order, and about a charge whose hold has ended:
-      // there this answer is older. The device decides about any other charge.
+      // A person decides about a charge without an order, and about one whose hold has ended: this
+      // answer is older than that end. Otherwise the device's answer counts.
       guard charge.sale != nil, charge.held != nil || charge.goal != .capturing else { break }
       // The device has answered before that it could not execute the request.
       guard charge.reason != charges.failure(of: charge) else {

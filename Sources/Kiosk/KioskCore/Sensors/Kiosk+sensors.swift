@@ -39,8 +39,8 @@ extension Kiosk {
 
   /// Changes the state of sensors, and records the change.
   ///
-  /// The entries are recorded at once, so that in the ledger a block precedes the orders that it
-  /// rejects.
+  /// The entries are recorded at once, so that in the ledger a block precedes the rejections
+  /// that it causes.
   mutating func changeSensors(
     at now: Moment, in decision: inout Decision,
     _ change: (inout Sensors, inout Sensors.Changes) -> Void

@@ -12,7 +12,7 @@ package struct SensorRecord: Hashable, Sendable {
   package var at: Timestamp
   /// The last recorded value in thousandths of the unit, or `nil` if there was no reading.
   package var value: Int?
-  /// The duration outside the limits until `at`, by the monotonic clock; or `nil` within them.
+  /// The duration outside the limits until `at`, or `nil` within them.
   package var outside: Duration?
   /// The readings of the present hour, for which the ledger has no entry yet.
   package var hour: SafetyDay.Hour?

@@ -14,9 +14,9 @@ package import KioskProtocol
 /// difference.
 ///
 /// A step back of the wall clock makes no batch fresher, and adds to `behind`. A step forward first
-/// reduces `behind` to zero. Within `settlingTime` of a start, the rest of the step counts as time
-/// in which the computer was off: the batches of earlier processes become older by it. After that
-/// time, the rest is only a change of the clock.
+/// reduces `behind`, at most to zero. Within `settlingTime` of a start, the rest of the step counts
+/// as time in which the computer was off: the batches of earlier processes become older by it.
+/// After that time, the rest is only a change of the clock.
 package struct Batches: Sendable {
   private let keeps: [Fruit.ID: Int]
   private(set) var held: [BatchID: Batch]

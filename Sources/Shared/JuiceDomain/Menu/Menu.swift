@@ -16,7 +16,7 @@ package struct Menu: Hashable, Sendable {
   package let juices: [Juice]
   /// Whether any juice has a price.
   package let hasPrices: Bool
-  /// The smallest and the largest amount of each fruit in a recipe; no entry for an unused fruit.
+  /// The smallest and the largest amount of each fruit in a recipe, without unused fruits.
   package let recipeAmounts: [Fruit.ID: ClosedRange<Int>]
   private let juicesByID: [Juice.ID: Juice]
   private let fruitIDs: Set<Fruit.ID>

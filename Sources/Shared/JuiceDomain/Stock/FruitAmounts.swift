@@ -15,7 +15,7 @@ package struct FruitAmounts: Hashable, Sendable {
     for (fruit, amount) in elements { self[fruit] = amount }
   }
 
-  /// The amount of a fruit, or `nil` if there is no entry. Setting `nil` removes the entry.
+  /// The amount of a fruit, or `nil` if there is none. Setting `nil` removes the element.
   package subscript(fruit: Fruit.ID) -> Int? {
     get {
       let index = lowerBound(of: fruit)

@@ -9,7 +9,8 @@ package struct FruitStore: Sendable {
   ///
   /// - Parameters:
   ///   - quantities: The stock, at least 0 of each fruit in the store.
-  ///   - capacities: Maximum amounts after a restock; a fruit without a capacity has no limit.
+  ///   - capacities: Amounts up to which a restock may raise the stock; a fruit without a
+  ///     capacity has no limit.
   package init(quantities: FruitAmounts, capacities: FruitAmounts = [:]) {
     precondition(quantities.allSatisfy { $0.amount >= 0 }, "stock below zero: \(quantities)")
     self.quantities = quantities

@@ -6,8 +6,8 @@ package struct Restock: Hashable, Sendable {
   package let set: FruitAmounts
   /// Amounts that the stock must have; otherwise the restock is rejected.
   package let expect: FruitAmounts
-  /// The times at which the added fruits expire, in milliseconds since 1970-01-01T00:00:00Z. For a
-  /// fruit without an entry, `Fruit.keepsHours` determines the time.
+  /// The times at which the added fruits expire, in milliseconds since 1970-01-01T00:00:00Z. For
+  /// any other added fruit, `Fruit.keepsHours` determines the time.
   package let bestBefore: [Fruit.ID: Int64]
 
   package init(
