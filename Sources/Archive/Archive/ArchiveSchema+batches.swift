@@ -8,7 +8,7 @@ extension ArchiveSchema {
         item->'amount' AS amount, item->>'expires' AS expires
       FROM juice.event CROSS JOIN LATERAL jsonb_path_query(more, '$.batches[*] ? (@.type() == "object")') item;
 
-    -- What people have taken out, and what it had cost. What a sensor has blocked and a person discards is spoiled.
+    -- The fruit that people have taken out, and its cost. Fruit that a sensor blocked and a person discards is spoiled.
     CREATE VIEW juice.waste AS
       SELECT kiosk, epoch, seq, at, source, CASE status WHEN 'removed' THEN reason ELSE 'spoiled' END AS reason,
         changes, more->'expired' AS expired, amount AS cost, currency

@@ -4,8 +4,8 @@ extension ArchiveSchema {
     ALTER TABLE juice.event ADD COLUMN device text COLLATE "C", ADD COLUMN charge bigint;
     ALTER TABLE juice.conflict ADD COLUMN device text COLLATE "C", ADD COLUMN charge bigint;
 
-    -- What became of a charge on a day: computed from 'event'. The order is on the day on which it was asked to
-    -- be paid; a later day may have steps of it.
+    -- The results of a charge on a day, computed from 'event'. Its order is on the day of the request to pay; a
+    -- later day may have other steps of the charge.
     CREATE TABLE juice.charge_day (
       day date NOT NULL,
       kiosk text COLLATE "C" NOT NULL,

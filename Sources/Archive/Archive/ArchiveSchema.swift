@@ -74,7 +74,7 @@ enum ArchiveSchema {
   private static let tables = """
     -- All entries of all ledgers. Wide columns come first, so that alignment wastes no space. The rows are
     -- partitioned by the time of their arrival and not by 'at', which a kiosk may set to any time. The key is
-    -- unique within a partition; for all partitions, the tables 'ledger' and 'gap' say which entries have arrived.
+    -- unique within a partition; for all partitions, the tables 'ledger' and 'gap' list the entries that have arrived.
     CREATE TABLE juice.event (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL CHECK (epoch >= 0),

@@ -172,7 +172,7 @@ package struct DeliveryTracker: Sendable {
       deletableThrough = max(deletableThrough ?? 0, acknowledged)
     }
     packetIDsRestart = restarts
-    // guard: a fingerprint counts only where the broker says DUP
+    // guard: a fingerprint counts only if the broker sets DUP
     guard delivery.isRedelivery else {
       // A retained message follows a subscription and may arrive at any time.
       if !delivery.message.retain { hasNewDeliveries = true }

@@ -127,7 +127,7 @@ extension Kiosk {
       // Each day has its own count, because a clock that is set back may return to a day that has
       // tickets.
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
-      // guard: the tickets of each day are remembered
+      // guard: the tickets of each day are stored
       tickets[ticket.day] = ticket.number
       if let device {
         return .awaitingPayment(

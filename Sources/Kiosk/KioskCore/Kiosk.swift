@@ -70,15 +70,15 @@ package struct Kiosk: ~Copyable, Sendable {
     seq = state.seq
     epoch = state.epoch
     tickets = state.tickets
-    // guard: the debounce outlives a restart
+    // guard: a restart keeps the debounce
     debounce = Debounce(state.presses)
-    // guard: a device's counter outlives a restart
+    // guard: a restart keeps a device's counter
     marks = DeviceMarks(state.marks)
     jobs = Jobs(settings, state: state)
     programs = Programs(settings, records: state.programs)
     charges = Charges(settings, state: state)
     sensors = Sensors(settings, state: state)
-    // guard: a block outlives a restart
+    // guard: a restart keeps a block
     jobs.blocked = sensors.blocked
     batches = Batches(settings, state: state)
     feedback = Dictionary(
@@ -237,8 +237,8 @@ package struct Kiosk: ~Copyable, Sendable {
       counters.duplicates += 1
       // This delivery arrived after the delivery of the original entry. So it counts as
       // acknowledged together with the delivery of the next entry.
-      // guard: a delivery that the debounce swallowed is remembered
-      // guard: a press that bounced tells nothing of what was acknowledged
+      // guard: a delivery within the debounce is stored
+      // guard: a press within the debounce proves no acknowledgement
       decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
       return
     }

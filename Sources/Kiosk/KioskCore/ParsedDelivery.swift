@@ -54,8 +54,8 @@ package struct ParsedDelivery: Sendable {
       // retain flag. The kiosk still executes a command with the same id and without that flag.
       key = delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
     }
-    // guard: the ids of senders are remembered
-    // guard: the fingerprints of deliveries are remembered
+    // guard: the ids of senders are stored
+    // guard: the fingerprints of deliveries are stored
     repeatKeys = [requestKey, match.original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 

@@ -44,7 +44,7 @@ extension Controller {
   func performMaintenance() async throws(LedgerError) {
     guard isOnline else { return }
     let now = clock.now().timestamp
-    // guard: a kiosk that is there goes on giving signs of life
+    // guard: a kiosk that is online goes on recording heartbeats
     ledger.recordHeartbeat(at: now)
     heartbeatAt = now
     if let current = topics.confirmed(

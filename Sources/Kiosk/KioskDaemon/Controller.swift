@@ -193,9 +193,9 @@ package actor Controller {
       displays.handle(deliveries)
       reports.handle(deliveries)
     case .sessionBegan:
-      // guard: a new session forgets the fingerprints of the old one
+      // guard: a new session deletes the fingerprints of the old one
       tracker.sessionBegan()
-      // guard: the fingerprints of an old session are forgotten before a new one delivers
+      // guard: the fingerprints of an old session are deleted before a new one delivers
       try deleteDeliveries()
     case .online:
       isConnected = true
@@ -322,7 +322,7 @@ package actor Controller {
     var core = core.copy()
     let repeats = try ledger.repeats(of: parsedDeliveries.flatMap(\.repeatKeys))
     var decision = core.decide(parsedDeliveries, repeats: repeats, at: now)
-    // guard: only what the broker has confirmed counts as told
+    // guard: only what the broker has confirmed counts as published
     decision.transaction.confirmed = tracker.unsaved
     decision.transaction.uplinked = uplinkProgress?.unsaved(from: Self.maximumUnsavedEntries)
     decision.transaction.deliveries = deliveries
@@ -370,7 +370,7 @@ package actor Controller {
     let now = clock.now().timestamp
     // A sender may publish a command as soon as it reads `online`. If the kiosk then crashes, the
     // next process resumes the session and executes the command, because of this heartbeat.
-    // guard: the first sign of life is written before online is published
+    // guard: the first heartbeat is written before online is published
     ledger.recordHeartbeat(at: now)
     var messages = settings.topics.state(of: core, at: now) + core.announcements
     messages.append(

@@ -35,7 +35,7 @@ extension KioskLedger {
     of id: Request.ID, from source: Source, in seq: Int
   ) throws(LedgerError) -> LedgerRow? {
     try reading { database in
-      // guard: answers are forgotten in their time
+      // guard: answers are deleted after their time
       let isKnown = "seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)"
       let rows = try database.rows("SELECT * FROM entry WHERE seq = ? AND \(isKnown)", [seq])
       guard let row = rows.first else { return nil }

@@ -130,7 +130,7 @@ extension KioskLedger {
     }
     let tickets = "SELECT day, number FROM ticket UNION ALL \(Self.ticketsSinceCheckpoint)"
     for row in try database.rows(tickets) {
-      // guard: the tickets of a day outlive a restart
+      // guard: a restart keeps the tickets of a day
       state.tickets[row["day"]] = row["number"]
     }
     state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })

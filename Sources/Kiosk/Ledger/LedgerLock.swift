@@ -41,7 +41,7 @@ final class LedgerLock {
       throw .inUse(path: path, process: record.process)
     }
     let wasOff = clock.boot == nil || clock.boot != record.boot
-    // guard: a clock that stood still tells nothing of an absence
+    // guard: a clock that stood still measures no absence
     lastHeartbeat = record.heartbeat.flatMap { wasOff && !clock.isReliable(since: $0) ? nil : $0 }
     acknowledged = record.acknowledged
     // If this process ends before its first heartbeat, the file still contains the previous heartbeat.

@@ -126,7 +126,7 @@ enum LedgerSchema {
       PRIMARY KEY (fruit, number)
     ) STRICT, WITHOUT ROWID;
 
-    -- Expired fruit that nobody has taken out yet. It is no part of the stock.
+    -- Expired fruit that the operator has not taken out yet. It is no part of the stock.
     CREATE TABLE expired (
       fruit TEXT NOT NULL REFERENCES stock,
       number INTEGER NOT NULL REFERENCES entry,    -- of the batch
@@ -183,7 +183,7 @@ enum LedgerSchema {
       day INTEGER NOT NULL,                       -- since 1970 in the kiosk's time zone
       state TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'waiting', 'held', 'gone', 'capturing',
         'releasing', 'refunding', 'captured', 'undecided')),
-      goal TEXT NOT NULL,                         -- what the kiosk wants from the device
+      goal TEXT NOT NULL,                         -- what the kiosk requests from the device
       held INTEGER CHECK (held > 0),              -- as far as it is recorded
       held_currency TEXT,
       captured INTEGER CHECK (captured > 0),
@@ -240,7 +240,7 @@ enum LedgerSchema {
       seq INTEGER NOT NULL,             -- with which it was last done, or the last before it was configured
       at INTEGER NOT NULL,              -- the time of that, in milliseconds since 1970
       done INTEGER NOT NULL CHECK (done IN (0, 1)),  -- whether it was ever done
-      due INTEGER REFERENCES entry,     -- that says that it is due
+      due INTEGER REFERENCES entry,     -- that records it as due
       glasses INTEGER NOT NULL,         -- made by the machine since, and the time of the last one
       made_at INTEGER,
       PRIMARY KEY (machine, program)

@@ -187,7 +187,7 @@ package struct Jobs: Sendable {
   /// - Parameter number: The number of the attempt. A decision about an earlier attempt may be
   ///   wrong for this one.
   func undecided(_ number: Int) -> Job? {
-    // guard: a person decides only what no machine can say
+    // guard: a person decides only what no machine can report
     open.first { $0.number == number && $0.state.isUndecided }
   }
 

@@ -56,7 +56,7 @@ extension Kiosk {
   private mutating func apply(
     _ answer: PaymentAnswer, to charge: Charge, at now: Moment, in decision: inout Decision
   ) -> Rejection? {
-    // guard: what a device says about a charge that it was not given does not count
+    // guard: an answer about a charge that the device did not receive does not count
     guard charge.state != .queued else {
       return Rejection(.unknownCharge, "charge \(charge.number) was not sent yet")
     }

@@ -188,7 +188,7 @@ package struct Sensors: Sendable {
     let since = records[name].map { max(.zero, now.timestamp.since($0.at)) } ?? .zero
     var live = Live(readAt: now.uptime, countedAt: now.uptime - since)
     if let outside = records[name]?.outside, isOutside(records[name]?.value, of: name) {
-      // guard: the time outside the limits outlives a restart
+      // guard: a restart keeps the time outside the limits
       live.outsideSince = now.uptime - outside - since
     }
     return live

@@ -81,8 +81,8 @@ struct MachinesCheck {
     case .failing:
       return down(
         "has failed three times in a row",
-        fix: "repair the machine, and restart it: it then gets one job, and more jobs if that one "
-          + "succeeds")
+        fix: "repair the machine, and restart it: it then gets at most at_once jobs, and more jobs "
+          + "after a success")
     default: return .ok(.machines, topic, "is online")
     }
   }

@@ -267,7 +267,7 @@ extension Session {
   /// state of an earlier session.
   private var isWaitingForClient: Bool {
     // A batch holds back its own PUBACKs, which the library has already queued.
-    // guard: nothing is subscribed to in a new session before the client has taken that in
+    // guard: nothing is subscribed to in a new session before the client has handled it
     batch != .none || isBeginning || events.contains(.sessionBegan)
   }
 
