@@ -56,7 +56,7 @@ struct PublishError: Error {
   let reason: String
 
   /// Checks the rules that hold for every broker: a topic name without wildcards (3.3.2.1) and
-  /// without U+0000, and lengths of packet and properties that their fields can express (2.2.3).
+  /// without U+0000, and lengths of packet and properties that their fields can express (2.1.4).
   static func check(
     _ message: Message, _ version: MosquittoClient.Configuration.ProtocolVersion
   ) throws(PublishError) {

@@ -74,8 +74,8 @@ final class Connection: @unchecked Sendable {
 
   /// Whether poll(2) has to wait until the socket is writable.
   ///
-  /// Before the CONNECT is sent, TLS waits for data from the broker, not for buffer space. The
-  /// socket would be reported as writable each time and the loop would spin.
+  /// Before the CONNECT is sent, TLS waits for data from the broker, not for buffer space: poll(2)
+  /// would report the socket as writable each time, and the loop would spin.
   var waitsForSocketSpace: Bool { wantsWrite && (!usesTLS || hasConnectAck) }
 
   /// Reads until the socket is empty, the batch is full or the CONNACK has arrived.
@@ -113,7 +113,7 @@ final class Connection: @unchecked Sendable {
     isMidWrite = wantsWrite
   }
 
-  /// Sends a PINGREQ if one is due, and detects that one was not answered.
+  /// Sends a PINGREQ if one is due, and detects an unanswered one.
   ///
   /// Does nothing before the CONNACK: no PINGREQ may be sent yet, and libmosquitto would close the
   /// connection after the keep-alive time, although the session may still wait for the CONNACK.

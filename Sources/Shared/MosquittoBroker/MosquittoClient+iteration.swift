@@ -138,8 +138,8 @@ extension MosquittoClient {
   /// Resumes the waiting call of `nextEvent` if there is an event to return, at its deadline, after
   /// a cancellation, and after `disconnect`.
   ///
-  /// - Parameter isSocketRead: Whether no unread data that arrived before now may be read.
-  ///   Otherwise a deadline is ignored, so that no event is missed.
+  /// - Parameter isSocketRead: Whether no data that arrived before now is left to read. Otherwise
+  ///   a deadline is ignored, so that no event is missed.
   private func resumeWaiter(at now: Instant, isSocketRead: Bool) {
     guard let (wait, continuation) = waiter else { return }
     let isDue = isSocketRead && wait.deadline.map { now >= $0 } ?? false

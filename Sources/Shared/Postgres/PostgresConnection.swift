@@ -16,7 +16,7 @@ import Glibc
 /// ```
 ///
 /// Calls block, but not indefinitely: a server that does not respond within the timeout counts as
-/// lost. After an error without a SQLSTATE the connection must be replaced.
+/// lost. After an error without a SQLSTATE the caller must replace the connection.
 package final class PostgresConnection {
   package struct Response {
     /// The rows; each column as text, or `nil` for NULL.

@@ -131,7 +131,7 @@ extension Fruit {
       return nil
     }
     guard let id = ID(section, key) else { return nil }
-    // A fruit with an invalid name stays on the menu, so that its recipes are not errors, too.
+    // A fruit with an invalid name stays on the menu, so that recipes with it are not errors, too.
     self.init(
       id: id, name: name ?? LocalizedName(fallback: key), crate: crate, keepsHours: keeps,
       cost: cost)

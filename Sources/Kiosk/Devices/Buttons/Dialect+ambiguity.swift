@@ -33,7 +33,7 @@ extension Dialect {
     return words.contains(String(parts(of: word).action))
   }
 
-  /// All words for an action, the kiosk's and the devices', or `nil` if there is no fixed list.
+  /// All words for actions, the kiosk's and the devices', or `nil` if there is no fixed list.
   package var words: [String]? {
     switch self {
     case .shellyGen1: ShellyGen1.words
@@ -91,8 +91,8 @@ extension Dialect {
   private func parts(of word: String) -> (button: String?, action: Substring) {
     let button: Regex<(Substring, Substring)> =
       switch self {
-      // Inputs of the device itself are numbered from 0, other components from 200. A script names
-      // a Bluetooth device by its address.
+      // Inputs of the device itself are numbered from 0, Bluetooth components from 200. A script
+      // names a Bluetooth device by its address.
       case .shellyGen2:
         /^([0-9]{1,2}|(?:[a-z]+:[0-9]+|[0-9a-f]{2}(?::[0-9a-f]{2}){5})(?:_[0-9]+)?)_/
       case .tasmota: /^((?:switch)?[0-9]+)_/

@@ -63,7 +63,7 @@ package enum Dialect: Hashable, Sendable {
     }
   }
 
-  /// The dialect's default debounce, in which a device may repeat a press by radio, or `nil` if the
+  /// The default debounce of a dialect whose devices may repeat a press by radio, or `nil` if the
   /// kiosk's setting applies.
   package var usualDebounce: Duration? {
     // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).

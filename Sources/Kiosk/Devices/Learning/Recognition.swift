@@ -62,7 +62,7 @@ package struct Recognition: Hashable, Sendable {
     if let known = knownDevice(on: levels) {
       guard known.dialect == .tasmota else { return [known] }
       // A radio bridge with Tasmota publishes the messages of a remote on the topics on which
-      // Tasmota publishes presses and answers. So JSON on such a topic is also guessed.
+      // Tasmota publishes presses and answers. So the dialect of JSON on such a topic is guessed.
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }

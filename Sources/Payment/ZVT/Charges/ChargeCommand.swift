@@ -12,7 +12,7 @@ package enum ChargeCommand: Hashable, Sendable {
   case release(charge: Int)
   /// Refunds a captured charge.
   case refund(charge: Int)
-  /// Publishes the state of the charge, for an unclear charge after a review.
+  /// Publishes the state of the charge; after a review if the state is unclear.
   case state(charge: Int)
 
   package var charge: Int {

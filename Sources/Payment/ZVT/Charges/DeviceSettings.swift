@@ -5,7 +5,8 @@ import KioskProtocol
 package struct DeviceSettings: Sendable {
   /// The way in which amounts are held.
   package enum Mode: String, CaseIterable, Sendable {
-    /// Goods first for one juice that is ready soon, or on a terminal without reservations; otherwise a reservation.
+    /// Goods first for one glass that a machine makes before the terminal stops asking, or on a terminal without
+    /// reservations; otherwise a reservation.
     case auto
     case goodsFirst = "goods_first"
     case reservation
@@ -50,7 +51,7 @@ package struct DeviceSettings: Sendable {
   package var reversal = Reversal.any
   package var showsText = true
   package var foreignHolds = ForeignHolds.fault
-  /// The time between two status enquiries of an idle terminal.
+  /// The time between two status enquiries to an idle terminal.
   package var enquiry = Duration.seconds(60)
   package var session = TerminalSession.Settings()
 

@@ -61,7 +61,7 @@ package struct PaymentDevice: Sendable {
     /// The time at which the prompt ends even if the customer is active.
     let limit: Duration
     var isEnded = false
-    /// The time at which the device sends the abort again if the prompt has not ended.
+    /// The time at which the device repeats the abort unless the terminal has ended the prompt.
     var nextAbort: Duration?
     var hasTimedOut = false
     var isPresented = false
@@ -372,7 +372,7 @@ package struct PaymentDevice: Sendable {
 
   /// Begins the next command if the terminal is idle, and publishes the status if it has changed.
   mutating func proceed(at now: Duration, _ actions: inout [Action]) {
-    // A charge that was released before its prompt has begun gets no prompt.
+    // A charge that is released before its prompt begins gets no prompt.
     if step == nil, let prompt, !prompt.hasBegun, let record = journal.records[prompt.charge],
       record.state == .releasing
     {

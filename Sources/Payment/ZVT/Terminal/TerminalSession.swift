@@ -37,7 +37,7 @@ package struct TerminalSession: Sendable {
     /// The terminal completed the command; the status can contain a failure. The values are the command's last status
     /// information and the completion, each `nil` if it is absent or cannot be read.
     case completed(Fields?, TerminalMessage.Completion?)
-    /// The terminal aborted the command. The last value is that of the abort, which does not prove that no money moved.
+    /// The terminal aborted the command, which does not prove that no money moved. The last value is the abort's fields.
     case aborted(ResultCode, status: Fields?, Fields?)
     /// The terminal did not execute the command.
     case refused(ResultCode)

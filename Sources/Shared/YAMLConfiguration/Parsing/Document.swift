@@ -57,11 +57,11 @@ package struct Document {
   }
 
   /// Maximum number of aliases. Yams compares the keys of a mapping, and comparing a key that is a
-  /// nested list of aliases takes exponential time. Eight aliases enlarge a file by a factor of 20
-  /// at most.
+  /// nested list of aliases takes exponential time. Each alias at most doubles the size of a file:
+  /// eight multiply it by at most 256.
   private static let maximumAliases = 8
 
-  /// Returns the number of aliases (`*name`) outside comment lines, with stars within values.
+  /// Returns the number of aliases (`*name`) outside comment lines, including stars in values.
   private static func aliases(in yaml: String) -> Int {
     var count = 0
     for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
@@ -76,7 +76,7 @@ package struct Document {
 }
 
 extension Document {
-  /// The text in messages for the path of the file if there is no file.
+  /// The text that messages contain instead of the path if there is no file.
   package static let defaults = "(defaults)"
 
   /// Returns the text of a configuration file, or an empty text without a path.

@@ -12,7 +12,7 @@ package import Yams
 ///
 /// | method | reads | result if the key is absent |
 /// |---|---|---|
-/// | `read(_:_:into:)` | a value | the variable keeps its value |
+/// | `read(_:_:into:)` | a value | `value` stays unchanged |
 /// | `read(_:_:)` | a value | `nil` |
 /// | `require(_:_:)` | a value | `nil`, and an error |
 /// | `section(_:read:)` | a section | an empty section |

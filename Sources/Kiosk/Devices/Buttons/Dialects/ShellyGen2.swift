@@ -11,13 +11,13 @@ import KioskProtocol
 ///
 /// A Bluetooth device at a gateway is a component (`bthomedevice:200`), and `idx` is the number of
 /// its key, from 0. A key may have a component of its own as well (`bthomesensor:203`), which sends
-/// each push once more (.../gen2/DynamicComponents/BTHome).
+/// each press once more (.../gen2/DynamicComponents/BTHome).
 ///
 /// The vendor's script for Bluetooth devices (`ble/ble-shelly-blu.shelly.js` of
 /// ALLTERCO/shelly-script-examples) sends an event `shelly-blu` of the component `script:1`, with
 /// `{"pid":12,"button":1,"address":"38:39:..."}` as `data`; a remote with several keys sends
-/// `"button":[0,1,0,0]`. It forwards the events of each device in range, so only the address names
-/// a button.
+/// `"button":[0,1,0,0]`. The script forwards the events of each device in range, so only the address
+/// names a button.
 enum ShellyGen2 {
   static func read(_ payload: [UInt8]) throws(Unreadable) -> Signal {
     let json = try JSON.object(payload)
@@ -98,7 +98,7 @@ enum ShellyGen2 {
   }
 
   private static let input = "input:"
-  /// The kind of component that repeats the pushes of another component.
+  /// The kind of component that repeats the presses of another component.
   package static let sensor = "bthomesensor:"
 }
 

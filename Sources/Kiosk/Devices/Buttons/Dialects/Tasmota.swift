@@ -48,7 +48,7 @@ enum Tasmota {
     case "quad": words = ["quadruple", action]
     case "penta": words = ["quintuple", action]
     case "hold": words = ["long", action]
-    // The user may choose the text for HOLD (SetOption32, StateText).
+    // The owner may choose the text for HOLD (StateText4).
     default: words = [action]
     }
     switch kind {

@@ -4,8 +4,8 @@ import KioskProtocol
 /// (www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html).
 ///
 /// The end of a press has a message of its own: `""`, sometimes `null` (#25605). With the Home
-/// Assistant extension, the press is also published as a bare word on `zigbee2mqtt/<name>/action`
-/// (#32015). There is no counter; the debounce removes repeats by radio.
+/// Assistant extension, Zigbee2MQTT also publishes the press as a bare word on
+/// `zigbee2mqtt/<name>/action` (#32015). There is no counter; the debounce removes repeats by radio.
 enum Zigbee2MQTT {
   static func read(_ payload: [UInt8], on topic: String) throws(Unreadable) -> Signal {
     let action: String?
