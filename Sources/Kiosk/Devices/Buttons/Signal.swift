@@ -18,7 +18,7 @@ package struct Signal: Hashable, Sendable {
     /// All names under which the press may be bound, in lower case, the most specific first:
     /// `1_single`, `single`.
     package let names: [String]
-    /// The id of this press, derived from its message, or `nil` if that identifies no press.
+    /// The id of this press, or `nil` if the message identifies none.
     package let id: Request.ID?
     /// The minimum debounce of the press, regardless of the configuration.
     package var leastDebounce = Duration.zero

@@ -5,7 +5,7 @@ import KioskProtocol
 package struct DeviceSettings: Sendable {
   /// The way in which amounts are held.
   package enum Mode: String, CaseIterable, Sendable {
-    /// Goods first for one glass that a machine makes before the terminal stops asking, or on a terminal without
+    /// Goods first for one glass that a machine makes while the terminal asks, or on a terminal without
     /// reservations; otherwise a reservation.
     case auto
     case goodsFirst = "goods_first"

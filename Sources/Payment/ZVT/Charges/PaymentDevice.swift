@@ -61,7 +61,7 @@ package struct PaymentDevice: Sendable {
     /// The time at which the prompt ends even if the customer is active.
     let limit: Duration
     var isEnded = false
-    /// The time at which the device repeats the abort unless the terminal has ended the prompt.
+    /// The time of the next abort unless the terminal has ended the prompt.
     var nextAbort: Duration?
     var hasTimedOut = false
     var isPresented = false

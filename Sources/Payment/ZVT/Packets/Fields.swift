@@ -165,8 +165,8 @@ package struct Fields: Hashable, Sendable {
 }
 
 extension Fields.Totals {
-  /// Adds up the numbers and the sums of the payments by each kind of card, which follow two receipt numbers. Returns
-  /// `nil` if a sum is invalid.
+  /// Adds up the numbers and sums of payments by each kind of card, which follow two receipt numbers. Returns `nil` if
+  /// a sum is invalid.
   fileprivate init?(_ value: ArraySlice<UInt8>) {
     var (rest, count, amount) = (value.dropFirst(4), 0, 0)
     while rest.count >= 7, let number = rest.popFirst() {

@@ -57,8 +57,8 @@ package struct Document {
   }
 
   /// Maximum number of aliases. Yams compares the keys of a mapping, and comparing a key that is a
-  /// nested list of aliases takes exponential time. Each alias at most doubles the size of a file:
-  /// eight multiply it by at most 256.
+  /// nested list of aliases takes exponential time. Eight aliases enlarge a file by a factor of 2^8
+  /// at most.
   private static let maximumAliases = 8
 
   /// Returns the number of aliases (`*name`) outside comment lines, including stars in values.
