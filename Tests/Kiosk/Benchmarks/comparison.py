@@ -8,7 +8,7 @@ import kills
 import programs
 import trace
 from contenders import CONTENDERS, EchoWithNoDelay, JuiceKiosk, PythonMaker
-from measure import SYNCS, calls_per_order, commit_microseconds, running
+from measure import SYNCS, calls_per_order, commit_microseconds, order_of, running
 
 Tell = Callable[[str], None]
 IN_FLIGHT = (1, 8, 64, 512)
@@ -30,7 +30,7 @@ def compare(
         commit = commit_microseconds(folder / "commit")
         tell(f"turn {turn + 1} of {turns}: a commit takes {commit:.0f} us")
         results.append({"turn": turn, "contender": "commit", "in_flight": 0, "p50": commit})
-        for name in names:
+        for name in order_of(turn, names):
             tell(f"turn {turn + 1} of {turns}: {name}")
             with running(CONTENDERS[name], folder / name) as drive:
                 for in_flight in IN_FLIGHT:

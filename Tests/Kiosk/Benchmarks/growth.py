@@ -7,7 +7,7 @@ from typing import Callable
 
 from contenders import JuiceKiosk
 from goals import Figure
-from measure import running
+from measure import order_of, running
 from report import middle, spread, table
 
 Tell = Callable[[str], None]
@@ -84,7 +84,7 @@ def measure(folder: Path, wanted: list[int], tell: Tell, turns: int) -> list[dic
     """Measures all sizes in turns, so that a slow minute affects all of them."""
     measured = []
     for turn in range(turns):
-        for size in wanted:
+        for size in order_of(turn, wanted):
             tell(f"turn {turn + 1} of {turns}: {size} entries")
             kind = lambda _, broker: JuiceKiosk(folder / f"{size}", broker)
             with running(kind, folder / f"broker-{turn}-{size}") as drive:
@@ -144,7 +144,7 @@ PERIPHERALS = {
 def peripherals(folder: Path, tell: Tell, turns: int) -> list[dict]:
     measured = []
     for turn in range(turns):
-        for number, (name, (kind, options)) in enumerate(PERIPHERALS.items()):
+        for number, (name, (kind, options)) in order_of(turn, list(enumerate(PERIPHERALS.items()))):
             tell(f"turn {turn + 1} of {turns}: {name}")
             with running(kind, folder / f"peripherals-{turn}-{number}") as drive:
                 for in_flight in (1, 64):

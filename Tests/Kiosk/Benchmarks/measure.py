@@ -5,13 +5,19 @@ import os
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 import programs
 from contenders import Contender
 from mosquitto import Mosquitto
 
 SYNCS = ("fsync", "fdatasync")
+T = TypeVar("T")
+
+
+def order_of(turn: int, contenders: list[T]) -> list[T]:
+    """Returns the contenders in reverse order in each second turn: the second of two equal programs was 4% faster."""
+    return contenders if turn % 2 == 0 else contenders[::-1]
 
 
 class Drive:
