@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 package import YAMLConfiguration
 
-/// The option `--config`, common to all commands of a program.
+/// The option `--config` of the commands that read the configuration file.
 package struct ConfigurationFileOptions<File: ConfigurationFile>: ParsableArguments {
   @Option(
     name: .shortAndLong,

@@ -7,7 +7,8 @@ package struct PaymentStep: Hashable, Sendable {
   package let job: Int?
   package let order: Order?
   package let ticket: Ticket?
-  /// The machine whose job begins with this step, and the place of the job in the queue; else `nil`.
+  /// The machine whose job begins with this step, and the job's place among the machine's jobs, from
+  /// 1; or `nil` if no job begins with this step.
   package let machine: MachineID?
   package let place: Int?
   package let receipt: Receipt
