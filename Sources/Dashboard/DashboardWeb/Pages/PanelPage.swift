@@ -112,8 +112,8 @@ struct PanelPage {
     return "<p class=\"notice \(result.status == .ready ? "good" : "warn")\">\(ticket)\(text)</p>"
   }
 
-  /// Returns the text for the customer in the language of the page, or the kiosk's message if the
-  /// dashboard has no text for the result.
+  /// Returns the text for the customer in the language of the page; for other results the kiosk's
+  /// message, or else the text of the reason.
   private func words(of result: CommandResult) -> String {
     switch (result.status, result.reason, result.juice) {
     case (.ready, _, let juice?):

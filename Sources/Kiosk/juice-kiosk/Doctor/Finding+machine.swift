@@ -11,7 +11,7 @@ import YAMLConfiguration
 // The checks of this computer, which need no broker.
 
 extension [Finding] {
-  /// Returns a finding for each error in the configuration file.
+  /// Returns a finding for each error of the configuration.
   static func configuration(
     _ errors: ConfigurationErrors
   ) -> [Finding] {
