@@ -23,7 +23,7 @@ final class LedgerLock {
   private let boot: Int?
   private var record: LockRecord
 
-  /// Takes the lock, and reads the records of the previous process.
+  /// Takes the lock, and reads the record of the previous process.
   ///
   /// - Parameter path: The path of the ledger. The lock file is beside it.
   /// - Throws: `LedgerError.inUse` if another process holds the lock, or the error for a file that cannot be opened.
