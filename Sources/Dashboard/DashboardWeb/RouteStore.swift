@@ -67,7 +67,8 @@ actor RouteStore {
   /// Changes a route and stores it.
   ///
   /// - Returns: `false` if the route does not exist.
-  /// - Throws: `StateError` if the route is too large or cannot be written; it remains unchanged.
+  /// - Throws: `StateError` if the route is too large or cannot be written; the route in memory
+  ///   remains unchanged.
   func change(_ id: Route.ID, _ change: (inout Route) -> Void) throws(StateError) -> Bool {
     guard var route = loaded()[id] else { return false }
     change(&route)
