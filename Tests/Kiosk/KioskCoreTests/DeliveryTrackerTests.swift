@@ -30,7 +30,7 @@ import Testing
     Row("the session's first messages", "b1 b2", came: "b1! b2! b3!", are: "b1 b2 -"),
     Row("round after 65,535", "b65534 b65535", came: "b1!", are: "b1"),
     Row("numbered anew", "b7 k8", came: "b1! k2!", are: "b7 k8"),
-    Row("only the last one comes again", "b7 k8", came: "k1!", are: "k8"),
+    Row("only the last one redelivered", "b7 k8", came: "k1!", are: "k8"),
     Row("an old number and its bytes", "", came: "b1!", are: "-"),
     Row("each repeats one", "b7 b8", came: "b1! b2! b3!", are: "b7 b8 -"),
     Row("in their order", "b7 k8 b9", came: "k1! b2! b3!", are: "k8 b9 -"),

@@ -39,7 +39,7 @@ extension Auditor {
     let plain = result.isDuplicate ? result.seq.flatMap { entries[$0]?.number } : nil
     guard let number = Self.number(message.correlationData) ?? plain, sent.indices.contains(number),
       message.topic == "kiosk/k1/\(sent[number].sending.from)/result"
-    else { return fail(.answer, "nobody asked for \(answer)") }
+    else { return fail(.answer, "no request for \(answer)") }
     guard let seq = result.seq else { return receiveRejection(number, result) }
     guard var entry = entries[seq] else {
       return fail(.answer, "message \(number) was answered with entry \(seq), which does not exist")

@@ -55,7 +55,7 @@ struct Model {
       case .returned(let job, let reason, let changes):
         "job \(job) is returned, \(reason): \(text(changes))"
       case .decided(let choice, let job, let used):
-        "of job \(job) somebody says \(choice), used \(text(used))"
+        "of job \(job) a person decides \(choice), used \(text(used))"
       case .awaitingPayment(let used, let day, let ticket, let charge, let device):
         "to be paid at \(device), charge \(charge), ticket \(ticket) of day \(day), used \(text(used))"
       case .payment(let kind, let charge, _, let machine):

@@ -51,7 +51,7 @@ struct PaymentModel {
   struct Entry {
     let device: String
     var order: Order?
-    /// Amounts in cents; `nil` if there is no such entry.
+    /// Amounts in cents, or `nil` if there is no such entry.
     var held, captured, refunded: Int?
     /// The decisions of people.
     var decisions: Set<String> = []

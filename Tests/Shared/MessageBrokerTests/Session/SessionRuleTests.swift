@@ -351,7 +351,7 @@ import Testing
     #expect((session.mayRead, session.mayWrite) == (true, true))
     session.received([Self.order])
     #expect((session.mayRead, session.mayWrite) == (false, false))
-    #expect(session.acknowledge() == false, "nobody has it yet")
+    #expect(session.acknowledge() == false, "no client has it yet")
     #expect(session.takeEvent() == .deliveries([Self.order]))
     #expect((session.mayRead, session.mayWrite) == (false, false))
     #expect(session.acknowledge() == true)
