@@ -7,7 +7,7 @@ struct PublishedTopics: Sendable {
 
   /// Time after which the broker has saved to disk that the obsolete topics are cleared, if the
   /// connection lasts as long. A broker that is killed earlier restores the old messages (mosquitto saves
-  /// every 30 minutes by default), so until then each connection clears the topics again.
+  /// every 30 minutes by default), so until then the kiosk clears the topics on each connection.
   private static let clearingTime = Duration.seconds(3_600)
 
   init(known: Set<String>) { self.known = known }
