@@ -250,8 +250,8 @@ package struct Kiosk: ~Copyable, Sendable {
     if let key = parsed.key { answered[key] = row }
   }
 
-  /// Executes a request that is not a repeat: records its entry and answer, then begins the job,
-  /// program or charge that the entry requires, or executes the decision of a person.
+  /// Executes a request that is not a repeat: records its entry and answer, then opens the job or
+  /// charge that the entry requires, or executes the decision of a person.
   private mutating func answer(
     _ request: Request, in parsed: ParsedDelivery, at now: Moment, in decision: inout Decision
   ) -> LedgerRow {

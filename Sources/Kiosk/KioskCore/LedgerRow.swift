@@ -80,7 +80,7 @@ package struct LedgerRow: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-  /// The entry of an earlier order whose sender gets another answer with this entry, or `nil` if
+  /// The `seq` of the earlier order whose sender gets another answer with this entry, or `nil` if
   /// there is none.
   var answeredOrder: Int? {
     if case .payment(let step) = outcome { return step.machine == nil ? nil : step.job }
