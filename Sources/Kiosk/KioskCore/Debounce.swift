@@ -42,7 +42,7 @@ struct Debounce: Sendable {
   /// The number of stored presses.
   var count: Int { presses.count }
 
-  /// Stores a press, and returns the entry of the earlier press that it repeats.
+  /// Stores a press, and returns the number of the entry of the earlier press that it repeats.
   ///
   /// - Parameters:
   ///   - seq: The number of the entry that this press gets if it counts.
