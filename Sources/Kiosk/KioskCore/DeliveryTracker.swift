@@ -254,8 +254,8 @@ package struct DeliveryTracker: Sendable {
     case asRequested
     /// The answer goes to the sender's default result topic.
     case onDefaultTopic
-    /// Only the event is published, whose topic and properties do not depend on the sender.
-    /// `isFirst` is true for the first such attempt.
+    /// The kiosk publishes only the event, whose topic and properties do not depend on the sender.
+    /// `isFirst` is true for the first connection on which it does so.
     case withoutAnswer(isFirst: Bool)
   }
 

@@ -166,7 +166,7 @@ struct SalesPage {
       """
   }
 
-  /// A chart of the days, of the months if there are more than 62 days, or `nil` for one day.
+  /// A chart of the glasses by day, or by month if there are more than 62 days, or `nil` for one day.
   private var daysChart: HTML? {
     guard period.days.count > 1 else { return nil }
     var bars: [Chart.Bar] = []

@@ -1,9 +1,9 @@
 /// The expected use of a fruit: a Poisson rate for each hour of the week, times a level that
 /// follows the last days.
 ///
-/// Each number after the first is the posterior mean of a rate with a Gamma prior. It combines the
-/// observations with an expectation that has a given weight (`posterior`). Each step uses the results
-/// of earlier steps:
+/// The result of each step except the first is the posterior mean of a rate with a Gamma prior. It
+/// combines the observations with an expectation that has a given weight (`posterior`). Each step
+/// uses the results of earlier steps:
 ///
 /// 1. The mean of all hours.
 /// 2. The mean of each hour of the day; expected to be the mean of all hours.
