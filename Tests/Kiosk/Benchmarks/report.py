@@ -132,7 +132,7 @@ def machine(scratch: Path) -> str:
         f"{version('golang-github-eclipse-paho.mqtt.golang-dev')} (Go)",
         f"Python {platform.python_version()}", f"Go {version('golang-go')}",
     ])
-    return (f"On {os.cpu_count()} × {model[1] if model else platform.processor()}, "
+    return (f"On {os.cpu_count()} cores, {model[1] if model else platform.processor()}, "
             f"Linux {platform.release()}, {disk}; commit {commit};\n{versions}.")
 
 
