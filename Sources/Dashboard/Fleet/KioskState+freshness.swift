@@ -6,7 +6,7 @@ extension KioskState {
   /// Time before the expiry of a batch of fruit at which people are notified of the expiry.
   package static let expiryNotice = Duration.seconds(12 * 3600)
 
-  /// Expired fruit that is still in the machine; empty if the stock is unknown.
+  /// Expired fruit that is still in the kiosk; empty if the stock is unknown.
   package var expired: FruitAmounts { stock?.expired ?? [:] }
 
   /// Returns whether the fruit gets a date with each restock, or some of its stock has a date.

@@ -42,7 +42,7 @@ extension KioskLedger {
     GROUP BY fruit, number HAVING SUM(quantity) <> SUM(amount) LIMIT 1
     """
 
-  /// Selects a fruit whose expired amount in the machine differs from the sum of its entries.
+  /// Selects a fruit whose expired amount in the kiosk differs from the sum of its entries.
   static let wrongExpired = """
     SELECT fruit, SUM(quantity) AS quantity, SUM(amount) AS sum FROM (
       SELECT fruit, quantity, 0 AS amount FROM expired

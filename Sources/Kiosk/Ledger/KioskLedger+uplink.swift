@@ -16,8 +16,8 @@ extension KioskLedger {
     try reading { try $0.rows("SELECT uplinked FROM kiosk").first?[0] ?? 0 }
   }
 
-  /// Returns the entries of an epoch and the epoch of the entry before them, or `nil` if the ledger
-  /// has no entry of this epoch.
+  /// Returns the numbers of the entries of an epoch and the epoch of the entry before them, or `nil`
+  /// if the ledger has no entry of this epoch.
   ///
   /// The entries of an epoch have consecutive numbers, and no epoch occurs twice. So a binary
   /// search finds the start of each epoch from its end, without an index that each order would have

@@ -14,7 +14,7 @@ package import KioskProtocol
 /// | `entry` | each decision; never changed or deleted | with the decision |
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `batch` | the part of the stock that has a date | with entries, with `clock`, and periodically |
-/// | `expired` | expired fruit in the machine | with the entries that change it |
+/// | `expired` | expired fruit in the kiosk | with the entries that change it |
 /// | `job` | the open orders and programs of machines | when they begin, change and end |
 /// | `machine` | last status, number of consecutive failures | when they change |
 /// | `program` | the schedule of each machine's programs | when it changes, and with each juice |

@@ -2,7 +2,7 @@
 struct BatchModel {
   /// The batches that may not have expired, also those of which nothing is left.
   var held: [ID: Batch] = [:]
-  /// The expired fruit that is still in the machine.
+  /// The expired fruit that is still in the kiosk.
   var expired: [ID: Int] = [:]
   /// The fruit that open orders and programs have taken, the oldest first. Fruit without a date has
   /// batch 0.

@@ -169,7 +169,7 @@ extension [Finding] {
     for (fruit, amount) in batches.expiredAmounts {
       findings.append(
         .warning(
-          .ledger, fruit.text, "\(amount) expired and still in the machine",
+          .ledger, fruit.text, "\(amount) expired and still in the kiosk",
           fix: "take it out, and record it on the dashboard or with "
             + "juice-kiosk remove \(fruit)=\(amount) --expired --reason spoiled"))
     }
