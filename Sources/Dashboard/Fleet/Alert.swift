@@ -20,7 +20,7 @@ package enum Alert: Hashable, Sendable {
   case sensor(KioskID, SensorID)
   /// Some of a fruit expires within `KioskState.expiryNotice`.
   case expires(KioskID, Fruit.ID)
-  /// Some of a fruit has expired and must be taken out of the machine.
+  /// Some of a fruit has expired and must be taken out of the kiosk.
   case expired(KioskID, Fruit.ID)
   /// The stock of a fruit is too small for one glass of a juice, which cannot be sold.
   case out(KioskID, Fruit.ID)

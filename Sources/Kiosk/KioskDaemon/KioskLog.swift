@@ -79,7 +79,7 @@ struct KioskLog: Sendable {
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) out of stock, missing \(missing)")
     case .expired(let changes):
-      logger.warning("#\(entry.seq) expired: \(changes.times(-1)); take it out of the machine")
+      logger.warning("#\(entry.seq) expired: \(changes.times(-1)); take it out of the kiosk")
     case .removed(let removal):
       logger.info("#\(entry.seq) \(who): took out \(removal.amounts), \(removal.reason.rawValue)")
     case .restocked(let changes):

@@ -28,8 +28,8 @@ struct FreshnessCards {
       """
       <h2>\(language("Expired: take it out", "유통기한이 지났어요: 꺼내 주세요"))</h2>
       <p class="muted">\(language(
-        "None of it is sold. When you have taken it out of the machine, record what became of it.",
-        "판매하지 않아요. 기계에서 꺼낸 뒤 어떻게 했는지 기록해 주세요."))</p>
+        "None of it is sold. When you have taken it out of the kiosk, record what became of it.",
+        "판매하지 않아요. 키오스크에서 꺼낸 뒤 어떻게 했는지 기록해 주세요."))</p>
       <ul class="feed">\(kiosk.expired.map { row($0.fruit, $0.amount) })</ul>
       """)
   }

@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// A text with placeholders for the state of the kiosk: `Kiwi {stock.kiwi}`.
+/// A text with placeholders for the state of the kiosk or the result of an order: `Kiwi {stock.kiwi}`.
 ///
 /// Only a lower-case word in braces, with or without an id, is a placeholder, so JSON needs no
 /// escapes. In a template that is a JSON object or array, values within strings are escaped.

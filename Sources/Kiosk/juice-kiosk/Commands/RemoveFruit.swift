@@ -4,7 +4,7 @@ import KioskProtocol
 
 struct RemoveFruit: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Record that you have taken fruit out of the machine.",
+    commandName: "remove", abstract: "Record that you have taken fruit out of the kiosk.",
     discussion: """
       juice-kiosk remove kiwi=2 --reason damaged takes 2 kiwis out of the stock. juice-kiosk remove \
       kiwi=7 --expired --reason spoiled says that all 7 expired kiwis are taken out; they are no \
