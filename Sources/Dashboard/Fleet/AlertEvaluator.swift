@@ -61,8 +61,8 @@ package struct AlertEvaluator: Sendable {
   private let rules: Rules
   /// The notified alerts that are not resolved, with the time at which they began.
   package private(set) var notified: [Alert: Timestamp]
-  /// The times of the monotonic clock at which notified alerts began. Does not contain alerts that
-  /// an earlier evaluator has notified.
+  /// The times of the monotonic clock at which notified alerts began. Does not contain the alerts of
+  /// an earlier evaluator.
   private var begun: [Alert: Instant] = [:]
   /// The active alerts that are not notified yet, with the time from which they are active.
   private var pending: [Alert: Instant] = [:]
@@ -76,8 +76,8 @@ package struct AlertEvaluator: Sendable {
 
   /// Creates an evaluator.
   ///
-  /// - Parameter notified: The alerts that an earlier evaluator has notified, with the time at
-  ///   which they began.
+  /// - Parameter notified: The `notified` alerts of an earlier evaluator, with the time at which they
+  ///   began.
   package init(_ rules: Rules, notified: [Alert: Timestamp] = [:]) {
     (self.rules, self.notified) = (rules, notified)
   }
@@ -173,7 +173,7 @@ package struct AlertEvaluator: Sendable {
   }
 
   /// Returns the time at which a notified alert began: by the current wall clock, which may have
-  /// been set since then, or the stored time of an alert that an earlier evaluator has notified.
+  /// been set since then, or the stored time of an alert of an earlier evaluator.
   package func beginning(of alert: Alert, at instant: Instant, now: Timestamp) -> Timestamp {
     begun[alert].map { now.before(instant - $0) } ?? notified[alert] ?? now
   }

@@ -14,8 +14,8 @@ final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
   /// Maximum time between the end of a request head and the end of its body. Live updates are not
   /// affected, since they are part of the response.
   static let limit = TimeAmount.seconds(15)
-  /// Maximum time for which a client may read nothing of the response. Live updates write at least
-  /// every 15 seconds.
+  /// Maximum time for which a client may read nothing of the response. For live updates the
+  /// server writes at least every 15 seconds.
   static let writeTimeout = TimeAmount.minutes(2)
 
   private var deadline: Scheduled<Void>?

@@ -35,7 +35,8 @@ package struct Charges: Sendable {
   /// `until`.
   var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
 
-  /// Times of a charge, as uptimes; see `noteAges` for a charge of an earlier process.
+  /// The times of a charge, as uptimes, and the device's last reports on it; see `noteAges` for a
+  /// charge of an earlier process.
   struct ChargeTimer: Sendable {
     /// The time at which the charge got its present state, or at which the device last reported
     /// that it is asking the customer or works on the request.

@@ -3,8 +3,8 @@ import KioskProtocol
 
 /// Decides which entries the uplink publishes next, and when: a value without I/O or a clock.
 ///
-/// New entries go first, from the one after the last confirmed entry. Entries that an archive has
-/// requested again follow. Both share one rate limit and one limit on unconfirmed entries.
+/// New entries go first, from the one after the last confirmed entry. Entries that an archive
+/// requests follow. Both share one rate limit and one limit on unconfirmed entries.
 ///
 /// ```swift
 /// var scheduler = UplinkScheduler(cursor: 100)
@@ -31,7 +31,7 @@ struct UplinkScheduler: Sendable {
     var pause = Duration.seconds(60)
   }
 
-  /// Entries that an archive has requested again.
+  /// Recorded entries that an archive requests.
   struct Replay: Hashable, Sendable {
     let archive: Request.ID
     let id: Request.ID

@@ -62,7 +62,7 @@ package struct Session: ~Copyable, Sendable {
   private var connection = 0
   private var backoff: Backoff
 
-  /// Filters of earlier options, which a resumed session may still contain.
+  /// Filters of earlier and of the current options, which a resumed session may still contain.
   private var former: Set<TopicFilter> = []
   /// Filters of the SUBSCRIBEs that are not answered yet, by number.
   private var pending: [Int: [TopicFilter]] = [:]
