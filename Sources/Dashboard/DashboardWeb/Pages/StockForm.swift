@@ -63,7 +63,7 @@ struct StockForm {
     LivePart("age", CommonNotices.age(kiosk, kiosk.stock?.at, now, language) ?? .empty)
   }
 
-  /// The bar and the number of each fruit.
+  /// The live part of each fruit: its bar, number, forecast and next expiry.
   var liveParts: [LivePart] {
     guard let fruits = kiosk.menu?.menu.fruits else { return [] }
     return fruits.map { fruit in

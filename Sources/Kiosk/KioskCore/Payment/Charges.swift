@@ -28,7 +28,7 @@ package struct Charges: Sendable {
   private var last: Int
   /// The timers of charges, by their numbers. Not stored in the ledger.
   var timers: [Int: ChargeTimer] = [:]
-  /// The uptimes at which orders were accepted, by charge number. Not stored in the ledger.
+  /// The uptimes at which the kiosk recorded the orders, by charge number. Not stored in the ledger.
   var acceptedAt: [Int: Duration] = [:]
   var silent: Set<PaymentDeviceID> = []
   /// The ticket and the reason of each device's last decline, until its next charge or the uptime
@@ -85,7 +85,7 @@ package struct Charges: Sendable {
     adoptAges(of: other)
   }
 
-  /// Copies the uptimes at which the orders were accepted.
+  /// Copies the uptimes at which the kiosk recorded the orders.
   mutating func adoptAges(of other: Charges) { acceptedAt = other.acceptedAt }
 
   // MARK: Devices

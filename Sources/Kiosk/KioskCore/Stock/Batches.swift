@@ -360,7 +360,7 @@ package struct Batches: Sendable {
     }
   }
 
-  /// Milliseconds by which the wall clock is behind a time that it has shown before; 0 if below
+  /// Milliseconds by which the wall clock was set back, or behind at a start; 0 if below
   /// `leastDoubt`.
   package var clockBehind: Int64 {
     let behind = held.values.lazy.map(\.behind).max() ?? 0
