@@ -5,7 +5,7 @@ package import KioskProtocol
 ///
 /// | state of a job | next state |
 /// |---|---|
-/// | `queued` | `sent` when its machine has a free place; returned if too old, blocked, or without fresh fruit |
+/// | `queued` | `sent` when its machine can take another job; returned if too old, blocked, or without fresh fruit |
 /// | `sent` | `started` when the machine has begun; `lost` if unanswered and too old |
 /// | `started` | made, failed; `needsDecision` after `finishLimit`, not counting pauses |
 /// | `lost`, `needsDecision` | ends, or is `queued` again, by an answer or a decision; `lost` also `started` |
@@ -258,7 +258,7 @@ package struct Jobs: Sendable {
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
-  /// Assigns queued jobs to machines with a free place, and returns the assigned jobs.
+  /// Changes queued jobs to `sent` if their machines can take another job, and returns these jobs.
   mutating func dispatch(at now: Moment) -> [Job] {
     var dispatched: [Job] = []
     for machine in settings where isAvailable(machine.name) {

@@ -28,7 +28,7 @@ extension SalesHistory {
     return report
   }
 
-  /// A part of the following week that lies within one hour of local time and one piece of the
+  /// A part of the following week that lies within one hour of local time and one interval of the
   /// report.
   private struct Step {
     let hour: Int

@@ -61,7 +61,7 @@ extension JSONWriter {
   }
 }
 
-/// The state of a machine: the retained payload of `machine/<machine>/status`. The will of the
+/// The status of a machine: the retained payload of `machine/<machine>/status`. The will of the
 /// machine's connection is `offline`.
 package enum MachineStatus: Hashable, Sendable {
   case online, offline
