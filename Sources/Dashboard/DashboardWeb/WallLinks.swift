@@ -20,7 +20,7 @@ actor WallLinks {
 
   func token(for kiosk: KioskID) throws(StateError) -> String? { try loaded()[kiosk] }
 
-  /// Returns the kiosk whose display the token shows, or `nil` if the token is not valid.
+  /// Returns the kiosk to which the token belongs, or `nil` if the token is not valid.
   func kiosk(for token: String) throws(StateError) -> KioskID? {
     try loaded().first { HMACSigner.areEqual($0.value, token) }?.key
   }

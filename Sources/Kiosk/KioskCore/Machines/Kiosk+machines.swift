@@ -172,7 +172,7 @@ extension Kiosk {
     settle(order: job.seq, glasses: made, at: now, in: &decision)
   }
 
-  /// Fires the expired timers of jobs and programs, and assigns queued jobs to machines.
+  /// Fires the expired timers of jobs and programs, and changes queued jobs of free machines to `sent`.
   mutating func fireTimers(at now: Moment, in decision: inout Decision) {
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {

@@ -285,7 +285,7 @@ package struct Charges: Sendable {
     declined[charge.device] = (charge.sale?.ticket.number, reason, uptime + Self.declineTime)
   }
 
-  /// Assigns queued charges to devices that ask no other customer, and returns the assigned charges.
+  /// Changes queued charges to `sent` if their devices ask no other customer, and returns these charges.
   mutating func dispatch(at now: Moment) -> [Charge] {
     var dispatched: [Charge] = []
     for device in settings?.devices ?? [] where isAvailable(device) {

@@ -150,7 +150,7 @@ package struct MachineReport: Hashable, Sendable {
 package enum JobState: String, CaseIterable, Hashable, Sendable {
   /// The kiosk has not sent the job yet.
   case queued
-  /// The kiosk has assigned the job to the machine. The machine may have begun the job.
+  /// The kiosk has sent the job to the machine. The machine may have begun the job.
   case sent
   /// The machine has reported that it began the job.
   case started
