@@ -660,8 +660,7 @@ def test_it_is_right_as_soon_as_it_has_started(
     before = time.monotonic()
     dashboard.start()
     # All sessions have ended, because they are only in memory.
-    browser.driver.get_log("browser")
-    browser.open()
+    browser.leave()
     browser.log_in()
     browser.wait_for("out", "#k1-strawberry")
     say(f"started, logged in and shown after {time.monotonic() - before:.1f} s")
@@ -760,7 +759,7 @@ def test_a_wall_needs_no_login_and_recovers_by_itself(
     assert "Kiwi juice" not in wall.text("main")
     # The consoles rightly report that the dashboard was away.
     for each in (browser, wall):
-        each.driver.get_log("browser")
+        each.leave()
 
 
 def test_the_history_says_why_a_kiosk_was_offline_and_who_restocked(

@@ -134,6 +134,12 @@ class Browser:
         self.driver.get(self.dashboard.url(path))
         return self
 
+    def leave(self) -> list[str]:
+        """Leaves a page that was without its dashboard, and returns the messages of its console. The page itself would
+        report each request that fails, at any time."""
+        self.driver.get("about:blank")
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
     def log_in(self, name: str = "minji", path: str = "/") -> "Browser":
         self.open(path)
         self.type("[name=name]", name)
