@@ -8,8 +8,9 @@ package final class BackupFile {
 
   /// Opens a backup.
   ///
-  /// - Throws: `LedgerError.badBackup` if the backup does not exist, cannot be read, is no regular file, or is in use;
-  ///   `LedgerError.cannotOpen` if its lock file cannot be read, or a file beside it is a symbolic link.
+  /// - Throws: `LedgerError.badBackup` if the backup does not exist or is in use, or if it or its write-ahead log cannot
+  ///   be read or is no regular file; `LedgerError.cannotOpen` if its lock file cannot be read, or another file beside
+  ///   it is a symbolic link.
   package init(path: String) throws(LedgerError) {
     self.path = path
     var parts: [(String, FileHandle)] = []

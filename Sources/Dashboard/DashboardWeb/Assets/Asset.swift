@@ -1,7 +1,7 @@
 import Hummingbird
 
-/// A file that pages refer to, compiled into the program. Its path contains a hash of its content,
-/// so browsers may cache it for a year.
+/// A file that pages refer to, compiled into the program. Except for `worker`, its path contains a
+/// hash of its content, so browsers may cache it for a year.
 struct Asset: Sendable {
   let path: String
   let type: String

@@ -115,7 +115,7 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case queued
   /// The kiosk has sent the charge, and the device has not answered.
   case sent
-  /// The device is asking the customer to pay.
+  /// The device prompts the customer to pay.
   case waiting
   /// The money is held, and the juice is being made.
   case held

@@ -39,9 +39,9 @@ package struct Charges: Sendable {
   /// charge of an earlier process.
   struct ChargeTimer: Sendable {
     /// The time at which the charge got its present state, or at which the device last reported
-    /// that it is asking the customer or works on the request.
+    /// that it prompts the customer to pay or works on the request.
     var since: Duration
-    /// The time at which the device first reported that it is asking the customer.
+    /// The time at which the device first reported that it prompts the customer to pay.
     var promptedAt: Duration?
     /// The time of the last request, or `nil` if the next one is due.
     var requestedAt: Duration?
@@ -223,7 +223,7 @@ package struct Charges: Sendable {
     acceptedAt[charge.number] = nil
   }
 
-  /// Records that the device is asking the customer to pay.
+  /// Records that the device prompts the customer to pay.
   mutating func prompted(_ charge: Charge, isPresented: Bool, at uptime: Duration) {
     var timer = timers[charge.number] ?? ChargeTimer(since: uptime)
     timer.promptedAt = timer.promptedAt ?? uptime

@@ -62,7 +62,7 @@ extension Kiosk {
     }
     switch answer.status {
     case .waiting(let isPresented):
-      // The device is still asking the customer, although the kiosk has requested the release.
+      // The device still prompts the customer, although the kiosk has requested the release.
       if charge.state == .releasing { charges.unfinished(charge, failure: nil, at: now.uptime) }
       guard charge.state == .sent || charge.state == .waiting else { return nil }
       if charge.state == .sent { save(charge.with(.waiting), at: now, in: &decision) }

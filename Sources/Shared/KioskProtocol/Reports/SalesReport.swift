@@ -53,7 +53,7 @@ package struct SalesReport: Hashable, Sendable {
     }
   }
 
-  /// The numbers of glasses and orders of a period.
+  /// The numbers of glasses and orders of a period, its takings and its waste.
   package struct Tally: Hashable, Sendable {
     /// The number of glasses made, by juice.
     package var made: [Juice.ID: Int] = [:]
