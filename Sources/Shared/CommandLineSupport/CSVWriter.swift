@@ -7,7 +7,7 @@
 package struct CSVWriter: Sendable {
   package enum Cell: ExpressibleByStringLiteral, Equatable, Sendable {
     case text(String)
-    /// A number as text, such as `3.50`; an empty text writes an empty field.
+    /// A number as text, such as `3.50`; an empty text is an empty field.
     case number(String)
 
     package static func number(_ number: Int?) -> Cell { .number(number.map { String($0) } ?? "") }

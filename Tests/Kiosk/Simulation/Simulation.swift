@@ -1,4 +1,4 @@
-/// Runs schedules. If one breaks the contract, reports the shortest version of it that still does.
+/// Runs schedules. If one breaks the contract, reports it without the steps that the violation does not need.
 package enum Simulation {
   /// A violation with its schedule and trace.
   package struct Failure: Error, CustomStringConvertible, Sendable {

@@ -299,7 +299,7 @@ extension Session {
   }
 
   /// Whether the connection has to use MQTT 3.1.1, because malformed packets have ended connections
-  /// over MQTT 5. MQTT 3.1.1 delivers messages without properties.
+  /// over MQTT 5. Over MQTT 3.1.1, the broker delivers messages without properties.
   package var isPlain: Bool { plainUntil != nil }
 
   /// The time of the next attempt to connect, or `nil` if none is scheduled.
