@@ -130,7 +130,7 @@ extension JSON {
     return elements
   }
 
-  /// The largest amount of a fruit in reports and removals, in magnitude. The limit exceeds every
+  /// The largest magnitude of an amount of fruit in reports, results, events, routes and removals. The limit exceeds every
   /// real stock, and prevents overflow of sums, differences and thousandths of untrusted amounts.
   package static let maximumAmount: UInt = 1_000_000_000_000_000
 
