@@ -130,8 +130,9 @@ extension JSON {
     return elements
   }
 
-  /// The largest magnitude of an amount of fruit in reports, results, events, routes and removals. The limit exceeds every
-  /// real stock, and prevents overflow of sums, differences and thousandths of untrusted amounts.
+  /// The largest magnitude of an amount of fruit in reports, results, events, routes and removals.
+  /// The limit exceeds every real stock, and prevents overflow of sums, differences and thousandths
+  /// of untrusted amounts.
   package static let maximumAmount: UInt = 1_000_000_000_000_000
 
   /// The amount of a fruit, or `nil` if the value is no whole number up to `maximumAmount`.
