@@ -17,7 +17,7 @@ package struct KioskList: Sendable, Equatable {
 
   /// Reads a file of at most 16 MiB.
   ///
-  /// - Throws: The errors of the first twenty lines that have an error.
+  /// - Throws: The error of reading the file, or the errors of the first twenty lines that have an error.
   package static func load(path: String) throws(ConfigurationErrors) -> Self {
     let text: String
     do throws(Diagnostic) {
