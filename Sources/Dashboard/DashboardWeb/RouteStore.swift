@@ -77,7 +77,7 @@ actor RouteStore {
     return true
   }
 
-  /// Changes a stop and stores the route.
+  /// Changes a stop, and stores the route if the stop is different.
   ///
   /// - Returns: The result of `change`, or `nil` if the stop does not exist.
   func update<Value>(

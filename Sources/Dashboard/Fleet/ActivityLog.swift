@@ -165,12 +165,12 @@ package struct ActivityLog: Sendable, Equatable {
 
   /// Records the changes since the last update.
   ///
-  /// - Returns: Whether a record was added, or an alert has begun or ended.
+  /// - Returns: Whether the log has changed: a record, the open alerts, or `isCut`.
   @discardableResult
   package mutating func update(
     _ fleet: KioskFleet, isConnected: Bool, at now: Timestamp
   ) -> Bool {
-    let before = (records.count, lasting.count, isCut)
+    let before = (records.count, lasting.keys, isCut)
     if let updatedAt, now.since(updatedAt) > Self.maximumPause {
       add(Record(at: updatedAt, .stopped(until: now)))
       (connectedAt, disconnectedAt) = (nil, nil)
@@ -182,14 +182,14 @@ package struct ActivityLog: Sendable, Equatable {
       disconnectedAt = since
       // Connecting after a start takes some seconds, which are not an outage.
       if now.since(since) >= Self.settleTime { begin(.noBroker, Details(), at: since) }
-      return before != (records.count, lasting.count, isCut)
+      return before != (records.count, lasting.keys, isCut)
     }
     disconnectedAt = nil
     end(.noBroker, in: fleet, at: now)
     // The clock may have been set back since then.
     connectedAt = min(connectedAt ?? now, now)
     guard let connectedAt, now.since(connectedAt) >= Self.settleTime else {
-      return before != (records.count, lasting.count, isCut)
+      return before != (records.count, lasting.keys, isCut)
     }
     var active: Set<Alert> = []
     for kiosk in fleet.kiosks {
@@ -206,7 +206,7 @@ package struct ActivityLog: Sendable, Equatable {
       if let kiosk = alert.kiosk, fleet[kiosk]?.status == .offline { continue }
       end(alert, in: fleet, at: now)
     }
-    return before != (records.count, lasting.count, isCut)
+    return before != (records.count, lasting.keys, isCut)
   }
 
   /// Starts another day. The alerts that have not ended remain open.

@@ -169,6 +169,22 @@ import Testing
     #expect(log.records.isEmpty && !log.isCut)
   }
 
+  @Test mutating func aFullLogChangesIfOneAlertEndsAndAnotherBegins() {
+    receive("k2/status", Array("online".utf8))
+    settle()
+    for seq in 1...(ActivityLog.maximumOfKiosk + 1) {
+      receive("k1/events", restock(seq).payload)
+      run(until: seconds + 1)
+    }
+    status("offline")
+    run(until: seconds + 10)
+    #expect(log.open.count == 1)
+    status("online")
+    receive("k2/status", Array("offline".utf8))
+    let hasChanged = log.update(fleet, isConnected: isConnected, at: time(seconds))
+    #expect(hasChanged && log.open.map(\.kiosk) == ["k2"])
+  }
+
   @Test mutating func theLogOnTheDiskIsTheSame() throws {
     settle()
     receive("k1/events", restock(5).payload)

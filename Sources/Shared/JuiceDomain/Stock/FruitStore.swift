@@ -1,6 +1,6 @@
 /// The stock of a kiosk: fruits and amounts, no juices.
 ///
-/// A quantity is never negative. `take` and `apply` check a change completely before they apply it.
+/// An amount is never negative. `take` and `apply` check a change completely before they apply it.
 package struct FruitStore: Sendable {
   package private(set) var quantities: FruitAmounts
   private let capacities: FruitAmounts
