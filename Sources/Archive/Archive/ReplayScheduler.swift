@@ -74,7 +74,8 @@ struct ReplayScheduler: Sendable {
     return replay
   }
 
-  /// Maximum number of kiosks that replay at the same time, each at up to 200 entries per second.
+  /// Maximum number of kiosks that replay at the same time, each at up to
+  /// `uplink.entries_per_second` (200 by default).
   private static let maximumOpen = 100
   /// Maximum number of replays begun per second; repeated requests do not count.
   private static let maximumPerSecond = 10

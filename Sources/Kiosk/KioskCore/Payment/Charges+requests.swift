@@ -106,7 +106,7 @@ extension Charges {
     let rest: Duration
   }
 
-  /// Returns the uptime at which the next request is due, or `nil` if no request will be due.
+  /// Returns the uptime at which the next request is due, or `nil` if none is scheduled.
   private func nextRequest(about charge: Charge) -> Duration? {
     // An offline device gets its request when it is online again.
     guard has(charge.device), records[charge.device]?.status != .offline,
