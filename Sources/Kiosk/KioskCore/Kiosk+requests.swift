@@ -43,7 +43,7 @@ extension Kiosk {
       switched = state
       return .service(state)
     case .job(let decision): return try apply(decision)
-    case .charge(let decision): return try apply(decision)
+    case .charge(let decision): return try apply(decision, on: now.day)
     case .program(let id): return try start(id)
     case .sensor(let decision): return try apply(decision)
     case .settings:

@@ -57,7 +57,9 @@ extension Auditor {
 
   // MARK: Permitted outcomes
 
-  func addPayment(to work: inout Model.Work, for message: Sent, _ outcome: Model.Outcome) {
+  func addPayment(
+    to work: inout Model.Work, for message: Sent, _ outcome: Model.Outcome, at now: Int64
+  ) {
     switch message.sending.content {
     case .order(let juice, let quantity):
       let panel = message.sending.from.dropFirst("order/".count)
@@ -71,10 +73,11 @@ extension Auditor {
       guard let number = message.expected else { break }
       let charge = payments.open[number]
       let isMentioned = payments.isMentioned(number)
+      let step = charge.flatMap { Self.step(choice ?? "", of: $0, on: Model.day(at: now)) }
       let kinds =
         isMentioned
         ? ["capture", "release", "refund", "captured", "kept", "released", "refunded"]
-        : [charge.flatMap { Self.step(choice ?? "", of: $0) }].compactMap(\.self)
+        : [step].compactMap(\.self)
       work.steps = kinds.map {
         .payment($0, charge: number, job: payments.charges[number]?.order?.seq, machine: nil)
       }
@@ -84,9 +87,10 @@ extension Auditor {
   }
 
   /// Returns the step that a decision means, or `nil` if a person need not decide.
-  private static func step(_ choice: String, of charge: Charge) -> String? {
+  private static func step(_ choice: String, of charge: Charge, on day: Int) -> String? {
     let isCaptured = charge.captured != nil
     switch (charge.state, choice) {
+    case (.captured, "refund") where charge.day < day: return nil
     case (.captured, "refund"), (.undecided, "refund"):
       return isCaptured && charge.goal != .undecided ? "refund" : nil
     case (.undecided, "refunded"): return isCaptured ? "refunded" : nil

@@ -356,7 +356,7 @@ struct Auditor {
     // The kiosk rejects a retained command at each delivery, and never executes it.
     let wasRetained = message.sending.isRetained
     if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
-    addPayment(to: &work, for: message, outcome)
+    addPayment(to: &work, for: message, outcome, at: entry.at.milliseconds)
     addSensor(to: &work, for: message)
     let expected = model.outcomes(
       of: message.sending, sentAt: message.sentAt, expected: message.expected,

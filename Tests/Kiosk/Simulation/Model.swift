@@ -257,12 +257,15 @@ struct Model {
       }
   }
 
+  /// Returns the number of days since 1970 at a time in milliseconds.
+  static func day(at now: Int64) -> Int { Int((Double(now) / 86_400_000).rounded(.down)) }
+
   private func order(_ juice: String, _ quantity: Int, at now: Int64) -> Outcome {
     let needed = (variant.recipes[juice] ?? [:]).mapValues { $0 * quantity }
     let missing = needed.filter { $0.value > stock[$0.key, default: 0] }
       .reduce(into: [String: Int]()) { $0[$1.key] = $1.value - stock[$1.key, default: 0] }
     guard missing.isEmpty else { return .outOfStock(missing: missing) }
-    let day = Int((Double(now) / 86_400_000).rounded(.down))
+    let day = Self.day(at: now)
     return .ready(used: needed, day: day, ticket: made[day, default: 0] + 1)
   }
 

@@ -295,8 +295,8 @@ package final class World {
     nonisolated(unsafe) let ledger = try KioskLedger(path: disk.path)
     let clock = KioskClock { [clock, broker] in
       let now = clock.now(broker)
-      let day = (Double(now) / 86_400_000).rounded(.down)
-      return Moment(timestamp: Timestamp(milliseconds: now), day: Int(day), uptime: broker.now)
+      return Moment(
+        timestamp: Timestamp(milliseconds: now), day: Model.day(at: now), uptime: broker.now)
     }
     let controller: Controller
     do {

@@ -67,7 +67,7 @@ extension Charges {
     declined = declined.filter { $0.value.until > now.uptime }
     var overdue = Overdue()
     for charge in open {
-      if charge.state == .captured, charge.day < now.day { overdue.settled.append(charge) }
+      if charge.isSettled(on: now.day) { overdue.settled.append(charge) }
       guard let deadline = deadline(of: charge, at: now), deadline <= now.uptime else { continue }
       if charge.state.isUnpaid {
         if charge.state == .sent { silent.insert(charge.device) }

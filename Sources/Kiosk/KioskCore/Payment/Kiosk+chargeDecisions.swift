@@ -4,12 +4,15 @@ import KioskProtocol
 // Decisions of people about charges.
 extension Kiosk {
   /// Returns the outcome of a person's decision about a charge.
-  func apply(_ decided: ChargeDecision) throws(Rejection) -> LedgerEntry.Outcome {
-    guard let charge = charges[decided.charge], let kind = charge.allows(decided.choice) else {
+  func apply(_ decided: ChargeDecision, on day: Int) throws(Rejection) -> LedgerEntry.Outcome {
+    guard let charge = charges[decided.charge], !charge.isSettled(on: day) else {
       throw Rejection(
         .noDecisionNeeded,
-        charges[decided.charge].map { "charge \($0.number) is \($0.state.rawValue)" }
-          ?? "charge \(decided.charge) is not open: a refund is possible on the same day, once")
+        "charge \(decided.charge) is not open: a refund is possible on the same day, once")
+    }
+    guard let kind = charge.allows(decided.choice) else {
+      throw Rejection(
+        .noDecisionNeeded, "charge \(charge.number) is \(charge.state.rawValue)")
     }
     return .payment(charge.step(kind, reason: charge.reason))
   }
@@ -44,6 +47,9 @@ extension Kiosk {
 }
 
 extension Charge {
+  /// Whether the charge is captured and its day is over, so that it is closed.
+  func isSettled(on day: Int) -> Bool { state == .captured && self.day < day }
+
   /// Returns the step that a person's decision causes, or `nil` if the state does not allow it.
   func allows(_ choice: ChargeDecision.Choice) -> PaymentStep.Kind? {
     let isCaptured = captured != nil
