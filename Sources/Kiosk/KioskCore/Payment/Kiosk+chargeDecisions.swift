@@ -5,6 +5,7 @@ import KioskProtocol
 extension Kiosk {
   /// Returns the outcome of a person's decision about a charge.
   func apply(_ decided: ChargeDecision, on day: Int) throws(Rejection) -> LedgerEntry.Outcome {
+    // guard: a captured charge of an earlier day is not refunded
     guard let charge = charges[decided.charge], !charge.isSettled(on: day) else {
       throw Rejection(
         .noDecisionNeeded,
