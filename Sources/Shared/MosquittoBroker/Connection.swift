@@ -115,7 +115,7 @@ final class Connection: @unchecked Sendable {
 
   /// Sends a PINGREQ if one is due, and detects an unanswered one.
   ///
-  /// Does nothing before the CONNACK: no PINGREQ may be sent yet, and libmosquitto would close the
+  /// Does nothing before the CONNACK: libmosquitto sends no PINGREQ yet, and would close the
   /// connection after the keep-alive time, although the session may still wait for the CONNACK.
   func misc(at now: ContinuousClock.Instant) throws(BrokerError) {
     nextMisc = now + .seconds(1)

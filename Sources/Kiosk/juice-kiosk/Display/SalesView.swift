@@ -102,7 +102,8 @@ struct SalesView {
     return rows.isEmpty ? ["  nothing"] : rows
   }
 
-  /// The lines about fruit that a person has taken out: one for each reason, and one for the cost.
+  /// The lines about fruit that a person has taken out: a title, one for each reason, and one for
+  /// the cost; empty if there is none.
   private var waste: [String] {
     var sum = Waste()
     for day in sales.days { sum += day.tally.waste }
