@@ -32,7 +32,8 @@ struct DeviceMarks: Sendable {
   ///
   /// - Parameter changed: Receives the values to store in the ledger.
   /// - Returns: Whether the message counts: it has no mark; or its mark is for one key, has a new
-  ///   value and is stored, and the message cannot be a repeat of an old press.
+  ///   value and is stored, and the message cannot be a repeat of an old press or the late copy of
+  ///   a recent one.
   mutating func register(
     _ mark: PanelMessage.Mark?, at now: Timestamp, into changed: inout [String: String]
   ) -> Bool {
@@ -46,13 +47,16 @@ struct DeviceMarks: Sendable {
     }
     let known = [mark.key, mark.alternateKey].compactMap(\.self)
     let isFirst = values[mark.key] == nil
+    let counted = mark.hasLateCopies ? RecentCounters(values[mark.key]) : RecentCounters()
     // guard: a device's counter that has not moved is no press
-    guard !known.contains(where: { values[$0] == mark.value }) else {
+    guard !known.contains(where: { last(of: $0, mark) == mark.value }) else {
       if mark.repetition != nil { receivedSinceReconnect.insert(mark.key) }
-      if isFirst { store(mark, into: &changed) }
+      if isFirst { store(mark, after: counted, at: now, into: &changed) }
       return false
     }
-    guard store(mark, into: &changed) else { return false }
+    // guard: a copy that arrives after the next press is no press
+    if counted.contains(mark.value, at: now) { return false }
+    guard store(mark, after: counted, at: now, into: &changed) else { return false }
     guard let repetition = mark.repetition else { return true }
     // The first message of a device that repeats its last message, and its first message after the
     // reconnect, may repeat a press that is hours old.
@@ -62,16 +66,23 @@ struct DeviceMarks: Sendable {
     return !isFirstSince
   }
 
+  /// Returns the last value of a key of the same kind as the mark.
+  private func last(of key: String, _ mark: PanelMessage.Mark) -> String? {
+    mark.hasLateCopies ? RecentCounters(values[key]).last : values[key]
+  }
+
   /// Stores a mark, unless its key is new and there are `maximum` keys already.
   ///
   /// - Returns: Whether the mark is stored.
   @discardableResult
   private mutating func store(
-    _ mark: PanelMessage.Mark, into changed: inout [String: String]
+    _ mark: PanelMessage.Mark, after counted: RecentCounters, at now: Timestamp,
+    into changed: inout [String: String]
   ) -> Bool {
     guard values[mark.key] != nil || values.count < Self.maximum else { return false }
-    values[mark.key] = mark.value
-    changed[mark.key] = mark.value
+    let value = mark.hasLateCopies ? counted.adding(mark.value, at: now).text : mark.value
+    values[mark.key] = value
+    changed[mark.key] = value
     return true
   }
 }

@@ -280,6 +280,26 @@ import Testing
       yaml: "device: generic, topic: rtl_433/pi/events, action: /button, key: /id, "
         + "buttons: {\"66123_1\": kiwi}, debounce_milliseconds: 1000"),
     Recording(
+      source: "OpenBK: a press, beside the value of a channel",
+      messages: [(0, "obk8F2A1B2C/1/get", "1"), (10, "obk8F2A1B2C/btn/get", "single")],
+      yaml: "device: generic, topic: obk8F2A1B2C/btn/get, buttons: {single: kiwi}"),
+    Recording(
+      source: "meshtastic.org/docs/software/integrations/mqtt: a text, beside telemetry",
+      messages: [
+        (
+          0, "msh/EU_868/2/json/LongFast/!7efeee00",
+          #"{"channel":0,"from":2130636288,"id":452664777,"payload":{"battery_level":100,"#
+            + #""voltage":4.1},"sender":"!7efeee00","timestamp":1646832720,"type":"telemetry"}"#
+        ),
+        (
+          5, "msh/EU_868/2/json/LongFast/!7efeee00",
+          #"{"channel":0,"from":2130636288,"id":452664778,"payload":{"text":"juice"},"#
+            + #""sender":"!7efeee00","timestamp":1646832724,"to":-1,"type":"text"}"#
+        ),
+      ],
+      yaml: "device: generic, topic: \"msh/EU_868/2/json/LongFast/!7efeee00\", "
+        + "action: /payload/text, key: /from, counter: /id, buttons: {\"2130636288_juice\": kiwi}"),
+    Recording(
       source: "docs.openmqttgateway.com/use/rf.html: copies",
       messages: (0..<3).map {
         ($0 * 400, "home/OMG/433toMQTT", #"{"value":4534142,"protocol":1,"length":24,"delay":356}"#)

@@ -187,7 +187,7 @@ import Testing
     let signal = try Dialect.generic(format).read(
       Array(#"{"data":[{"key":3,"n":17}]}"#.utf8), on: "vendor/7", of: "vendor/+")
     #expect(signal.presses.map(\.names) == [["3"]])
-    #expect(signal.mark == Signal.Mark(.counter, key: "vendor/7", value: "17"))
+    #expect(signal.mark == Signal.Mark(.counter, key: "", value: "17"))
     #expect(try names(.generic(format), "vendor/+", "vendor/7", #"{"uptime":5}"#) == [])
   }
 

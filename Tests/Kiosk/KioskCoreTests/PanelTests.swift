@@ -90,6 +90,130 @@ import Testing
     #expect(kiosk.stock["banana"] == 6)
   }
 
+  /// Two gateways receive a remote, and publish below topics of their own. The copies of a gateway
+  /// may be later than the next press.
+  @Test(arguments: ["home/+/BTtoMQTT/38398F71EEFF", "home/+/remote"], [false, true])
+  func gatewaysOfOnePanelCountAPressOnce(topic: String, restarts: Bool) throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall",
+        dialect: .generic(
+          GenericFormat(action: JSONPointer("/button"), counter: JSONPointer("/packet"))),
+        topic: topic, buttons: ["1": .order(Order(juice: "banana"))])
+    ]
+    let kiosk = try TestKiosk(settings: settings)
+    let presses = [
+      ("A", 12), ("B", 12), ("A", 13), ("B", 12), ("B", 13), ("A", 13), ("B", 12),
+    ]
+    for (gateway, packet) in presses {
+      let topic = topic.replacing("+", with: "OMG_\(gateway)")
+      try kiosk.receive(message(topic, #"{"packet":\#(packet),"button":1}"#))
+      kiosk.pass(.milliseconds(400))
+      if restarts { try kiosk.restart() }
+    }
+    #expect(kiosk.stock["banana"] == 6)
+    // The counter of the remote has 8 bits: the same value later is another press.
+    kiosk.pass(RecentCounters.copyTime)
+    let later = topic.replacing("+", with: "OMG_A")
+    try kiosk.receive(message(later, #"{"packet":12,"button":1}"#))
+    #expect(kiosk.stock["banana"] == 4)
+  }
+
+  @Test func remotesOfOnePanelHaveACounterEach() throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall",
+        dialect: .generic(
+          GenericFormat(
+            action: JSONPointer("/button"), key: JSONPointer("/id"), counter: JSONPointer("/n"))),
+        topic: "gateway/+",
+        buttons: [
+          "a_1": .order(Order(juice: "banana")), "b_1": .order(Order(juice: "kiwi")),
+        ])
+    ]
+    let kiosk = try TestKiosk(settings: settings)
+    for remote in ["a", "b"] {
+      for gateway in [1, 2] {
+        try kiosk.receive(
+          message("gateway/\(gateway)", #"{"id":"\#(remote)","button":1,"n":5}"#))
+      }
+    }
+    #expect(kiosk.stock["banana"] == 8)
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  /// Two gateways with a panel each receive one Bluetooth remote; the second binds another of its
+  /// keys as well.
+  @Test(arguments: [false, true])
+  func gatewaysOfTwoPanelsCountAPressOnce(restarts: Bool) throws {
+    var settings = KioskSettings.test()
+    let remote = "38:39:8f:71:ee:ff"
+    settings.panels = ["s1", "s2"].map { gateway in
+      PanelBinding(
+        name: gateway, dialect: .shellyGen2, topic: gateway,
+        buttons: [
+          "\(remote)_0_single": .order(Order(juice: "banana")),
+          gateway == "s2" ? "\(remote)_1_single" : "1_single": .order(Order(juice: "kiwi")),
+        ])
+    }
+    #expect(
+      PanelBinding.sharedRemotes(of: settings.panels) == [
+        "panels s1 and s2 receive the same remote 38398F71EEFF: a press counts once, for the panel "
+          + "that receives it first"
+      ])
+    let kiosk = try TestKiosk(settings: settings)
+    func press(_ gateway: String, _ packet: Int, _ keys: String = "[1,0]") throws {
+      try kiosk.receive(
+        message(
+          "\(gateway)/events/rpc",
+          #"{"method":"NotifyEvent","params":{"events":[{"component":"script:1","id":1,"#
+            + #""event":"shelly-blu","data":{"pid":\#(packet),"button":\#(keys),"#
+            + #""address":"\#(remote)"},"ts":\#(packet)}]}}"#))
+      kiosk.pass(.milliseconds(400))
+      if restarts { try kiosk.restart() }
+    }
+    for (gateway, packet) in [("s1", 12), ("s2", 12), ("s2", 13), ("s1", 12), ("s1", 13)] {
+      try press(gateway, packet)
+    }
+    #expect(kiosk.stock["banana"] == 6)
+    // The first panel does not bind the key, so its message must not stop the second panel's.
+    try press("s1", 14, "[0,1]")
+    try press("s2", 14, "[0,1]")
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  @Test func panelsThatReceiveOneRemoteAreReported() {
+    func panel(_ name: String, _ topic: String, _ word: String, key: String? = nil) -> PanelBinding
+    {
+      PanelBinding(
+        name: name,
+        dialect: .generic(
+          GenericFormat(action: JSONPointer("/button"), key: key.flatMap { JSONPointer($0) })),
+        topic: topic, buttons: [word: .order(Order(juice: "banana"))])
+    }
+    func names(_ panels: PanelBinding...) -> [String] {
+      PanelBinding.sharedRemotes(of: panels).map { String($0.prefix { $0 != ":" }) }
+    }
+    #expect(
+      names(
+        panel("a", "home/A/BTtoMQTT/38398F71EEFF", "1"),
+        panel("b", "home/B/BTtoMQTT/38:39:8f:71:ee:ff", "1"))
+        == ["panels a and b receive the same remote 38398F71EEFF"])
+    #expect(
+      names(
+        panel("a", "rtl_433/a/events", "66123_1", key: "/id"),
+        panel("b", "rtl_433/b/events", "66123_1", key: "/id"))
+        == ["panels a and b receive the same remote 66123"])
+    // Two buttons of one remote at one gateway, and two devices with equal words.
+    #expect(
+      names(
+        panel("a", "home/A/BTtoMQTT/38398F71EEFF", "1"),
+        panel("b", "home/A/BTtoMQTT/38398F71EEFF", "1"),
+        panel("c", "hall/button", "single_press"), panel("d", "bar/button", "single_press")) == [])
+  }
+
   /// ESPHome in deep sleep: the device sleeps before it could send OFF.
   @Test(arguments: [false, true])
   func aDeviceThatSleepsSendsNoOff(sleeps: Bool) throws {
@@ -247,15 +371,16 @@ import Testing
 
   @Test func theMemoryOfCountersIsBounded() throws {
     var settings = KioskSettings.test()
-    let format = GenericFormat(action: JSONPointer("/a"), counter: JSONPointer("/n"))
+    let format = GenericFormat(
+      action: JSONPointer("/a"), key: JSONPointer("/k"), counter: JSONPointer("/n"))
     settings.panels = [
       PanelBinding(
-        name: "p", dialect: .generic(format), topic: "acme/+",
+        name: "p", dialect: .generic(format), topic: "acme",
         buttons: ["x": .order(Order(juice: "tea"))])
     ]
     settings.orders.maximumPerSecond = 0
     let kiosk = try TestKiosk(settings: settings)
-    let deliveries = (0..<10_100).map { message("acme/\($0)", #"{"a":"y","n":1}"#) }
+    let deliveries = (0..<10_100).map { message("acme", #"{"a":"y","k":\#($0),"n":1}"#) }
     try kiosk.receive(deliveries)
     #expect(try kiosk.ledger.state().marks.count == DeviceMarks.maximum)
   }

@@ -59,7 +59,7 @@ package enum Dialect: Hashable, Sendable {
     case .shellyGen1: return try ShellyGen1.read(payload, levels: levels)
     case .shellyGen2: return try ShellyGen2.read(payload)
     case .esphome: return try ESPHome.read(payload, levels: levels)
-    case .generic(let format): return try format.read(payload, on: topic)
+    case .generic(let format): return try format.read(payload, of: device)
     }
   }
 

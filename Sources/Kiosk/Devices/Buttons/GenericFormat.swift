@@ -17,7 +17,10 @@ package struct GenericFormat: Hashable, Sendable {
     self.counter = counter
   }
 
-  func read(_ payload: [UInt8], on topic: String) throws(Unreadable) -> Signal {
+  /// Reads a message.
+  ///
+  /// - Parameter filter: The topic filter of the panel.
+  func read(_ payload: [UInt8], of filter: String) throws(Unreadable) -> Signal {
     guard action != nil || counter != nil else {
       return Signal(presses: try [press(String(validating: payload, as: UTF8.self))])
     }
@@ -37,8 +40,16 @@ package struct GenericFormat: Hashable, Sendable {
     guard let count = json[counter]?.word else {
       throw Unreadable("there is no counter at \(counter)")
     }
-    let place = input.map { "\(topic) \($0)" } ?? topic
-    return Signal(presses: [press], mark: Signal.Mark(.counter, key: place, value: count))
+    // Several gateways publish the press of one remote, each on its own topic, also for several
+    // panels. The messages of a remote may have a counter for each of its buttons.
+    let mark =
+      if let remote = Dialect.remote(on: filter) {
+        Signal.Mark(
+          .remoteCounter, key: "\(remote)\(action?.description ?? "") \(input ?? "")", value: count)
+      } else {
+        Signal.Mark(.counter, key: input ?? "", value: count)
+      }
+    return Signal(presses: [press], mark: mark)
   }
 
   private func press(_ word: String?, of input: String? = nil) throws(Unreadable) -> Signal.Press {

@@ -49,16 +49,20 @@ package struct PanelBinding: Hashable, Sendable {
       ? ESPHome.start(payload) : try dialect.read(payload, on: topic, of: self.topic)
     // guard: a message of a device that the broker kept is no press
     let presses = isRetained ? [] : signal.presses
-    return PanelMessage(
-      requests: presses.compactMap { press in
-        press.names.lazy.compactMap { buttons[$0] }.first.map { command in
-          let source = Source(kind: command.kind, name: name)
-          return PanelMessage.PanelRequest(
-            source: source, request: Request(id: press.id, command: command),
-            debounce: debounce, leastDebounce: press.leastDebounce)
-        }
-      },
-      mark: signal.mark.flatMap { PanelMessage.Mark($0, of: name, isRetained: isRetained) })
+    let requests = presses.compactMap { press in
+      press.names.lazy.compactMap { buttons[$0] }.first.map { command in
+        let source = Source(kind: command.kind, name: name)
+        return PanelMessage.PanelRequest(
+          source: source, request: Request(id: press.id, command: command),
+          debounce: debounce, leastDebounce: press.leastDebounce)
+      }
+    }
+    let mark = signal.mark.flatMap { mark -> PanelMessage.Mark? in
+      // Another panel may bind the press, and receive it later by another gateway.
+      if mark.kind == .remoteCounter, requests.isEmpty, !isRetained { return nil }
+      return PanelMessage.Mark(mark, of: name, isRetained: isRetained)
+    }
+    return PanelMessage(requests: requests, mark: mark)
   }
 }
 
@@ -86,6 +90,8 @@ package struct PanelMessage: Hashable, Sendable {
     /// The interval at which the device repeats its last message, regardless of the message's age;
     /// or `nil` if the device does not repeat messages, or the message is retained.
     package let repetition: Duration?
+    /// Whether a gateway may deliver a copy after the next press.
+    package let hasLateCopies: Bool
     /// Whether the value replaces the values of all marks whose keys begin with `key`.
     package let isForAll: Bool
   }
@@ -98,7 +104,9 @@ extension PanelMessage.Mark {
   ///
   /// Returns `nil` for a retained birth message: the device may have started long ago.
   fileprivate init?(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
-    let live = "\(panel)/\(mark.key)"
+    // The name of a panel has no space.
+    let live = mark.kind == .remoteCounter ? "remote \(mark.key)" : "\(panel)/\(mark.key)"
+    hasLateCopies = mark.kind == .counter || mark.kind == .remoteCounter
     isForAll = mark.kind == .start
     if isForAll, isRetained { return nil }
     let kept = live + " (kept)"

@@ -53,9 +53,8 @@ package struct Signal: Hashable, Sendable {
   /// The value of a counter, or the state of a contact. A message whose mark equals the last mark
   /// with the same key is no new press.
   package struct Mark: Hashable, Sendable {
-    /// The name of the counter or contact, unique within the panel. The key must contain the topic
-    /// if the panel's topic selects several devices. `PanelMessage.Mark` adds the name of the panel
-    /// as a prefix.
+    /// The name of the counter or contact, unique within the panel; of a `remoteCounter` unique
+    /// among all devices. `PanelMessage.Mark` adds the name of the panel as a prefix.
     package let key: String
     package let value: String
     package let kind: Kind
@@ -63,6 +62,8 @@ package struct Signal: Hashable, Sendable {
     package enum Kind: Sendable {
       /// A counter whose value is new for each press.
       case counter
+      /// The counter of a radio remote that gateways of several panels may receive.
+      case remoteCounter
       /// The state of a contact.
       case contact
       /// The start of a device that sleeps between presses: its contacts have opened while it

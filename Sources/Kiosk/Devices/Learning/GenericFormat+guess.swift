@@ -17,6 +17,10 @@ extension GenericFormat {
     }.min { $0.rank < $1.rank }?.0
     guard let press else { return nil }
     action = press.pointer
+    if press.isTextOfMeshtastic {
+      (key, counter) = (JSONPointer("/from"), JSONPointer("/id"))
+      return
+    }
     let siblings = places.filter { $0.parent == press.parent && $0.pointer != press.pointer }
     if Place.actionNames.contains(press.stem) { key = Self.first(of: Place.buttons, in: siblings) }
     key = key ?? Place.device(in: siblings, others: places, of: press, on: levels)?.pointer
@@ -103,12 +107,17 @@ private struct Place {
     if Self.codes.contains(stem) { return 12 }
     // RfReceived, IrReceived (tasmota.github.io/docs/RF-Protocol).
     if name == "data", ancestors.last?.hasSuffix("received") ?? false { return 13 }
+    if isTextOfMeshtastic { return 13 }
     let isValue = Self.values.contains(stem)
     if ancestors.contains(where: NoiseFilter.namesButton), !NoiseFilter.namesMeasurement(name) {
       return isValue ? 14 : 15
     }
     return isValue && (isForButtons || ofRadio && name == "value") ? 16 : nil
   }
+
+  /// Whether the place is that of a text message in a packet of Meshtastic, which names the sender
+  /// in `from` and the packet in `id` (meshtastic.org/docs/software/integrations/mqtt).
+  var isTextOfMeshtastic: Bool { pointer.description == "/payload/text" }
 
   private static let aboutTheDevice: Set = [
     "device", "endpoint", "group", "linkquality", "manufacturer", "modelid", "name",

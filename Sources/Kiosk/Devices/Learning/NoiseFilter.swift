@@ -4,7 +4,10 @@ enum NoiseFilter {
   /// presses.
   static func isOn(_ levels: [Substring]) -> Bool {
     guard let last = levels.last?.lowercased() else { return true }
-    if topics.contains(last) || levels.first == "cmnd" { return true }
+    // OpenBK publishes a press as `single` on `<device>/btn/get`, and the value of a channel on
+    // `<device>/1/get`.
+    let isPressOfOpenBK = last == "get" && levels.dropLast().last == "btn"
+    if topics.contains(last) && !isPressOfOpenBK || levels.first == "cmnd" { return true }
     // www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html
     if levels.dropFirst().first == "bridge" { return true }
     // esphome.io/components/mqtt: <prefix>/<component>/<id>/state

@@ -32,6 +32,14 @@ extension Recognition {
   /// The press and its topic as one line of plain text.
   package var summary: String { "\(word.yaml) on \(receivedOn.yaml)" }
 
+  /// Returns the device as a panel, for comparisons with other panels: the command of its press has no
+  /// meaning.
+  package func panel(name: String) -> PanelBinding {
+    PanelBinding(
+      name: name, dialect: dialect, topic: topic, buttons: [word: .service(.open)],
+      debounce: debounce)
+  }
+
   private var word: String { press.names.first ?? "" }
 }
 

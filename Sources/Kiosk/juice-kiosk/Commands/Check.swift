@@ -55,6 +55,7 @@ struct Check: AsyncParsableCommand {
     let brokers = [configuration.broker, configuration.uplink?.broker].compactMap(\.self)
     var warnings = try brokers.compactMap { try $0.passwordWarning() }
     if let warning = options.serviceLinksWarning { warnings.append(warning) }
+    warnings += PanelBinding.sharedRemotes(of: configuration.panels)
     let settings = KioskSettings(configuration)
     if json {
       let payload = payload(of: configuration, settings, warnings)

@@ -91,6 +91,8 @@ struct Learn: AsyncParsableCommand {
 private struct PanelPrinter {
   private let topics: KioskTopics
   private let bound: [TopicFilter]
+  /// The panels of the configuration, and those that were printed.
+  private var panels: [PanelBinding]
   private let juice: String
   private var names: Set<String>
   private(set) var count = 0
@@ -101,6 +103,7 @@ private struct PanelPrinter {
     bound = configuration.panels.flatMap(\.filters).compactMap { try? TopicFilter($0) }
     juice = configuration.menu.juices.first?.id.text ?? "kiwi"
     names = Set(configuration.panels.map(\.name))
+    panels = configuration.panels
   }
 
   /// Returns whether a topic may belong to a device: it is neither one of the kiosk's own topics nor
@@ -116,6 +119,12 @@ private struct PanelPrinter {
     names.insert(name)
     let comment = "\(recognition.summary)\(known)\(note)".visible()
     try StandardOutput.write("# " + comment.wrapped(to: StandardOutput.width, indent: "# "))
+    let panel = recognition.panel(name: name)
+    for warning in PanelBinding.sharedRemotes(of: panels + [panel])
+    where !PanelBinding.sharedRemotes(of: panels).contains(warning) {
+      try StandardOutput.write("# " + warning.wrapped(to: StandardOutput.width, indent: "# "))
+    }
+    panels.append(panel)
     if count == 0 { try StandardOutput.write("panels:") }
     try StandardOutput.write(recognition.entry(name: name, juice: juice))
     count += 1

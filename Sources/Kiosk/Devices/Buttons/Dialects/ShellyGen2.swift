@@ -31,7 +31,7 @@ enum ShellyGen2 {
   }
 
   /// Reads an event that a script has forwarded from a Bluetooth device. Returns `nil` for any
-  /// other event. `pid` has 8 bits, so only an equal `pid` of the last press marks a repeat.
+  /// other event. `pid` has 8 bits, so only an equal `pid` of one of the last presses marks a repeat.
   private static func forwarded(_ json: JSON) -> Signal? {
     guard case .string(let component)? = json["component"], component.hasPrefix("script:"),
       let data = json["data"], let button = data["button"], let count = data["pid"]?.word
@@ -42,7 +42,8 @@ enum ShellyGen2 {
       } else {
         [("", button)]
       }
-    let device = data["address"]?.word ?? component
+    let address = data["address"]?.word
+    let device = address ?? component
     let presses = keys.compactMap { key, action -> Signal.Press? in
       guard let number = action.wholeNumber, let word = forwardedWord[number] else { return nil }
       var press = Signal.Press(inputs: ["\(device)\(key)"], words: [word], wordsAlone: false)
@@ -50,7 +51,8 @@ enum ShellyGen2 {
       return press
     }
     return Signal(
-      presses: Array(presses.prefix(1)), mark: Signal.Mark(.counter, key: device, value: count))
+      presses: Array(presses.prefix(1)),
+      mark: Signal.Mark(address == nil ? .counter : .remoteCounter, key: device, value: count))
   }
 
   /// The kiosk's words for the numbers of button events (bthome.io/format). A Shelly repeats 254
