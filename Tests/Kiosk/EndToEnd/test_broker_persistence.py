@@ -1,6 +1,7 @@
-"""Messages that mosquitto has acknowledged, and whether they survive its kill -9."""
+"""Messages that mosquitto has acknowledged, and whether they survive its kill -9 or a broken file."""
 
 import random
+import subprocess
 import threading
 from pathlib import Path
 from typing import Callable
@@ -9,8 +10,9 @@ import paho.mqtt.client as mqtt
 import pytest
 
 from arrivals import TIMEOUT, eventually
-from client import paho
-from conftest import MakeBroker
+from client import BASE, Client, paho, retained
+from conftest import MakeBroker, MakeKiosk
+from kiosk import ROOT
 from mosquitto import Mosquitto
 
 # Messages in flight at most, and of which number the broker is killed.
@@ -107,3 +109,74 @@ def test_the_sqlite_plugin_loses_no_more_than_what_is_in_flight(
 def test_without_it_mosquitto_loses_what_it_has_not_saved(make_broker: MakeBroker) -> None:
     broker = make_broker(settings="autosave_interval 1800")
     assert lost_by_a_kill(broker, 100) >= 100
+
+
+def half(content: bytes) -> bytes:
+    return content[:len(content) // 2]
+
+
+def nothing(content: bytes) -> bytes:
+    return b""
+
+
+def nul(content: bytes) -> bytes:
+    return bytes(len(content))
+
+
+def header_only(content: bytes) -> bytes:
+    return content[:10]
+
+
+def intact(content: bytes) -> bytes:
+    return content
+
+
+def of_a_later_version(content: bytes) -> bytes:
+    return content[:22] + b"\x63" + content[23:]
+
+
+@pytest.mark.parametrize("damage", [intact, half, nothing, nul, header_only, of_a_later_version])
+def test_the_kiosk_sells_again_after_a_broken_file(
+    damage: Callable[[bytes], bytes], broker: Mosquitto, make_kiosk: MakeKiosk, panel: Client
+) -> None:
+    """A power cut of the computer, then what the unit of mosquitto does before its start."""
+    kiosk = make_kiosk(orders={"max_age_seconds": 600}).start()
+    assert panel.order("kiwi")["status"] == "ready"
+    kiosk.kill()
+    panel.publish("kiosk/k1/order/panel2", '{"id":"queued","juice":"kiwi"}')
+    broker.stop()
+    database = broker.folder / "mosquitto.db"
+    database.write_bytes(damage(database.read_bytes()))
+    damaged = database.read_bytes()
+
+    checked = subprocess.run(
+        [ROOT / "deploy/mosquitto/check-database", broker.folder / "mosquitto.conf"],
+        capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    broken = database.with_name("mosquitto.db.broken")
+    if damage in (intact, nothing):
+        assert (checked.stdout, database.read_bytes()) == ("", damaged)
+        assert not broken.exists()
+    else:
+        assert "cannot be read (Error: " in checked.stdout and "are lost" in checked.stdout
+        assert broken.read_bytes() == damaged
+    assert not list(broker.folder.glob("check-database*"))
+
+    broker.start()
+    kiosk.start()
+    # What is lost is the order that waited; the kiosk publishes its retained messages again.
+    stock = "4" if damage is intact else "7"
+    eventually(lambda: retained(broker.port).get(f"{BASE}/stock/kiwi") == stock)
+    customer = Client(broker.port, "kiosk/#")
+    assert customer.order("kiwi")["status"] == "ready"
+    customer.close()
+
+
+def test_a_database_is_left_alone_if_mosquitto_does_not_start_without_it(tmp_path: Path) -> None:
+    database = tmp_path / "mosquitto.db"
+    database.write_bytes(bytes(100))
+    (tmp_path / "mosquitto.conf").write_text(f"persistence_location {tmp_path}/\nuser no-such-user\n")
+    checked = subprocess.run(
+        [ROOT / "deploy/mosquitto/check-database", tmp_path / "mosquitto.conf"],
+        capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    assert "is unknown: mosquitto does not start without it either" in checked.stderr
+    assert database.exists() and not list(tmp_path.glob("*.broken"))

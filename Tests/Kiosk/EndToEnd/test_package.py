@@ -123,6 +123,21 @@ def test_power_cuts_under_load_lose_no_juice_that_was_announced(
     say(f"{CUTS} cuts, {scene.end(broker_lost='presses')}")
 
 
+@pytest.mark.parametrize("damage", [
+    "head -c 100 /dev/zero >mosquitto.db", "truncate -s -40 mosquitto.db", "truncate -s 0 mosquitto.db",
+    "printf c | dd of=mosquitto.db bs=1 seek=22 conv=notrunc",
+], ids=["nul", "half", "empty", "version"])
+def test_a_broken_database_of_mosquitto_stops_no_sales(kiosk: Machine, damage: str) -> None:
+    kiosk.shell("juice-kiosk order kiwi; systemctl stop mosquitto")
+    kiosk.shell(f"cd /var/lib/mosquitto; test -s mosquitto.db; {damage}")
+    kiosk.cut_power()
+    kiosk.boot()
+    wait_until_open(kiosk)
+    assert "ticket 2" in kiosk.shell("juice-kiosk order kiwi")
+    moved = kiosk.shell("journalctl -q -u mosquitto --output cat --grep 'moved to' || true")
+    assert ("mosquitto.db.broken" in moved) == ("-s 0" not in damage)
+
+
 @pytest.fixture
 def watched(kiosk: Machine, faults: Faults) -> Machine:
     """Adds a disk that can hang, and a watchdog timeout of 15 seconds instead of 90."""

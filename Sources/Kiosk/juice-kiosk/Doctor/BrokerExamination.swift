@@ -69,8 +69,9 @@ struct BrokerExamination {
       return [
         .error(
           .broker, address, "nothing answers there: \(reason)",
-          fix: "start the broker (systemctl start mosquitto), open the firewall, or correct "
-            + "broker.host and broker.port")
+          fix: "start the broker (systemctl start mosquitto; if its log ends with 'Couldn't open "
+            + "database', move /var/lib/mosquitto/mosquitto.db aside first), open the firewall, or "
+            + "correct broker.host and broker.port")
       ]
     case .answers(let isLocal):
       if let finding = reasonNotToLogIn(isLocal: isLocal) { return [finding] }
