@@ -19,7 +19,7 @@ struct JuiceDashboard: AsyncParsableCommand {
     version: Release.version,
     subcommands: [Run.self, UserCommands.self, Notify.self])
 
-  static func main() { runAndExit() }
+  static func main() { runAndExit(daemon: "run") }
 }
 
 extension StateError: ExitCodeConvertible {

@@ -188,6 +188,7 @@ package actor Controller {
   private func handle(_ event: BrokerEvent?) async throws(LedgerError) {
     switch event {
     case .deliveries(let deliveries):
+      try ledger.checkFile()
       try await cycle(deliveries)
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
       displays.handle(deliveries)
@@ -217,6 +218,7 @@ package actor Controller {
     case .confirmed, nil:
       break
     }
+    try ledger.checkFile()
     if isConnected, !isOnline { try await goOnline() }
     try recordClockStep()
     try await applyReload()

@@ -45,6 +45,10 @@ package final class KioskLedger {
   var writer: LedgerWriter?
   /// The index of answered requests, or `nil` if it must be created from the file.
   var requests: RequestIndex?
+  /// The file that the kiosk has opened.
+  private var identity: LedgerFile.Identity?
+  /// The path of the copy that `checkFile` has saved, or `nil` if the file was in its place.
+  private var rescued: String?
   /// The number of deliveries since the last transaction; again from 0 after `Fingerprint.kept` deliveries.
   var uncounted = 0
 
@@ -62,6 +66,7 @@ package final class KioskLedger {
     self.path = path
     try LedgerFile(path: path).refuseLinks()
     lock = readOnly ? nil : try LedgerLock(path: path, clock: clock)
+    try Self.refuseNewLedger(at: path)
     var configuration = Configuration()
     configuration.readonly = readOnly
     configuration.label = "ledger"
@@ -84,7 +89,39 @@ package final class KioskLedger {
       try file.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
       return file
     }
-    if !readOnly { try verifySinceCheckpoint() }
+    identity = LedgerFile(path: path).identity
+    if !readOnly {
+      try lock?.lockDatabase(path)
+      try verifySinceCheckpoint()
+    }
+  }
+
+  /// Checks that a ledger that was removed while a kiosk ran is not followed by a new one.
+  ///
+  /// - Throws: `LedgerError.notRestored` if there is no ledger, but a copy that `checkFile` has saved.
+  package static func refuseNewLedger(at path: String) throws(LedgerError) {
+    let file = LedgerFile(path: path)
+    // guard: a removed ledger is not replaced by a new one
+    guard !file.exists, let rescued = file.rescued.last else { return }
+    throw .notRestored(path: path, rescued: rescued.path)
+  }
+
+  /// Checks that the ledger's file is still in its place: SQLite also writes into a file that another
+  /// process has removed, and all entries would be lost with the end of this process.
+  ///
+  /// - Throws: `LedgerError.removed`, after it has saved a copy of the ledger.
+  package func checkFile() throws(LedgerError) {
+    let file = LedgerFile(path: path)
+    // guard: a kiosk whose ledger was removed sells nothing
+    guard file.identity != identity else { return }
+    if rescued == nil {
+      let copy = file.rescued.next.path
+      do throws(LedgerError) { try backUp(to: copy) } catch {
+        throw .removed(path: path, rescued: nil, detail: "\(error)")
+      }
+      rescued = copy
+    }
+    throw .removed(path: path, rescued: rescued, detail: "")
   }
 
   /// Writes the write-ahead log into the database and closes the database. The ledger cannot be used

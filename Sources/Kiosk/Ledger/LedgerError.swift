@@ -10,6 +10,11 @@ package enum LedgerError: Error, Hashable {
   case readOnly(path: String)
   /// Another process holds the ledger.
   case inUse(path: String, process: Int?)
+  /// The file was removed or replaced while the kiosk used it. `rescued` is the path of a copy of
+  /// the kiosk's entries, or `nil` with the reason why there is none.
+  case removed(path: String, rescued: String?, detail: String)
+  /// There is no ledger, but a copy that an earlier process saved when its ledger was removed.
+  case notRestored(path: String, rescued: String)
   /// A newer version of the kiosk has written the ledger.
   case newer(path: String)
   /// The backup cannot be restored.
@@ -79,7 +84,7 @@ extension LedgerError {
 
   package var remedy: Remedy {
     switch self {
-    case .diskFull, .disk, .inUse, .cannotOpen, .readOnly: .tryAgain
+    case .diskFull, .disk, .inUse, .cannotOpen, .readOnly, .removed(_, nil, _): .tryAgain
     case .notAllowed, .unknownFruit: .rejectCommand
     default: .needsOperator
     }
@@ -99,6 +104,16 @@ extension LedgerError: CustomStringConvertible {
     case .inUse(let path, let process):
       "the ledger \(path) is in use\(process.map { " by process \($0)" } ?? ""): one kiosk at a time. "
         + "Stop the other one first"
+    case .removed(let path, let rescued?, _):
+      "the ledger \(path) was removed or replaced while the kiosk runs, so the kiosk takes no orders. "
+        + "All its entries are in \(rescued): stop the kiosk, run juice-kiosk ledger restore \(rescued), "
+        + "and start the kiosk"
+    case .removed(let path, nil, let detail):
+      "the ledger \(path) was removed or replaced while the kiosk runs, so the kiosk takes no orders. "
+        + "Its entries could not be saved (\(detail)): put the folder back, the kiosk tries again"
+    case .notRestored(let path, let rescued):
+      "the ledger \(path) was removed while a kiosk ran, which saved its entries: run juice-kiosk "
+        + "ledger restore \(rescued); to begin anew, rename that file"
     case .newer(let path):
       "the ledger \(path) was written by a newer version of juice-kiosk: install that version again"
     case .badBackup(let path, let detail):

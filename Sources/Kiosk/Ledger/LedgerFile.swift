@@ -17,6 +17,27 @@ struct LedgerFile: Sendable {
     return lstat(path, &status) == 0
   }
 
+  /// The numbers of the device and of the file, or `nil` if there is no file.
+  var identity: Identity? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    return Identity(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
+  }
+
+  struct Identity: Hashable {
+    let device: UInt64
+    let file: UInt64
+  }
+
+  /// The last copy that a running kiosk has saved because its ledger was removed, or `nil` if there
+  /// is none; and the name of the next one.
+  var rescued: (last: LedgerFile?, next: LedgerFile) {
+    var (last, number): (LedgerFile?, Int) = (nil, 1)
+    var next: LedgerFile { LedgerFile(path: "\(path).rescued-\(number)") }
+    while next.exists { (last, number) = (next, number + 1) }
+    return (last, next)
+  }
+
   /// Removes all files of the ledger.
   func remove() {
     for file in parts { unlink(file) }

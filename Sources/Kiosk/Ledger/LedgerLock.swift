@@ -20,6 +20,8 @@ final class LedgerLock {
   let lastHeartbeat: Timestamp?
   let acknowledged: Int?
   private let descriptor: Int32
+  /// The file of the ledger, with a lock of its own; or -1 before `lockDatabase` has found the file.
+  private var database: Int32 = -1
   private let boot: Int?
   private var record: LockRecord
 
@@ -45,8 +47,33 @@ final class LedgerLock {
     lastHeartbeat = record.heartbeat.flatMap { wasOff && !clock.isReliable(since: $0) ? nil : $0 }
     acknowledged = record.acknowledged
     // If this process ends before its first heartbeat, the file still contains the previous heartbeat.
+    try lockDatabase(path)
     record.process = Int(getpid())
     record.write(to: descriptor)
+  }
+
+  /// Locks the file of the ledger itself, if it exists: another kiosk may use it by a hard link or a
+  /// bind mount, with a lock file beside that name. SQLite locks other bytes, from 1 GiB on.
+  ///
+  /// The file must stay open: closing it would release the locks of SQLite.
+  ///
+  /// - Throws: `LedgerError.inUse` if another process holds the lock.
+  func lockDatabase(_ path: String) throws(LedgerError) {
+    guard database < 0 else { return }
+    let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+    if file < 0, errno == ENOENT { return }
+    guard file >= 0 else { throw .cannotOpen(path, errno: errno) }
+    var region = flock()
+    region.l_type = Int16(F_WRLCK)
+    region.l_whence = Int16(SEEK_SET)
+    region.l_start = off_t.max - 1
+    region.l_len = 1
+    // guard: a ledger with two names has one kiosk
+    guard fcntl(file, openFileLock, &region) == 0 else {
+      close(file)
+      throw .inUse(path: path, process: nil)
+    }
+    database = file
   }
 
   /// Returns the holder of the lock. The check takes the lock for a moment: a kiosk that starts in
@@ -95,8 +122,17 @@ final class LedgerLock {
     // close(2) alone is not enough: a new child process shares the descriptor until its exec.
     flock(descriptor, LOCK_UN)
     close(descriptor)
+    if database >= 0 { close(database) }
   }
 }
+
+/// `F_OFD_SETLK` of fcntl(2), which Swift does not import. A lock of an open file, unlike the locks of
+/// SQLite, which belong to the process.
+#if os(Linux)
+private let openFileLock: Int32 = 37
+#else
+private let openFileLock: Int32 = 90
+#endif
 
 /// The content of the lock file: four numbers in a fixed number of bytes.
 private struct LockRecord {

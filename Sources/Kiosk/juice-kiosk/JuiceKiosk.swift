@@ -35,7 +35,7 @@ struct JuiceKiosk: AsyncParsableCommand {
       RunMachine.self, RunPayment.self, Demo.self,
     ])
 
-  static func main() { runAndExit() }
+  static func main() { runAndExit(daemon: "run") }
 }
 
 typealias ConfigurationOptions = ConfigurationFileOptions<KioskConfiguration>

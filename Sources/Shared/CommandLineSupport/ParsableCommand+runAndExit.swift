@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Dispatch
+import Foundation
 import YAMLConfiguration
 
 /// A command with a part that runs before any other thread exists.
@@ -21,7 +22,14 @@ extension PreparedCommand {
 extension ParsableCommand {
   /// Runs the selected command. No other code turns an error into a message on standard error and
   /// an exit code.
-  package static func runAndExit() -> Never {
+  ///
+  /// - Parameter daemon: The name of a command that reads its configuration again on SIGHUP, or
+  ///   `nil` if there is none. Until it traps the signal, it needs no reload; the default action of the
+  ///   signal, and of SIGUSR1 and SIGUSR2, would end the program.
+  package static func runAndExit(daemon: String? = nil) -> Never {
+    if let daemon, CommandLine.arguments.dropFirst().first == daemon {
+      for number in [SIGHUP, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
+    }
     prepareStandardStreams()
     do {
       var command = try parseAsRoot()

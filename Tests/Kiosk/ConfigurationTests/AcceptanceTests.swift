@@ -72,7 +72,7 @@ import Testing
         {id: shop-1, root: seoul/juice, language: ko, time_zone: Asia/Seoul, place: 1 Main Street,
          name: {en: City hall, ko: 시청}}
       broker:
-        host: '::1'
+        host: '[::1]'
         port: 8884
         protocol: 3.1.1
         client_id: controller

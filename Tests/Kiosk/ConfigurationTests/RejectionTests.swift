@@ -182,6 +182,10 @@ import Testing
       "broker: {host: 'a:1883'}",
       "broker.host: 'a:1883' contains a port; write that under 'port'"
     ),
+    (
+      "broker: {host: '[::1]:1883'}",
+      "broker.host: '[::1]:1883' contains a port; write that under 'port'"
+    ),
     ("home_assistant: {enabled: yes}", "home_assistant.enabled: must be true or false, not 'yes'"),
     ("home_assistant: {enabled: 1}", "home_assistant.enabled: must be true or false, not '1'"),
     (

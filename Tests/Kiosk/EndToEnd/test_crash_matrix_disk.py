@@ -262,3 +262,27 @@ def test_what_a_killed_kiosk_wrote_is_synced_before_anything_is_answered(
     connect = next(n for n, line in enumerate(lines) if f"htons({broker.port})" in line)
     synced = [line for line in lines[:connect] if "ledger.sqlite-wal>) = 0" in line]
     assert synced, lines[:connect]
+
+
+def test_a_ledger_that_was_removed_stops_the_sales_and_loses_nothing(
+    kiosk: Kiosk, make_client: MakeClient
+) -> None:
+    ledger, copy = kiosk.folder / "ledger.sqlite", kiosk.folder / "ledger.sqlite.rescued-1"
+    panel = make_client("kiosk/#")
+    assert panel.order("kiwi")["ticket"] == 1
+    since = len(kiosk.log)
+    ledger.unlink()
+    panel.publish(f"{BASE}/order/p1", '{"id":"later","juice":"kiwi"}')
+    line = kiosk.wait_for_log("was removed or replaced while the kiosk runs", since)
+    assert f"All its entries are in {copy}" in line
+    panel.messages.first(lambda each: each.topic == f"{BASE}/status" and each.text == "offline")
+    report = kiosk.command("doctor").stdout
+    assert f"juice-kiosk ledger restore {copy}" in report
+    kiosk.stop()
+    started = kiosk.command("run")
+    assert started.returncode == 65 and f"ledger restore {copy}" in started.stderr
+    assert kiosk.command("ledger", "restore", copy).returncode == 0
+    kiosk.start()
+    again = panel.order({"id": "later", "juice": "kiwi"})
+    assert (again["status"], again["ticket"], again["stock"]["kiwi"]) == ("ready", 2, 4)
+    kiosk.verify()

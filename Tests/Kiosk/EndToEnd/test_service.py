@@ -147,3 +147,19 @@ def test_the_unit_is_hardened_and_without_faults(program: str, tmp_path: Path) -
         capture_output=True, text=True, timeout=120,
     )
     assert rated.returncode == 0, rated.stdout
+
+
+def test_signals_before_the_configuration_is_read_do_not_end_the_kiosk(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk()
+    kiosk.launch()
+    signs = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+    mask = sum(1 << (sign - 1) for sign in signs)
+
+    def are_ignored() -> bool:
+        status = Path(f"/proc/{kiosk.process.pid}/status").read_text()
+        return int(status.split("SigIgn:")[1].split()[0], 16) & mask == mask
+
+    eventually(are_ignored)
+    for sign in signs:
+        kiosk.process.send_signal(sign)
+    kiosk.wait_for_log(" online")

@@ -29,6 +29,22 @@ import Testing
         "the ledger /l is in use: one kiosk at a time. Stop the other one first"
       ),
       (
+        .removed(path: "/l", rescued: "/l.rescued-1", detail: ""),
+        "the ledger /l was removed or replaced while the kiosk runs, so the kiosk takes no orders. "
+          + "All its entries are in /l.rescued-1: stop the kiosk, run juice-kiosk ledger restore "
+          + "/l.rescued-1, and start the kiosk"
+      ),
+      (
+        .removed(path: "/l", rescued: nil, detail: "x"),
+        "the ledger /l was removed or replaced while the kiosk runs, so the kiosk takes no orders. "
+          + "Its entries could not be saved (x): put the folder back, the kiosk tries again"
+      ),
+      (
+        .notRestored(path: "/l", rescued: "/l.rescued-1"),
+        "the ledger /l was removed while a kiosk ran, which saved its entries: run juice-kiosk ledger "
+          + "restore /l.rescued-1; to begin anew, rename that file"
+      ),
+      (
         .newer(path: "/l"),
         "the ledger /l was written by a newer version of juice-kiosk: install that version again"
       ),

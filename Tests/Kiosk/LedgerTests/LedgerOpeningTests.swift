@@ -19,6 +19,44 @@ import Testing
     #expect(try ledger.state().seq == 0)
   }
 
+  /// The lock file is beside each name of the ledger.
+  @Test func aSecondKioskByAHardLinkIsTurnedAway() throws {
+    let other = try TemporaryLedger()
+    let ledger = try place.open()
+    #expect(link(place.path, other.path) == 0)
+    #expect(throws: LedgerError.inUse(path: other.path, process: nil)) { try other.open() }
+    #expect(try ledger.state().seq == 0)
+  }
+
+  @Test func aRemovedLedgerIsSavedOnceAndNotReplacedByANewOne() throws {
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    try ledger.checkFile()
+    #expect(unlink(place.path) == 0)
+    let copy = place.path + ".rescued-1"
+    let error = LedgerError.removed(path: place.path, rescued: copy, detail: "")
+    #expect(throws: error) { try ledger.checkFile() }
+    #expect(throws: error) { try ledger.checkFile() }
+    #expect(try KioskLedger(path: copy, readOnly: true).state().seq == 1)
+    #expect(!FileManager.default.fileExists(atPath: place.path + ".rescued-2"))
+  }
+
+  @Test func aLedgerThatWasReplacedIsNotWrittenTo() throws {
+    let (ledger, other) = (try place.open(), try TemporaryLedger())
+    try other.write(LedgerTransaction(.opened(1, ["banana": 10])))
+    #expect(rename(other.path, place.path) == 0)
+    #expect(throws: LedgerError.self) { try ledger.checkFile() }
+  }
+
+  @Test func aStartAfterARemovedLedgerAsksForItsCopy() throws {
+    try place.write(LedgerTransaction(.opened(1, ["banana": 10])))
+    let copy = place.path + ".rescued-1"
+    #expect(rename(place.path, copy) == 0)
+    #expect(throws: LedgerError.notRestored(path: place.path, rescued: copy)) { try place.open() }
+    _ = try KioskLedger.restore(from: BackupFile(path: copy), to: place.path)
+    #expect(try place.open().state().seq == 1)
+  }
+
   @Test func whoHasItOpenCanBeAskedWithoutChangingAnything() throws {
     #expect(try KioskLedger.lockHolder(of: place.path) == .unlocked(lastHeartbeat: nil))
     #expect(!FileManager.default.fileExists(atPath: place.path + ".lock"))

@@ -26,9 +26,6 @@ struct Run: PreparedCommand {
   @OptionGroup var logging: LogOptions
 
   func prepare() throws -> @Sendable () async throws -> Void {
-    // Until `serve` traps the signal, the default action of SIGHUP would end the program. A SIGHUP
-    // before the configuration is read needs no reload.
-    signal(SIGHUP, SIG_IGN)
     let text = try options.text()
     let configuration = try text.withMenu()
     // As root, the program switches to the owner of the ledger's folder. As this user, it reads the

@@ -8,7 +8,8 @@ extension LedgerError: ExitCodeConvertible {
     switch self {
     case .inUse: .tryAgain("\(self)")
     case .cannotOpen, .readOnly: .badConfiguration("\(self)")
-    case .badBackup, .damaged, .inconsistent, .newer, .notAllowed, .notReplaced,
+    case .badBackup, .damaged, .inconsistent, .newer, .notAllowed, .notReplaced, .notRestored,
+      .removed,
       .unknownFruit, .unreadable:
       .badData("\(self)")
     case .diskFull, .disk: Failure(status: ExitCode(74), message: "\(self)")

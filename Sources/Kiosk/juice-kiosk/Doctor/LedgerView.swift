@@ -33,6 +33,7 @@ struct LedgerView {
   mutating func read(_ path: String) -> [Finding] {
     do throws(LedgerError) {
       lockHolder = try KioskLedger.lockHolder(of: path)
+      try KioskLedger.refuseNewLedger(at: path)
       guard FileManager.default.fileExists(atPath: path) else {
         return [.note(.ledger, path, "there is none yet: the kiosk creates it at its first start")]
       }

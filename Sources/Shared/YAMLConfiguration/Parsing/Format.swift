@@ -59,13 +59,16 @@ extension Format where Value == String {
 
   /// A host name or address, without the other parts of a URL.
   package static let host = Format { scalar throws(Diagnostic) in
-    let host = try text.read(scalar)
+    let written = try text.read(scalar)
+    // As in URLs: `[::1]`.
+    let isBracketed = written.hasPrefix("[") && written.hasSuffix("]")
+    let host = isBracketed ? String(written.dropFirst().dropLast()) : written
     guard !host.contains(where: { $0 == "/" || $0 == "@" || $0.isWhitespace }) else {
       throw Diagnostic(
         "\(host.quoted) is not a host", hint: "write its name or address only, like 'broker.local'")
     }
     // An IPv6 address has more than one colon.
-    guard host.count(where: { $0 == ":" }) != 1 else {
+    guard host.count(where: { $0 == ":" }) != 1, !host.contains("]") else {
       throw Diagnostic("\(host.quoted) contains a port", hint: "write that under 'port'")
     }
     return host
