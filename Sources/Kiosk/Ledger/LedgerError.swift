@@ -13,7 +13,7 @@ package enum LedgerError: Error, Hashable {
   /// The file was removed or replaced while the kiosk used it. `rescued` is the path of a copy of
   /// the kiosk's entries, or `nil` with the reason why there is none.
   case removed(path: String, rescued: String?, detail: String)
-  /// There is no ledger, but a copy that an earlier process saved when its ledger was removed.
+  /// A missing ledger, with a copy that an earlier process saved when the ledger was removed.
   case notRestored(path: String, rescued: String)
   /// A newer version of the kiosk has written the ledger.
   case newer(path: String)

@@ -1,11 +1,13 @@
 """Notifications to the service manager: a simulated systemd, with the shipped program."""
 
+import signal
 import subprocess
 from pathlib import Path
 from typing import Iterator
 
 import pytest
 
+from arrivals import eventually
 from client import Client
 from conftest import MakeKiosk
 from faults import Faults
