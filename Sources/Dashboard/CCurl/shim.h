@@ -1,6 +1,9 @@
 #pragma once
 #include <curl/curl.h>
 
+// An enumerator of curl_usessl in Debian 12 and 13; in libcurl 8.23 a number.
+static const long curl_usessl_all = CURLUSESSL_ALL;
+
 // Swift cannot call a C function with variable arguments, so there is one wrapper per option type.
 static inline CURLcode curl_set_text(CURL *handle, CURLoption option, const char *text) {
   return curl_easy_setopt(handle, option, text);

@@ -96,7 +96,7 @@ struct Transfer: Sendable {
       // libcurl sends the path of the URL as the name in EHLO.
       curl_set_text(handle, CURLOPT_URL, "\(url)/\(helo ?? HostName.qualified(orDomainOf: from))")
       exchange.rest = text[...]
-      curl_set_number(handle, CURLOPT_USE_SSL, Int(mustEncrypt ? CURLUSESSL_ALL.rawValue : 0))
+      curl_set_number(handle, CURLOPT_USE_SSL, mustEncrypt ? curl_usessl_all : 0)
       curl_set_text(handle, CURLOPT_MAIL_FROM, "<\(from)>")
       curl_set_list(handle, CURLOPT_MAIL_RCPT, list(["<\(to)>"]))
       curl_set_number(handle, CURLOPT_UPLOAD, 1)

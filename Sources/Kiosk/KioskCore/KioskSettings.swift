@@ -314,11 +314,13 @@ extension KioskSettings {
   /// that another filter covers, for example the topic of a birth message that a panel's filter
   /// covers. The configuration rejects panels whose filters overlap in part.
   package var subscriptions: [TopicFilter] {
-    (commandFilters
-      + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters)
-      + sensors.map(\.binding.topic)
-      + birthTopics + [topics.reportFilter]).map(
-        TopicFilter.init(unchecked:))).withoutCovered()
+    var filters = machines.map { topics.status(of: $0.name) }
+    filters += paymentTopics
+    filters += panels.flatMap(\.filters)
+    filters += sensors.map(\.binding.topic)
+    filters += birthTopics
+    filters.append(topics.reportFilter)
+    return (commandFilters + filters.map(TopicFilter.init(unchecked:))).withoutCovered()
   }
 
   /// The filters of command topics, for which the broker must keep the retain flag (retain as

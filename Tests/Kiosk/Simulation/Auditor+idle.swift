@@ -41,12 +41,12 @@ extension Auditor {
     // A broker that has restored an earlier save may retain topics that the kiosk has cleared
     // since.
     guard !hasBrokerRestoredSave else { return }
-    let menu =
-      model.variant.fruits.map { "stock/\($0)" } + model.variant.recipes.keys.map { "juice/\($0)" }
-      + rules.makers.map { "machine/\($0.name)" }
-      + Terminal.all(rules.terminals).map { "payment/\($0)" }
-      + (rules.hasSensors ? ["sensor/\(SensorModel.name)"] : [])
-      + (rules.hasDates ? ConfigurationVariant.allFruits.map { "freshness/\($0)" } : [])
+    var menu = model.variant.fruits.map { "stock/\($0)" }
+    menu += model.variant.recipes.keys.map { "juice/\($0)" }
+    menu += rules.makers.map { "machine/\($0.name)" }
+    menu += Terminal.all(rules.terminals).map { "payment/\($0)" }
+    if rules.hasSensors { menu.append("sensor/\(SensorModel.name)") }
+    if rules.hasDates { menu += ConfigurationVariant.allFruits.map { "freshness/\($0)" } }
     for (topic, value) in display.sorted(by: { $0.key < $1.key })
     where topic.contains("/") && !value.isEmpty && !menu.contains(topic) {
       fail(.display, "\(topic) shows \(value), and is not on the menu")

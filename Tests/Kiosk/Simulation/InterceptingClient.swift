@@ -9,7 +9,7 @@ package import MessageBroker
 package actor InterceptingClient: BrokerClient {
   private let client: MemoryClient
   // The world runs this actor's executor on its own thread, and only there.
-  nonisolated(unsafe) private unowned let world: World
+  private unowned let world: World
   /// Whether the last event notified the process of a new session.
   private var isBeginning = false
 

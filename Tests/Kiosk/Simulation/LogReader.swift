@@ -2,7 +2,7 @@ import Logging
 
 /// Passes the kiosk's log messages to the world, on the one thread of the simulation.
 struct LogReader: LogHandler {
-  nonisolated(unsafe) unowned let world: World
+  unowned let world: World
 
   init(world: World) { self.world = world }
 

@@ -16,12 +16,10 @@ extension World {
       return
     }
     isReloading = true
-    // The task runs only while the executor runs, on this thread.
-    nonisolated(unsafe) let world = self
     let (client, controller, settings) = (kiosk.client, kiosk.controller, settings)
     Task(executorPreference: executor) {
       _ = await controller.reload(settings)
-      if world.kiosk?.client === client { world.isReloading = false }
+      if self.kiosk?.client === client { self.isReloading = false }
     }
   }
 

@@ -27,7 +27,9 @@ private let kioskID = "kiosk"
 ///
 /// The world observes the kiosk's calls to the broker (`InterceptingClient`), its ledger, and the
 /// messages that clients and displays receive. `Auditor` compares them with `Model`.
-package final class World {
+///
+/// Unchecked, because one thread uses it: all tasks run on the executor, while a step runs it.
+package final class World: @unchecked Sendable {
   /// A deliberate bug, which tests that the simulation detects it.
   package enum InjectedBug: CaseIterable, Sendable {
     /// The kiosk acknowledges deliveries before it commits them.
@@ -265,13 +267,12 @@ package final class World {
         $0, topic: "kiosk/k1/\($0.from)", wallClock: clock.now(broker), at: broker.now,
         losses: broker.losses(of: kioskID))
     }
-    nonisolated(unsafe) let world = self
     Task(executorPreference: executor) { [listener = sender.listener] in
       await listener.send(messages) { publish in
-        let before = world.broker.queueDepth(of: kioskID)
+        let before = self.broker.queueDepth(of: kioskID)
         publish()
-        let isTaken = world.broker.queueDepth(of: kioskID) == before + messages.count
-        world.auditor.sent(messages.count, areTaken: isTaken)
+        let isTaken = self.broker.queueDepth(of: kioskID) == before + messages.count
+        self.auditor.sent(messages.count, areTaken: isTaken)
       }
     }
     executor.run()
@@ -290,8 +291,7 @@ package final class World {
   private func start() throws {
     guard kiosk == nil else { return }
     let client = broker.client(on: executor, batchLimit: rules.batchLimit)
-    // The process uses them only while the executor runs, on this thread.
-    nonisolated(unsafe) let world = self
+    // The process uses it only while the executor runs, on this thread.
     nonisolated(unsafe) let ledger = try KioskLedger(path: disk.path)
     let clock = KioskClock { [clock, broker] in
       let now = clock.now(broker)
@@ -301,15 +301,16 @@ package final class World {
     let controller: Controller
     do {
       controller = try Controller(
-        settings: settings, broker: InterceptingClient(client, of: world), ledger: ledger,
+        settings: settings, broker: InterceptingClient(client, of: self), ledger: ledger,
         clock: clock,
         logger: logger())
-    } catch  where isDiskFailing {
+    } catch {
       // The kiosk cannot record a new fruit and exits. A later step starts it again.
-      return
+      if isDiskFailing { return }
+      throw error
     }
     let task = Task(executorPreference: executor) {
-      await controller.run(clientID: kioskID) { _ in world.kioskCycleEnded(client) }
+      await controller.run(clientID: kioskID) { _ in self.kioskCycleEnded(client) }
     }
     auditor.model.variant = auditor.file
     let sensor = rules.hasSensors ? try ledger.state().sensors.first?.value : nil

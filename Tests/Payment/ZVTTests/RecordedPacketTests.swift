@@ -286,7 +286,8 @@ import ZVT
     let latin = Recorded.hex("8bf0f4") + [0xE4, 0xF6, 0xFC, 0xDF]
     #expect(Fields(latin, .latin1)?.cardName == "äöüß")
     let text = TerminalCommand.display(lines: ["Käse 키위"], seconds: 2).packet(.cp437).data
-    #expect(text == [0xF0, 2, 0xF1, 0xF0, 0xF7] + Array("K".utf8) + [0x84] + Array("se ??".utf8))
+    let line: [UInt8] = [UInt8(ascii: "K"), 0x84] + Array("se ??".utf8)
+    #expect(text == [0xF0, 2, 0xF1, 0xF0, 0xF7] + line)
     let latinText = TerminalCommand.display(lines: ["ä"], seconds: 2).packet(.latin1).data
     #expect(latinText.suffix(1) == [0xE4])
   }

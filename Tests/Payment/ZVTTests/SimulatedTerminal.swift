@@ -195,15 +195,18 @@ struct SimulatedTerminal {
     }
     guard !holds.isEmpty else { return APDU(0x061E, [0xB8, 0x87, 0xFF, 0xFF]) }
     let list = holds.keys.sorted().flatMap { receipt -> [UInt8] in [0x08, 0x02] + bcd(receipt, 2) }
-    return APDU(
-      0x061E, [0xB8, 0x06, UInt8(list.count + 2), 0x23, UInt8(list.count)] + list)
+    let lengths: [UInt8] = [0xB8, 0x06, UInt8(list.count + 2), 0x23, UInt8(list.count)]
+    return APDU(0x061E, lengths + list)
   }
 
   private func status(_ result: Result) -> APDU {
-    APDU(
-      0x040F,
-      [0x27, result.code, 0x04] + bcd(result.amount, 6) + [0x87] + bcd(result.receipt, 2)
-        + [0x0B] + bcd(result.receipt, 3))
+    var data: [UInt8] = [0x27, result.code, 0x04]
+    data += bcd(result.amount, 6)
+    data.append(0x87)
+    data += bcd(result.receipt, 2)
+    data.append(0x0B)
+    data += bcd(result.receipt, 3)
+    return APDU(0x040F, data)
   }
 
   private func amount(_ data: [UInt8]) -> Int { number(data[1...6]) }

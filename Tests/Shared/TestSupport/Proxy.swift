@@ -86,8 +86,9 @@ package final class Proxy: Sendable {
   private func run() {
     while true {
       let (sockets, isEnded) = state.withLock { state in
-        let pairs = state.isFrozen ? [] : state.pairs
-        return ([state.listener ?? -1] + pairs.flatMap { [$0.client, $0.server] }, state.isEnded)
+        var sockets = [state.listener ?? -1]
+        if !state.isFrozen { sockets += state.pairs.flatMap { [$0.client, $0.server] } }
+        return (sockets, state.isEnded)
       }
       if isEnded { return }
       var watched = sockets.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }

@@ -232,16 +232,13 @@ enum SalesCSV {
   ) -> [[CSVWriter.Cell]] {
     let amounts = figures.takings.sorted { $0.key < $1.key }
       .map { (Money(units: $0.value, $0.key).text, $0.key.code) }
-    let first = amounts.first ?? ("", "")
     let start: [CSVWriter.Cell] = [.text(day), .number(hour), .text(juice)]
-    return [
-      start + [
-        .number(figures.glasses), .number(figures.outOfStock), .number(first.0), .text(first.1),
-      ]
-    ]
-      + amounts.dropFirst().map {
-        start + [.number("0"), .number("0"), .number($0.0), .text($0.1)]
-      }
+    func line(_ counts: [CSVWriter.Cell], _ amount: (String, String)) -> [CSVWriter.Cell] {
+      start + counts + [.number(amount.0), .text(amount.1)]
+    }
+    let counts: [CSVWriter.Cell] = [.number(figures.glasses), .number(figures.outOfStock)]
+    return [line(counts, amounts.first ?? ("", ""))]
+      + amounts.dropFirst().map { line([.number("0"), .number("0")], $0) }
   }
 
   /// Returns the text of a CSV file with the rows.

@@ -129,10 +129,11 @@ package struct Fields: Hashable, Sendable {
   /// Returns the last four digits of a card number, or `nil` if the number has at most eight digits or one of the four
   /// is above 9. `F` fills an odd number of digits, and `D` separates the number from the rest of a track.
   private static func last4(_ value: ArraySlice<UInt8>) -> String? {
-    let digits = value.flatMap { [$0 >> 4, $0 & 0xF] }.prefix { $0 != 0xD && $0 != 0xF }
+    let halves: [UInt8] = value.flatMap { [$0 >> 4, $0 & 0xF] }
+    let digits = halves.prefix { $0 != 0xD && $0 != 0xF }
     // Of a shorter number, four digits would be half or more.
     guard digits.count > 8, digits.suffix(4).allSatisfy({ $0 <= 9 }) else { return nil }
-    return String(decoding: digits.suffix(4).map { UInt8(ascii: "0") + $0 }, as: UTF8.self)
+    return digits.suffix(4).map { String($0) }.joined()
   }
 
   private mutating func readContainer(_ value: ArraySlice<UInt8>) {
