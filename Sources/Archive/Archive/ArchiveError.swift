@@ -12,6 +12,8 @@ package enum ArchiveError: Error, Hashable, Sendable {
   case olderSchema(Int)
   /// PostgreSQL has no time zone with this name; or the name has no slash, and is not UTC or GMT.
   case unknownTimeZone(String)
+  /// The database has an encoding that lacks characters which events contain.
+  case encoding(String)
 }
 
 extension ArchiveError: CustomStringConvertible {
@@ -28,6 +30,9 @@ extension ArchiveError: CustomStringConvertible {
     case .unknownTimeZone(let name):
       "archive.time_zone: the database does not know \(name) as a region: write it like 'Asia/Seoul' or 'UTC'; "
         + "SELECT name FROM pg_timezone_names lists them"
+    case .encoding(let name):
+      "the database has the encoding \(name), which lacks characters of events: create it with the encoding UTF8, "
+        + "'createdb -E UTF8 -T template0 -O juice-archive juice'"
     }
   }
 }

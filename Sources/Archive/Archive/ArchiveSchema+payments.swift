@@ -1,9 +1,6 @@
 extension ArchiveSchema {
-  /// The columns, the daily sums and the views of payments.
+  /// The daily sums and the views of payments.
   static let payments = """
-    ALTER TABLE juice.event ADD COLUMN device text COLLATE "C", ADD COLUMN charge bigint;
-    ALTER TABLE juice.conflict ADD COLUMN device text COLLATE "C", ADD COLUMN charge bigint;
-
     -- The results of a charge on a day, computed from 'event'. Its order is on the day of the request to pay; a
     -- later day may have other steps of the charge.
     CREATE TABLE juice.charge_day (
@@ -43,7 +40,7 @@ extension ArchiveSchema {
         sum(refunded) AS refunded,
         CASE WHEN sum(captured) = 0 AND sum(released) = 0 THEN sum(held) ELSE 0 END AS undecided,
         max(receipt) AS receipt, max(trace) AS trace, max(terminal) AS terminal, max(card) AS card, max(last4) AS last4
-      FROM juice.charge_day GROUP BY kiosk, charge;
+      FROM juice.charge_day WHERE \(counted("charge_day")) GROUP BY kiosk, charge;
 
     -- The sums of charges, by the day of the order.
     CREATE VIEW juice.payments AS
@@ -54,5 +51,6 @@ extension ArchiveSchema {
     -- Beside each end of a device's day, by how much its total exceeds the ledger of the kiosk.
     CREATE VIEW juice.payment_totals AS
       SELECT kiosk, day, at, device, currency, captured, refunded, count, difference FROM juice.total_day
+      WHERE \(counted("total_day"))
     """
 }

@@ -6,30 +6,54 @@ import Postgres
 /// only.
 enum ArchiveSchema {
   /// The migrations in order. The first one has the number 1.
-  static let migrations = [tables, views, payments, programs, sensors, batches]
+  static let migrations = [tables, views, payments, programViews, sensors, batches]
 
-  /// Applies the missing migrations in one transaction.
+  /// The indexes of `event`, by name. The first migration creates them all; `IndexBuilder` creates
+  /// one that a later release adds, while entries are archived.
+  static let indexes: [(name: String, definition: String)] = [
+    // The entries of a kiosk's day.
+    ("event_kiosk_at", "(kiosk, at)"),
+    // The entries that have the fruits of a kiosk.
+    ("event_opened", "(kiosk) WHERE status = 'opened'"),
+    // Entries arrive roughly in the order of their times, so that a range of times is a range of blocks.
+    ("event_at", "USING brin (at) WITH (autosummarize = on)"),
+    // PostgreSQL limits the size of an index entry, so the index stores 20 characters of `hour`.
+    ("event_sensor_hour", "(kiosk, left(more->>'hour', 20)) WHERE status = 'sensor_hour'"),
+    // The rare entries of the views `waste` and `program`.
+    ("event_rare", "(status, at) WHERE status IN (\(waste), \(programs))"),
+  ]
+  /// Lists of statuses in SQL.
+  static let waste = "'removed', 'sensor_discard'"
+  static let programs = "'program_due', 'program_requested', 'program_done', 'program_failed'"
+
+  /// Applies the missing migrations, each in a transaction.
   ///
+  /// - Parameters:
+  ///   - database: A connection with `PostgresConnection.longTimeout`: a migration lasts for hours if
+  ///     it rewrites a large table, or waits for a lock.
+  ///   - log: Called with a line before each migration.
   /// - Throws: `ArchiveError.newerSchema` if the schema, which then stays unchanged, is newer than
   ///   this program; `ArchiveError.database`.
-  static func migrate(_ database: PostgresConnection) throws(ArchiveError) {
+  static func migrate(
+    _ database: PostgresConnection, log: (String) -> Void
+  ) throws(ArchiveError) {
     let version: Int
     do throws(DatabaseError) {
-      version = try database.transaction { () throws(DatabaseError) in
-        try database.run("SELECT pg_advisory_xact_lock(\(lock))")
-        try database.run(versions)
-        let version = try Self.version(of: database)
-        guard version < migrations.count else { return version }
-        for (index, migration) in migrations.enumerated().dropFirst(version) {
+      try database.run("SELECT pg_advisory_lock(\(lock))")
+      try database.transaction { () throws(DatabaseError) in try database.run(versions) }
+      version = try Self.version(of: database)
+      for (index, migration) in migrations.enumerated().dropFirst(version) {
+        log("the schema is changed to version \(index + 1) of \(migrations.count)")
+        try database.transaction { () throws(DatabaseError) in
           try database.run(migration)
           try database.run("INSERT INTO juice.migration (number) VALUES (\(index + 1))")
         }
-        return migrations.count
       }
+      try database.run("SELECT pg_advisory_unlock(\(lock))")
     } catch {
       throw .database(error)
     }
-    guard version == migrations.count else { throw .newerSchema(version) }
+    guard version <= migrations.count else { throw .newerSchema(version) }
   }
 
   /// Checks that this program can use the schema. Does not migrate: only the active archiver does,
@@ -59,8 +83,8 @@ enum ArchiveSchema {
   }
 
   /// The key of the advisory lock that prevents two programs from migrating at the same time
-  /// (`juic`, 1). No other lock in the database may use it.
-  private static let lock = 0x6A75_6963_0001
+  /// (`juic`, 1). No other lock in the database may use it. A session holds it while it migrates.
+  static let lock = 0x6A75_6963_0001
 
   private static let versions = """
     SET LOCAL client_min_messages = warning;
@@ -72,28 +96,22 @@ enum ArchiveSchema {
     """
 
   private static let tables = """
-    -- All entries of all ledgers. Wide columns come first, so that alignment wastes no space. The rows are
-    -- partitioned by the time of their arrival and not by 'at', which a kiosk may set to any time. The key is
-    -- unique within a partition; for all partitions, the tables 'ledger' and 'gap' list the entries that have arrived.
+    -- All entries of all ledgers. The rows are partitioned by the time of their arrival and not by 'at', which a
+    -- kiosk may set to any time. The key is unique within a partition; for all partitions, the tables 'ledger' and
+    -- 'gap' list the entries that have arrived.
     CREATE TABLE juice.event (
       kiosk text COLLATE "C" NOT NULL,
-      epoch bigint NOT NULL CHECK (epoch >= 0),
-      seq bigint NOT NULL CHECK (seq > 0),
-      at timestamptz NOT NULL,
-      status text COLLATE "C" NOT NULL,
-      source text, id text, juice text COLLATE "C", reason text, machine text COLLATE "C",
-      job bigint, ticket integer, quantity integer, place integer,
-      part integer NOT NULL DEFAULT 1,
-      amount numeric, currency text COLLATE "C",
-      changes jsonb, missing jsonb,
-      more jsonb
+      \(EventColumn.all.map(\.definition).joined(separator: ",\n  ")),
+      more jsonb,
+      part integer NOT NULL DEFAULT 1
     ) PARTITION BY LIST (part);
-    -- The entries of a kiosk's day.
-    CREATE INDEX event_kiosk_at ON juice.event (kiosk, at);
-    -- The entries that have the fruits of a kiosk.
-    CREATE INDEX event_opened ON juice.event (kiosk) WHERE status = 'opened';
-    -- Entries arrive roughly in the order of their times, so that a range of times is a range of blocks.
-    CREATE INDEX event_at ON juice.event USING brin (at) WITH (autosummarize = on);
+
+    -- Returns an entry as its kiosk has sent it.
+    CREATE FUNCTION juice.payload(entry juice.event) RETURNS jsonb LANGUAGE sql STABLE AS $$
+      SELECT jsonb_strip_nulls(jsonb_build_object(
+        \(EventColumn.all.map { "'\($0.name)', \($0.member(of: "entry"))" }.joined(separator: ", "))
+      )) || coalesce(entry.more, '{}')
+    $$;
 
     -- The partitions of 'event'. New entries are stored in the one without an end.
     CREATE TABLE juice.part (
@@ -103,6 +121,18 @@ enum ArchiveSchema {
     );
     INSERT INTO juice.part (number) VALUES (1);
     CREATE TABLE juice.event_1 PARTITION OF juice.event (PRIMARY KEY (kiosk, epoch, seq)) FOR VALUES IN (1);
+    \(indexes.map { "CREATE INDEX \($0.name) ON juice.event \($0.definition);" }.joined(separator: "\n"))
+
+    -- The reception of the active archiver: whether it is connected to the broker and since when, the latest
+    -- time at which it was well, and at which it stored a message of a kiosk. One row.
+    CREATE TABLE juice.reception (
+      is_connected boolean NOT NULL DEFAULT false,
+      since timestamptz NOT NULL DEFAULT now(),
+      checked timestamptz NOT NULL DEFAULT now(),
+      received timestamptz NOT NULL DEFAULT now()
+    ) WITH (fillfactor = 10);
+    CREATE UNIQUE INDEX reception_one ON juice.reception ((true));
+    INSERT INTO juice.reception DEFAULT VALUES;
 
     -- The entries of each ledger that have arrived: all from low to high, except for the gaps. low is 1 until
     -- the kiosk has reported the first entry of the ledger. began is the time of the entry first, the lowest
@@ -170,6 +200,27 @@ enum ArchiveSchema {
     ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 10000);
     CREATE INDEX dirty_day_due ON juice.dirty_day (due);
     CREATE INDEX dirty_day_key ON juice.dirty_day (kiosk, day);
+    CREATE INDEX dirty_day_kiosk ON juice.dirty_day (kiosk, due) WHERE attempts = 0;
+
+    -- The entries with an impossible time: before 2020, or more than a day after their arrival. They count for
+    -- the day of their arrival.
+    CREATE TABLE juice.misdated (
+      kiosk text COLLATE "C" NOT NULL,
+      epoch bigint NOT NULL,
+      seq bigint NOT NULL,
+      arrived timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (kiosk, epoch, seq)
+    );
+    CREATE INDEX misdated_arrived ON juice.misdated (kiosk, arrived);
+
+    -- The kiosks of which entries were not stored, because they exceed the quota; the number of entries.
+    CREATE TABLE juice.over_quota (
+      kiosk text COLLATE "C" PRIMARY KEY,
+      quota text NOT NULL,
+      since timestamptz NOT NULL DEFAULT now(),
+      until timestamptz NOT NULL,
+      refused bigint NOT NULL
+    );
 
     -- The days whose entries were deleted with their partition. Their sums stay as they are.
     CREATE TABLE juice.closed_day (
@@ -269,6 +320,12 @@ enum ArchiveSchema {
     );
     CREATE INDEX kiosk_region ON juice.kiosk (region, kiosk);
 
+    -- The kiosks that a later list has removed. What they have sold still counts.
+    CREATE TABLE juice.former_kiosk (
+      kiosk text COLLATE "C" PRIMARY KEY,
+      removed timestamptz NOT NULL DEFAULT now()
+    );
+
     -- Whether the uplink of a kiosk is connected, and since when by the clock of the database.
     CREATE TABLE juice.presence (
       kiosk text COLLATE "C" PRIMARY KEY,
@@ -278,7 +335,7 @@ enum ArchiveSchema {
 
     -- Roll-outs: the menus sent to kiosks, and the rules for sending them.
     CREATE TABLE juice.rollout (
-      version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      version bigint PRIMARY KEY,
       menu text NOT NULL,
       region text,                          -- null: all kiosks
       state text NOT NULL
@@ -303,16 +360,18 @@ enum ArchiveSchema {
       last_sent timestamptz,                -- for the last time; null: it is not sent again
       status text CHECK (status IN ('taken', 'refused')),
       detail text,
+      lost timestamptz,                     -- the kiosk had taken the menu, and then reported an older one
       PRIMARY KEY (kiosk, version)
     ) WITH (fillfactor = 70);
     CREATE INDEX rollout_kiosk_version ON juice.rollout_kiosk (version);
     CREATE INDEX rollout_kiosk_last_sent ON juice.rollout_kiosk (last_sent)
       WHERE sent IS NOT NULL AND status IS NULL;
 
-    -- The version of the menu that each kiosk uses; 0: its own.
+    -- The version of the menu that each kiosk uses; 0: its own, with the reason if it has one.
     CREATE TABLE juice.kiosk_menu (
       kiosk text COLLATE "C" PRIMARY KEY,
       version bigint NOT NULL,
+      detail text,
       since timestamptz NOT NULL
     ) WITH (fillfactor = 50)
     """

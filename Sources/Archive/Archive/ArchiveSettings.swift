@@ -20,12 +20,14 @@ package struct ArchiveSettings: Sendable {
   package var timeZone: String
   /// Minimum number of days for which entries are kept after their arrival, or `nil` for no limit.
   package var keepDays: Int?
+  /// Time without an answer after which a session of the database counts as lost.
+  package var timeout: Duration
 
   package init(
     database: String, password: String? = nil, root: String = "kiosk",
     clientID: String = "juice-archive", batch: Int = 5000,
     sessionExpiry: Duration = .seconds(2_592_000), gapDelay: Duration = .seconds(60),
-    timeZone: String = "UTC", keepDays: Int? = nil
+    timeZone: String = "UTC", keepDays: Int? = nil, timeout: Duration = .seconds(60)
   ) {
     self.database = database
     self.password = password
@@ -36,5 +38,6 @@ package struct ArchiveSettings: Sendable {
     self.gapDelay = gapDelay
     self.timeZone = timeZone
     self.keepDays = keepDays
+    self.timeout = timeout
   }
 }

@@ -14,7 +14,8 @@ extension ArchiveStore {
     case never(String)
   }
 
-  /// Returns at most `limit` gaps whose next request is due, the longest overdue first.
+  /// Returns at most `limit` gaps whose next request is due, the longest overdue first, without
+  /// those of kiosks over their quota.
   ///
   /// - Parameter kiosks: Kiosks that are excluded because a request to them is pending.
   func dueGaps(
@@ -23,6 +24,7 @@ extension ArchiveStore {
     let answer = try database.run(
       """
       SELECT kiosk, epoch, first, last FROM gap WHERE due <= now() AND kiosk <> ALL ($1::text[])
+        AND kiosk NOT IN (SELECT kiosk FROM over_quota WHERE until > now())
       ORDER BY due LIMIT \(limit)
       """, [.array(kiosks.map(\.text))])
     return answer.rows.compactMap { row in

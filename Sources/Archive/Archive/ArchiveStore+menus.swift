@@ -13,15 +13,14 @@ extension ArchiveStore {
     for (kiosk, report) in reports.sorted(by: { $0.key < $1.key }) {
       text.field(kiosk.text)
       switch report {
-      case .taken(let version, _):
+      case .taken(let version, let detail):
         text.field(version)
         text.field("taken")
-        text.field(nil as String?)
+        text.field(detail.map(Self.storable))
       case .refused(let version, let detail):
         text.field(version)
         text.field("refused")
-        let shown = detail.unicodeScalars.prefix(Self.detail).map { $0 == "\0" ? "\u{FFFD}" : $0 }
-        text.field(String(String.UnicodeScalarView(shown)))
+        text.field(Self.storable(detail))
       }
       text.endRow()
     }
@@ -31,13 +30,21 @@ extension ArchiveStore {
     try database.copy("COPY told (kiosk, version, status, detail) FROM STDIN", text.bytes)
     try database.run(
       """
-      INSERT INTO kiosk_menu (kiosk, version, since) SELECT kiosk, version, now() FROM told
+      INSERT INTO kiosk_menu (kiosk, version, detail, since) SELECT kiosk, version, detail, now() FROM told
       WHERE status = 'taken'
-      ON CONFLICT (kiosk) DO UPDATE SET version = excluded.version, since = excluded.since
-      WHERE kiosk_menu.version <> excluded.version;
+      ON CONFLICT (kiosk) DO UPDATE SET version = excluded.version, detail = excluded.detail, since = excluded.since
+      WHERE (kiosk_menu.version, kiosk_menu.detail) IS DISTINCT FROM (excluded.version, excluded.detail);
+
+      -- The kiosk has lost the latest menu that it had taken, for example with its disk: send it again.
+      UPDATE rollout_kiosk SET status = NULL, detail = NULL, sent = now(), last_sent = '-infinity', lost = now()
+      FROM told WHERE told.status = 'taken' AND rollout_kiosk.kiosk = told.kiosk
+        AND rollout_kiosk.status = 'taken' AND rollout_kiosk.version > told.version
+        AND rollout_kiosk.version = (SELECT max(version) FROM rollout_kiosk last
+          WHERE last.kiosk = told.kiosk AND last.status = 'taken');
 
       -- A report without a version is about the menu that was sent last.
-      UPDATE rollout_kiosk SET status = told.status, detail = told.detail, sent = coalesce(sent, now())
+      UPDATE rollout_kiosk SET status = told.status, detail = told.detail, sent = coalesce(sent, now()),
+        lost = CASE told.status WHEN 'taken' THEN NULL ELSE lost END
       FROM told WHERE rollout_kiosk.kiosk = told.kiosk
         AND rollout_kiosk.version = coalesce(told.version, (
           SELECT version FROM rollout_kiosk last
@@ -50,5 +57,11 @@ extension ArchiveStore {
       WHERE rollout_kiosk.kiosk = told.kiosk AND rollout_kiosk.version <> told.version
         AND sent IS NOT NULL AND last_sent IS NOT NULL AND rollout_kiosk.status IS NULL
       """)
+  }
+
+  /// Returns the text without U+0000 and with the maximum length.
+  private static func storable(_ text: String) -> String {
+    let scalars = text.unicodeScalars.prefix(detail).map { $0 == "\0" ? "\u{FFFD}" : $0 }
+    return String(String.UnicodeScalarView(scalars))
   }
 }

@@ -5,8 +5,17 @@ package import Postgres
 
 /// The merge: stores a batch in the database.
 extension ArchiveStore {
-  /// Commits a batch. If the database rejects rows, finds them by bisection and quarantines them.
+  /// Commits a batch, without what exceeds the quotas of kiosks. If the database rejects rows, finds
+  /// them by bisection and quarantines them.
   package func archive(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
+    var batch = batch
+    let overQuota = try applyQuotas(to: &batch)
+    var outcome = try store(batch)
+    outcome.overQuota = overQuota
+    return outcome
+  }
+
+  private func store(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
     do {
       return try commit(batch)
     } catch {
@@ -19,13 +28,13 @@ extension ArchiveStore {
         var others = batch
         others.rows = []
         others.rejections.append(rejection)
-        return try archive(others)
+        return try store(others)
       }
       let half = batch.rows.count / 2
       var others = batch
       others.rows = Array(batch.rows[..<half])
-      var outcome = try archive(others)
-      let rest = try archive(EventBatch(rows: Array(batch.rows[half...])))
+      var outcome = try store(others)
+      let rest = try store(EventBatch(rows: Array(batch.rows[half...])))
       outcome.stored += rest.stored
       outcome.conflicts.formUnion(rest.conflicts)
       outcome.rejected += rest.rejected
@@ -64,6 +73,9 @@ extension ArchiveStore {
       }
       try markDays(of: isLedgerRight ? new : other)
     }
+    if batch.hasArrivals {
+      try database.run("UPDATE reception SET received = now(), checked = now()")
+    }
     try savePresence(batch.presence)
     try saveMenuReports(batch.menus)
     try quarantine(batch.rejections)
@@ -97,46 +109,6 @@ extension ArchiveStore {
       rowsError = error
       throw error
     }
-  }
-
-  /// Marks the days of stored rows: `DailySums` has to compute the sums of these days again.
-  ///
-  /// The statement locks each existing mark until this transaction ends, so that a computation that
-  /// deletes the mark waits and then reads these rows. It skips a mark that a computation is
-  /// deleting, and inserts a new one: a batch never waits for a computation.
-  private func markDays(of rows: [EventRow]) throws(DatabaseError) {
-    var times: [(KioskID, Timestamp)] = []
-    for span in LedgerSpan.spans(of: rows) {
-      // Times within half a day fall on at most two days in any time zone: the days of the first
-      // and of the last time. Entries are mostly in the order of their times.
-      var (first, last) = (rows[span.rows.lowerBound].at, rows[span.rows.lowerBound].at)
-      func add() {
-        times.append((span.ledger.kiosk, first))
-        if last > first { times.append((span.ledger.kiosk, last)) }
-      }
-      for row in rows[span.rows] {
-        let bounds = (min(first, row.at), max(last, row.at))
-        if bounds.1.milliseconds - bounds.0.milliseconds > 43_200_000 {
-          add()
-          (first, last) = (row.at, row.at)
-        } else {
-          (first, last) = bounds
-        }
-      }
-      add()
-    }
-    guard !times.isEmpty else { return }
-    try database.run(
-      """
-      WITH day AS (
-        SELECT DISTINCT kiosk, (at AT TIME ZONE '\(timeZone)')::date AS day
-        FROM unnest($1::text[], $2::timestamptz[]) AS row (kiosk, at)
-      ), kept AS (
-        SELECT kiosk, day FROM dirty_day JOIN day USING (kiosk, day)
-        FOR KEY SHARE OF dirty_day SKIP LOCKED
-      )
-      INSERT INTO dirty_day (kiosk, day) SELECT kiosk, day FROM day EXCEPT SELECT kiosk, day FROM kept
-      """, [.array(times.map(\.0.text)), .array(times.map(\.1.description))])
   }
 
   private func savePresence(_ presence: [KioskID: Bool]) throws(DatabaseError) {
@@ -215,7 +187,7 @@ extension ArchiveStore {
 }
 
 /// The rows of one ledger in a batch.
-private struct LedgerSpan {
+struct LedgerSpan {
   let ledger: LedgerKey
   let rows: Range<Int>
   let seqs: ClosedRange<Int>

@@ -5,6 +5,8 @@ import Postgres
 extension ArchiveStore {
   /// Maximum number of stored messages. Above it, those with the oldest `latest` are deleted.
   static let maximumRows = 10_000
+  /// Maximum number of stored messages of a topic, so that one kiosk does not displace the others.
+  private static let maximumRowsOfTopic = 100
   /// Maximum length of the stored part of a payload, in bytes.
   private static let payload = 4096
 
@@ -33,6 +35,11 @@ extension ArchiveStore {
         SET times = quarantine.times + excluded.times, latest = excluded.latest;
       DELETE FROM quarantine WHERE digest IN (
         SELECT digest FROM quarantine ORDER BY latest DESC OFFSET \(Self.maximumRows))
+        OR digest IN (
+          SELECT digest FROM (
+            SELECT digest, row_number() OVER (PARTITION BY topic ORDER BY latest DESC, digest) AS place
+            FROM quarantine WHERE topic IN (SELECT topic FROM rejection)
+          ) ranked WHERE place > \(Self.maximumRowsOfTopic))
       """)
   }
 }

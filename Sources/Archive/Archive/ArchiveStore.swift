@@ -6,16 +6,19 @@ package import Postgres
 /// ```swift
 /// let store = try ArchiveStore(settings)
 /// guard try store.takeLock() else { return }  // Another archiver is active.
-/// try store.open()  // Migrates the schema.
+/// try ArchiveStore.migrate(settings)
+/// try store.open()
 /// let outcome = try store.archive(EventBatch(deliveries, root: settings.root))
 /// ```
 ///
 /// | extension | tables of the schema `juice` |
 /// |---|---|
-/// | merge | `event`, `ledger`, `gap`, `conflict`, `presence`, `dirty_day` |
+/// | merge | `event`, `ledger`, `gap`, `conflict`, `presence` |
+/// | marks | `dirty_day`, `misdated`: days to sum up |
 /// | gaps | `gap`, `ledger`: missing entries, requested from kiosks |
 /// | menus | `kiosk_menu`, `rollout_kiosk`: reports about menus |
 /// | quarantine | `quarantine`: messages that cannot be archived |
+/// | quota | `over_quota`: kiosks that send too much |
 ///
 /// `DailySums` computes the sums in a session of its own.
 package final class ArchiveStore {
@@ -25,11 +28,14 @@ package final class ArchiveStore {
     package internal(set) var stored = 0
     /// Kiosks of the conflicts that were stored: different content under the key of a stored entry.
     var conflicts: Set<KioskID> = []
+    /// Kiosks of which entries were not stored, because they exceed a quota.
+    var overQuota: Set<KioskID> = []
     /// The messages that could not be archived.
     var rejected: [EventBatch.QuarantinedMessage] = []
 
     package static func == (left: Self, right: Self) -> Bool {
       left.stored == right.stored && left.conflicts == right.conflicts
+        && left.overQuota == right.overQuota
         && left.rejected.map(\.reason) == right.rejected.map(\.reason)
     }
   }
@@ -39,6 +45,9 @@ package final class ArchiveStore {
   let gapDelay: Int64
   /// The time zone whose days are summed.
   let timeZone: String
+  var quotas = QuotaTracker()
+  /// The ledgers that count for the quota of ledgers.
+  var seenLedgers: Set<LedgerKey> = []
   /// The error that the database reported for the rows in the last `merge`, or `nil`.
   var rowsError: DatabaseError?
 
@@ -62,23 +71,41 @@ package final class ArchiveStore {
   /// The key of the lock (`juic`, 2). No other lock in the database may use it.
   static let lock = 0x6A75_6963_0002
 
-  /// Checks the time zone, migrates the schema, and creates the temporary table `arrival`. The
-  /// caller must hold the lock.
-  package func open() throws(ArchiveError) {
-    try Self.checkTimeZone(timeZone, in: database)
-    try ArchiveSchema.migrate(database)
+  /// Updates the schema in a session of its own. The caller must hold the lock.
+  ///
+  /// - Parameters:
+  ///   - log: Called with a line before each change.
+  ///   - whileWaiting: See `PostgresConnection.whileWaiting`; called with the session's process.
+  package static func migrate(
+    _ settings: ArchiveSettings, log: (String) -> Void = { _ in },
+    whileWaiting: @escaping (Int, Duration) throws(DatabaseError) -> Void = { _, _ in }
+  ) throws(ArchiveError) {
+    let database: PostgresConnection
     do throws(DatabaseError) {
-      try database.run(
-        """
-        CREATE TEMP TABLE arrival ON COMMIT DELETE ROWS
-          AS SELECT \(EventRow.columnList) FROM event LIMIT 0
-        """)
+      database = try PostgresConnection(
+        archive: settings, timeout: PostgresConnection.longTimeout)
     } catch {
       throw .database(error)
     }
+    let process = database.processID
+    database.whileWaiting = { waited throws(DatabaseError) in try whileWaiting(process, waited) }
+    try check(database, settings)
+    try ArchiveSchema.migrate(database, log: log)
   }
 
-  /// Checks that the database has the time zone, and no archive or one that this program can use.
+  /// Creates the temporary table `arrival`, and records that no broker is connected yet. The caller
+  /// must hold the lock, and have migrated the schema.
+  package func open() throws(DatabaseError) {
+    try database.run(
+      """
+      CREATE TEMP TABLE arrival ON COMMIT DELETE ROWS
+        AS SELECT \(EventRow.columnList) FROM event LIMIT 0
+      """)
+    try noteConnection(false)
+  }
+
+  /// Checks that the database has the time zone and the encoding UTF8, and no archive or one that
+  /// this program can use.
   ///
   /// - Returns: Whether the database has no archive yet.
   package static func check(_ settings: ArchiveSettings) throws(ArchiveError) -> Bool {
@@ -88,7 +115,7 @@ package final class ArchiveStore {
     } catch {
       throw .database(error)
     }
-    try checkTimeZone(settings.timeZone, in: database)
+    try check(database, settings)
     do throws(ArchiveError) { try ArchiveSchema.check(database) } catch {
       guard error == .olderSchema(0) else { throw error }
       return true
@@ -96,38 +123,53 @@ package final class ArchiveStore {
     return false
   }
 
-  private static func checkTimeZone(
-    _ name: String, in database: PostgresConnection
+  private static func check(
+    _ database: PostgresConnection, _ settings: ArchiveSettings
   ) throws(ArchiveError) {
-    let isKnown: Bool
+    let (encoding, isKnown): (String?, Bool)
     do throws(DatabaseError) {
+      encoding = try database.run("SHOW server_encoding").rows.first?.first?.flatMap(\.self)
       // PostgreSQL reads some names without a slash as abbreviations: IST is Israel's time there.
       isKnown = try !database.run(
         """
         SELECT name FROM pg_timezone_names
         WHERE name = $1 AND (name IN ('UTC', 'GMT') OR name LIKE '%/%')
-        """, [name]
+        """, [settings.timeZone]
       ).rows.isEmpty
     } catch {
       throw .database(error)
     }
-    guard isKnown else { throw .unknownTimeZone(name) }
+    guard encoding == "UTF8" else { throw .encoding(encoding ?? "") }
+    guard isKnown else { throw .unknownTimeZone(settings.timeZone) }
   }
 
   var rollouts: RolloutTable { RolloutTable(database) }
 
-  /// Checks that the session, and with it the lock, still exists.
+  /// Checks that the session, and with it the lock, still exists, and records that the archiver is
+  /// well.
   ///
   /// - Throws: `DatabaseError` if it does not.
-  func probe() throws(DatabaseError) { try database.run("SELECT 1") }
+  func probe() throws(DatabaseError) { try database.run("UPDATE reception SET checked = now()") }
+
+  /// Records whether the archiver is connected to its broker.
+  func noteConnection(_ isConnected: Bool) throws(DatabaseError) {
+    try database.run(
+      """
+      UPDATE reception SET checked = now(), is_connected = \(isConnected),
+        since = CASE WHEN is_connected = \(isConnected) THEN since ELSE now() END
+      """)
+  }
 }
 
 extension PostgresConnection {
   /// Connects to the archive's database, and selects the schema `juice` and the time zone UTC.
+  ///
+  /// - Parameter timeout: By default that of the settings.
   convenience init(
-    archive settings: ArchiveSettings, timeout: Duration = .seconds(60)
+    archive settings: ArchiveSettings, timeout: Duration? = nil
   ) throws(DatabaseError) {
-    try self.init(settings.database, password: settings.password, timeout: timeout)
+    try self.init(
+      settings.database, password: settings.password, timeout: timeout ?? settings.timeout)
     // Compiling a statement (JIT) takes longer than it saves.
     try run(
       """
@@ -139,4 +181,7 @@ extension PostgresConnection {
         WHERE current_setting('synchronous_commit') = 'off'
       """)
   }
+
+  /// The timeout of a session whose statements change or delete large tables.
+  static let longTimeout = Duration.seconds(86_400)
 }

@@ -31,8 +31,8 @@ package struct Archiver: Service {
   /// Runs until the task is cancelled or a graceful shutdown begins. Tries again after an error of
   /// the database or of the broker.
   ///
-  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.unknownTimeZone`, and the errors of
-  ///   `makeBroker`.
+  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.unknownTimeZone`, `ArchiveError.encoding`,
+  ///   and the errors of `makeBroker`.
   package func run() async throws {
     try await cancelWhenGracefulShutdown {
       let worker = SumWorker(settings, logger: logger)
@@ -77,11 +77,13 @@ package struct Archiver: Service {
     let ingester = EventIngester(
       broker: try makeBroker(), store: store, settings: settings,
       mustConfirmStorage: mustConfirmStorage, logger: logger)
-    // Not awaited: a statement of the worker may block for an hour, and this archiver must end, or
+    // Not awaited: a statement of these tasks may block for hours, and this archiver must end, or
     // release its lock, at once.
-    let sums = Task { await worker.run() }
+    let others = [
+      Task { await worker.run() }, Task { await IndexBuilder(settings, logger: logger).run() },
+    ]
     let end = await ingester.run()
-    sums.cancel()
+    for other in others { other.cancel() }
     return (end, await ingester.hasArchived)
   }
 
@@ -104,7 +106,12 @@ package struct Archiver: Service {
     } catch {
       throw .database(error)
     }
-    try store.open()
+    do throws(ArchiveError) { try await SchemaUpdate().run(settings, logger) } catch {
+      // The update fails also because the task is cancelled.
+      guard !Task.isCancelled else { return nil }
+      throw error
+    }
+    do throws(DatabaseError) { try store.open() } catch { throw .database(error) }
     return store
   }
 

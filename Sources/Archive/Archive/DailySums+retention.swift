@@ -2,19 +2,21 @@ package import Postgres
 
 /// Retention: the archiver deletes whole partitions of `event`, and keeps the sums.
 ///
-/// A partition receives new entries for a tenth of `archive.keep_days`. The archiver deletes it
-/// `keep_days` days after the next partition began. `ledger` and `gap` still show which entries
+/// A partition receives new entries for a month, or for a tenth of `archive.keep_days` if that is
+/// less. The archiver deletes it `keep_days` days after the next partition began. Without `keep_days`
+/// partitions begin, too, so that a limit that is set after years frees space at once. `ledger` and `gap` still show which entries
 /// have arrived, so that the archiver recognizes an entry that arrives again.
 extension DailySums {
   /// Begins a new partition and deletes old ones, if they are due.
   ///
   /// - Returns: The number of deleted partitions.
   package func retire() throws(DatabaseError) -> Int {
-    guard let days = settings.keepDays else { return 0 }
+    let (days, length) =
+      settings.keepDays.map { ("\($0)", min(30, Double($0) / 10)) } ?? ("NULL", 30)
     let parts = try database.run(
       """
       SELECT number, ended IS NULL FROM part WHERE CASE
-        WHEN ended IS NULL THEN began < now() - interval '1 day' * \(days) / 10
+        WHEN ended IS NULL THEN began < now() - interval '1 day' * \(length)
         ELSE ended < now() - interval '1 day' * \(days)
       END ORDER BY number
       """
@@ -52,7 +54,8 @@ extension DailySums {
   /// snapshot of the marks, so that a day is either closed or has all of its entries.
   private func delete(_ number: Int) throws(DatabaseError) {
     // The longer timeout is for a statement that reads an index of the whole partition.
-    let session = try PostgresConnection(archive: settings, timeout: .seconds(3600))
+    let session = try PostgresConnection(
+      archive: settings, timeout: PostgresConnection.longTimeout)
     try session.transaction { () throws(DatabaseError) in
       try session.run(
         """
@@ -63,12 +66,17 @@ extension DailySums {
         ) dirty CROSS JOIN LATERAL (
           SELECT \(EventRow.columnList) FROM event_\(number) event WHERE \(isOnDay("dirty")) OFFSET 0
         ) moved
-        UNION SELECT \(EventRow.columnList) FROM event_\(number) WHERE status = 'opened';
+        UNION SELECT \(EventRow.columnList) FROM event_\(number) WHERE status = 'opened'
+        UNION SELECT \(EventRow.columnList) FROM event_\(number) JOIN misdated USING (kiosk, epoch, seq)
+        WHERE (kiosk, (arrived AT TIME ZONE '\(settings.timeZone)')::date) IN (SELECT kiosk, day FROM dirty_day);
         INSERT INTO closed_day
-          SELECT kiosk, (at AT TIME ZONE '\(settings.timeZone)')::date FROM event_\(number)
+          SELECT kiosk, (coalesce(arrived, at) AT TIME ZONE '\(settings.timeZone)')::date
+          FROM event_\(number) LEFT JOIN misdated USING (kiosk, epoch, seq)
           EXCEPT SELECT kiosk, day FROM dirty_day
           ON CONFLICT DO NOTHING;
         DROP TABLE event_\(number);
+        DELETE FROM misdated WHERE NOT EXISTS (SELECT FROM event WHERE event.kiosk = misdated.kiosk
+          AND event.epoch = misdated.epoch AND event.seq = misdated.seq);
         DELETE FROM part WHERE number = \(number)
         """)
     }

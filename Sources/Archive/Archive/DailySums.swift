@@ -5,8 +5,8 @@ package import Postgres
 /// A batch marks the days of its entries in `dirty_day`. `step()` selects the marks that are due,
 /// reads all entries of their days, replaces the rows of their sums, and deletes the marks, in one
 /// short transaction. So late, repeated and reordered entries need no special case. A closed day
-/// keeps its sums. A day that cannot be computed keeps its mark, with the error, is computed again
-/// later, and delays no other day.
+/// keeps its sums. A day that cannot be computed, or takes too long, keeps its mark, with the error,
+/// is computed again later and alone, and delays no other day.
 ///
 /// ```swift
 /// let sums = try DailySums(settings)
@@ -30,12 +30,16 @@ package final class DailySums {
   /// millisecond.
   package static let maximumMarks = 64
 
+  /// Maximum duration of a statement. A day of 300 entries takes 2 ms, all statements together.
+  private static let limit = "1500 ms"
+
   /// Connects to a migrated database.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
     database = try PostgresConnection(archive: settings)
     self.settings = settings
-    // The server cancels a statement before the client times out.
-    try database.run("SET statement_timeout = '50s'; \(Self.scratch)")
+    // The server cancels a statement before the client times out, and before it delays the days of
+    // other kiosks.
+    try database.run("SET statement_timeout = '\(Self.limit)'; \(Self.scratch)")
   }
 
   /// Tries to become the only session that computes sums: of two sessions, the slower one would
@@ -47,15 +51,28 @@ package final class DailySums {
     try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0003))").rows.first?.first == "t"
   }
 
-  /// Computes the sums of the days of up to `maximumMarks` marks, the longest overdue first.
+  /// Computes the sums of the days of up to `maximumMarks` marks, the longest overdue first; then
+  /// one day that could not be computed before.
   ///
   /// - Returns: The number of marks; 0 if no mark is due.
   package func step() throws(DatabaseError) -> Int {
+    let start = ContinuousClock.now
+    let (days, marks) = try due("attempts = 0", limit: Self.maximumMarks)
+    if !days.isEmpty { try compute(days[...]) }
+    let (failed, others) = try due("attempts > 0", limit: 1)
+    if !failed.isEmpty { try compute(failed[...]) }
+    taken = ContinuousClock.now - start
+    return marks + others
+  }
+
+  private func due(
+    _ condition: String, limit: Int
+  ) throws(DatabaseError) -> (days: [Day], marks: Int) {
     var marks = 0
     let days = try database.run(
       """
       SELECT kiosk, day, now(), count(*) FROM (
-        SELECT kiosk, day FROM dirty_day WHERE due <= now() ORDER BY due LIMIT \(Self.maximumMarks)
+        SELECT kiosk, day FROM dirty_day WHERE due <= now() AND \(condition) ORDER BY due LIMIT \(limit)
       ) due GROUP BY kiosk, day
       """
     ).rows.compactMap { row in
@@ -63,10 +80,7 @@ package final class DailySums {
       marks += row[3].flatMap { Int($0) } ?? 0
       return if let kiosk = row[0], let day = row[1] { Day(kiosk: kiosk, day: day) } else { nil }
     }
-    let start = ContinuousClock.now
-    if !days.isEmpty { try compute(days[...]) }
-    taken = ContinuousClock.now - start
-    return marks
+    return (days, marks)
   }
 
   /// Returns the time to wait before the next step if more days are due: the duration of the last
@@ -87,6 +101,11 @@ package final class DailySums {
     } catch {
       guard error.concernsData else { throw error }
       guard days.count > 1 else { return try postpone(days, error) }
+      guard error.state != "57014" else {
+        // Bisection would wait for the limit again and again.
+        for index in days.indices { try compute(days[index...index]) }
+        return
+      }
       let middle = (days.startIndex + days.endIndex) / 2
       try compute(days[..<middle])
       try compute(days[middle...])
@@ -115,8 +134,8 @@ extension DailySums {
   private static let scratch = """
     CREATE TEMP TABLE picked (kiosk text COLLATE "C", day date) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, at::date AS day, epoch, seq, at, status, source,
-      juice, machine, currency, job, quantity, amount, changes, missing, device, charge, ticket, more
-      FROM event LIMIT 0;
+      juice, machine, currency, job, quantity, amount, changes, missing, device, charge, ticket, more,
+      false AS is_misdated FROM event LIMIT 0;
     CREATE TEMP TABLE cup (kiosk text COLLATE "C", day date, epoch bigint, job bigint, machine text COLLATE "C",
       seconds double precision) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE touched (kiosk text COLLATE "C") ON COMMIT DELETE ROWS
@@ -136,14 +155,25 @@ extension DailySums {
   }
 
   private var entries: String {
-    """
-    INSERT INTO fresh SELECT picked.kiosk, day, epoch, seq, at, status, source, juice, machine, currency, job,
-      quantity, amount, changes, missing, device, charge, ticket, CASE WHEN device IS NOT NULL THEN more END
-    FROM picked CROSS JOIN LATERAL (SELECT * FROM event WHERE \(isOnDay("picked")) OFFSET 0) event
-    """
+    func columns(at time: String) -> String {
+      """
+      event.kiosk, day, event.epoch, event.seq, \(time), status, source, juice, machine, currency, job, quantity,
+        amount, changes, missing, device, charge, ticket, CASE WHEN device IS NOT NULL THEN more END
+      """
+    }
+    return """
+      INSERT INTO fresh SELECT \(columns(at: "at")), false
+      FROM picked CROSS JOIN LATERAL (SELECT * FROM event WHERE \(isOnDay("picked")) OFFSET 0) event
+      UNION ALL
+      SELECT \(columns(at: "arrived")), true
+      FROM picked JOIN misdated ON misdated.kiosk = picked.kiosk
+        AND (arrived AT TIME ZONE '\(settings.timeZone)')::date = day
+      JOIN event ON event.kiosk = misdated.kiosk AND event.epoch = misdated.epoch AND event.seq = misdated.seq
+      """
   }
 
-  /// Returns an SQL condition that selects the entries of a table's `kiosk` and `day`. The time
+  /// Returns an SQL condition that selects the entries of a table's `kiosk` and `day`, without those
+  /// of `misdated`. The time
   /// range for the index has a margin of three hours, because a time zone may repeat or skip
   /// midnight.
   func isOnDay(_ table: String) -> String {
@@ -152,6 +182,8 @@ extension DailySums {
       AND at >= \(table).day::timestamp AT TIME ZONE '\(settings.timeZone)' - interval '3 h'
       AND at < (\(table).day + 1)::timestamp AT TIME ZONE '\(settings.timeZone)' + interval '3 h'
       AND (at AT TIME ZONE '\(settings.timeZone)')::date = \(table).day
+      AND NOT EXISTS (SELECT FROM misdated WHERE misdated.kiosk = event.kiosk AND misdated.epoch = event.epoch
+        AND misdated.seq = event.seq)
     """
   }
 
@@ -241,12 +273,14 @@ extension DailySums {
   /// the entries of the same day; the other ones are read from `event`.
   private static let jobs = """
     INSERT INTO cup SELECT kiosk, day, epoch, number, coalesce(machine, ''),
-      date_part('epoch', at - coalesce(ordered, (
+      CASE WHEN NOT is_misdated THEN date_part('epoch', at - coalesce(ordered, (
         SELECT at FROM event WHERE event.kiosk = made.kiosk AND event.epoch = made.epoch
           AND event.seq = made.number AND event.status IN ('accepted', 'awaiting_payment')
-      )))
+          AND NOT EXISTS (SELECT FROM misdated WHERE misdated.kiosk = event.kiosk AND misdated.epoch = event.epoch
+            AND misdated.seq = event.seq)
+      ))) END
     FROM (
-      SELECT *, min(at) FILTER (WHERE status <> 'made') OVER (PARTITION BY kiosk, epoch, number) AS ordered
+      SELECT *, min(at) FILTER (WHERE status <> 'made' AND NOT is_misdated) OVER (PARTITION BY kiosk, epoch, number) AS ordered
       FROM (
         SELECT *, CASE WHEN status <> 'made' THEN seq WHEN job < seq THEN job END AS number
         FROM fresh WHERE status IN ('accepted', 'awaiting_payment', 'made')

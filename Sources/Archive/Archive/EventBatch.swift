@@ -21,6 +21,11 @@ package struct EventBatch: Sendable {
   var positions: [LedgerKey: Int] = [:]
   var rejections: [QuarantinedMessage] = []
 
+  /// Whether the batch has a message of a kiosk that the archive could read.
+  var hasArrivals: Bool {
+    !rows.isEmpty || !presence.isEmpty || !menus.isEmpty || !positions.isEmpty
+  }
+
   init(rows: [EventRow]) { self.rows = rows }
 
   /// Decodes deliveries. A delivery that cannot be decoded becomes a rejection.

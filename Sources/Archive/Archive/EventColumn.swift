@@ -2,6 +2,11 @@ import KioskProtocol
 
 /// A column of the table `event` that stores a member of events, and the values it accepts.
 ///
+/// `all` is the only list of columns: the tables, the decoder, COPY, the check for conflicts, and the
+/// function `juice.payload`, which returns an entry as its kiosk sent it, are derived from it. A
+/// member without a column is stored in `more`, so a new member of events needs no change here. A
+/// change of the list needs a migration.
+///
 /// The limits permit all values that a kiosk sends, except a rejected quantity (see `stores`), and
 /// PostgreSQL can store, index and sum up each permitted value.
 struct EventColumn {
@@ -48,6 +53,33 @@ struct EventColumn {
     EventColumn("changes", .amounts),
     EventColumn("missing", .amounts),
   ]
+
+  /// The column in the definition of a table.
+  var definition: String {
+    switch kind {
+    case .text: "\(name) text COLLATE \"C\"\(isRequired ? " NOT NULL" : "")"
+    case .time: "\(name) timestamptz NOT NULL"
+    case .decimal: "\(name) numeric"
+    case .whole(let range):
+      "\(name) \(range.upperBound > Int32.max ? "bigint" : "integer")\(isRequired ? " NOT NULL" : "")"
+    case .amounts: "\(name) jsonb"
+    }
+  }
+
+  /// An SQL expression for the member as a kiosk writes it.
+  ///
+  /// - Parameter table: The name of the row.
+  func member(of table: String) -> String {
+    switch kind {
+    case .time: #"to_char(\#(table).\#(name) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"#
+    case .decimal: "\(table).\(name)::text"
+    // A kiosk without epochs omits the member.
+    case .whole where name == "epoch": "nullif(\(table).\(name), 0)"
+    case .text, .whole, .amounts: "\(table).\(name)"
+    }
+  }
+
+  private var isRequired: Bool { ["epoch", "seq", "at", "status"].contains(name) }
 
   /// Indices of columns in `all`. Of these, an event may omit only its epoch, which is then 0.
   static let (epoch, seq, at, status) = (0, 1, 2, 3)

@@ -13,7 +13,7 @@ import Postgres
 /// | commit it in one transaction | `ArchiveStore.archive` |
 /// | acknowledge it | `BrokerClient.acknowledge` |
 /// | once a second: request missing entries, send menus | `ReplayScheduler`, `RolloutTable` |
-/// | when idle: probe the database | `ArchiveStore` |
+/// | every 5 seconds: probe the database | `ArchiveStore` |
 ///
 /// If the process or the database fails before the acknowledgement, the broker redelivers the
 /// batch, and the store recognizes by its key each entry that was committed before. The actor runs
@@ -119,17 +119,18 @@ actor EventIngester {
       log(outcome)
     case .online:
       offlineSince = nil
+      try store.noteConnection(true)
       try store.rollouts.extendTimeouts()
       if !mustConfirmStorage { logger.notice("archiving") }
     case .offline(let error):
       if offlineSince == nil { offlineSince = .now }
       logger.warning("\(error); waiting for it")
       // Another archiver may have taken over the MQTT session; in that case the lock is lost.
-      try store.probe()
+      try store.noteConnection(false)
     case .sessionBegan, .updated, .refused, .confirmed, nil:
       break
     }
-    if event == nil { try probe() }
+    try probe()
     guard offlineSince == nil, ContinuousClock.now - lastReplayRequestAt >= .seconds(1) else {
       return
     }
@@ -211,7 +212,7 @@ actor EventIngester {
     await broker.acknowledge()
   }
 
-  /// Probes the database while no message arrives, because then no batch uses the connection.
+  /// Probes the database, so that its status shows an archiver that works.
   private func probe() throws(DatabaseError) {
     guard ContinuousClock.now - lastProbeAt > Self.probeInterval else { return }
     try store.probe()
@@ -223,6 +224,9 @@ actor EventIngester {
       logger.warning(
         "\(kiosk) sent different entries with numbers that are already stored: see the table conflict"
       )
+    }
+    for kiosk in outcome.overQuota.sorted() where logged.insert("quota \(kiosk)").inserted {
+      logger.warning("\(kiosk) is over its quota, and entries are not stored: see over_quota")
     }
     for rejection in outcome.rejected {
       guard logged.count < Self.maximumLogged, logged.insert(rejection.message.topic).inserted

@@ -23,7 +23,8 @@ package final class EventRow: Sendable {
   ///
   /// - Parameter kiosk: The kiosk that sent the event.
   /// - Throws: `UnreadableEvent` if the event is not an entry of a ledger, or contains a value that
-  ///   PostgreSQL cannot store (U+0000, the year 0) or that exceeds a limit of `EventColumn`.
+  ///   PostgreSQL cannot store (U+0000), a time that other programs cannot read (the year 0 or
+  ///   10000), or one that exceeds a limit of `EventColumn`.
   package init(_ message: Message, of kiosk: KioskID) throws(UnreadableEvent) {
     let bytes = message.payload
     let members: [(member: JSON.Member, text: Range<Int>)]?
@@ -131,14 +132,16 @@ extension JSON.Member {
   }
 
   fileprivate func time() throws(UnreadableEvent) -> Timestamp {
-    guard let time = Timestamp(try text(upTo: 64)), time >= Self.firstTime else {
+    guard let time = Timestamp(try text(upTo: 64)), Self.times.contains(time) else {
       throw UnreadableEvent("'\(key)' is not a valid time")
     }
     return time
   }
 
-  /// The first instant of the year 1. PostgreSQL has no year 0.
-  private static let firstTime = Timestamp(milliseconds: -62_135_596_800_000)
+  /// The times that are in the years 1 to 9999 in each time zone: other programs cannot read other
+  /// years.
+  private static let times =
+    Timestamp(milliseconds: -62_135_510_400_000)...Timestamp(milliseconds: 253_402_214_399_999)
 
   /// Returns an amount. It must be a JSON string, because some JSON parsers round numbers.
   fileprivate func decimal() throws(UnreadableEvent) -> String {

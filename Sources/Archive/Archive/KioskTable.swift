@@ -21,15 +21,16 @@ package struct KioskTable {
     _ settings: ArchiveSettings, newerBy tolerance: Int = 0
   ) throws(ArchiveError) {
     do throws(DatabaseError) {
-      database = try PostgresConnection(settings.database, password: settings.password)
+      database = try PostgresConnection(
+        settings.database, password: settings.password, timeout: settings.timeout)
     } catch {
       throw .database(error)
     }
     try ArchiveSchema.check(database, newerBy: tolerance)
   }
 
-  /// Replaces the list in one transaction. The archive keeps the events of a kiosk that the new
-  /// list lacks. A new kiosk joins the unfinished rollout. It also gets the menu of the latest
+  /// Replaces the list in one transaction. The archive keeps the events and the sums of a
+  /// kiosk that the new list lacks. A new kiosk joins the unfinished rollout. It also gets the menu of the latest
   /// completed rollout for its region, in case the unfinished one is aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
@@ -49,9 +50,16 @@ package struct KioskTable {
       try database.copy("COPY listed (kiosk, region, name, place) FROM STDIN", text.bytes)
       let removed = try database.run(
         """
-        DELETE FROM juice.kiosk WHERE NOT EXISTS (SELECT FROM listed WHERE listed.kiosk = kiosk.kiosk)
+        WITH gone AS (
+          DELETE FROM juice.kiosk WHERE NOT EXISTS (SELECT FROM listed WHERE listed.kiosk = kiosk.kiosk)
+          RETURNING kiosk
+        ), kept AS (
+          INSERT INTO juice.former_kiosk SELECT kiosk FROM gone ON CONFLICT DO NOTHING
+        ) SELECT FROM gone
         """
       ).count
+      try database.run(
+        "DELETE FROM juice.former_kiosk WHERE kiosk IN (SELECT kiosk FROM listed)")
       let changed = try database.run(
         """
         UPDATE juice.kiosk SET region = listed.region, name = listed.name, place = listed.place

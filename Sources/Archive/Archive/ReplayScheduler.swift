@@ -22,8 +22,12 @@ struct ReplayScheduler: Sendable {
   }
 
   private var open: [KioskID: PendingReplay] = [:]
+  /// The times at which the latest replays ended.
+  private var ended: [KioskID: ContinuousClock.Instant] = [:]
 
-  var kiosks: [KioskID] { Array(open.keys) }
+  /// The kiosks that replay, or have done so until a moment ago: a kiosk with many gaps must leave
+  /// room for others.
+  var kiosks: [KioskID] { Array(open.keys) + ended.keys }
   /// Number of replays that may begin now.
   var capacity: Int { min(Self.maximumPerSecond, Self.maximumOpen - open.count) }
 
@@ -54,6 +58,7 @@ struct ReplayScheduler: Sendable {
 
   /// Removes and returns the replays whose kiosks have not answered for `answerTimeout`.
   mutating func removeTimedOut(at now: ContinuousClock.Instant) -> [PendingReplay] {
+    ended = ended.filter { now - $0.value < Self.restInterval }
     let silent = open.values.filter { now - $0.lastAnswerAt >= Self.answerTimeout }
     for replay in silent { open[replay.ledger.kiosk] = nil }
     return silent
@@ -68,7 +73,9 @@ struct ReplayScheduler: Sendable {
     guard let replay = open[kiosk] else { return nil }
     switch result {
     case .replaying(replay.request.id, _, _, _): open[kiosk]?.lastAnswerAt = now
-    case .done(replay.request.id, _, _), .rejected(replay.request.id, _, _): open[kiosk] = nil
+    case .done(replay.request.id, _, _), .rejected(replay.request.id, _, _):
+      open[kiosk] = nil
+      ended[kiosk] = now
     default: return nil
     }
     return replay
@@ -79,6 +86,8 @@ struct ReplayScheduler: Sendable {
   private static let maximumOpen = 100
   /// Maximum number of replays begun per second; repeated requests do not count.
   private static let maximumPerSecond = 10
+  /// Time between the end of a kiosk's replay and its next one.
+  private static let restInterval = Duration.seconds(3)
   private static let retryInterval = Duration.seconds(5)
   private static let answerTimeout = Duration.seconds(30)
 }

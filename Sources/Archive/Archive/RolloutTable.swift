@@ -61,6 +61,9 @@ package struct RolloutTable {
   /// Time after an outage in which a kiosk reports, in seconds: it connects within 30, subscribes
   /// within another 60, and gets the menu again within `resendInterval`.
   private static let reconnectTime = 90 + resendInterval
+  /// The highest version that a kiosk may report: the next version is higher than each of these,
+  /// because a kiosk refuses a lower version than its own, also after the database was lost.
+  private static let maximumVersion = 1_000_000_000
   /// Maximum number of menus sent per call of `proceed()`, which the archiver calls once a second.
   private static let maximumPerSecond = 200
 
@@ -77,7 +80,8 @@ package struct RolloutTable {
     _ settings: ArchiveSettings, newerBy tolerance: Int = 0
   ) throws(ArchiveError) {
     do throws(DatabaseError) {
-      database = try PostgresConnection(settings.database, password: settings.password)
+      database = try PostgresConnection(
+        settings.database, password: settings.password, timeout: settings.timeout)
     } catch {
       throw .database(error)
     }
@@ -110,8 +114,11 @@ package struct RolloutTable {
       }
       let version = try database.run(
         """
-        INSERT INTO juice.rollout (menu, region, state, first, per_minute, max_failed, timeout)
-        VALUES ($1, $2, 'running', 0, $3, $4, $5) RETURNING version
+        INSERT INTO juice.rollout (version, menu, region, state, first, per_minute, max_failed, timeout)
+        SELECT 1 + greatest(
+          (SELECT max(version) FROM juice.rollout),
+          (SELECT max(version) FROM juice.kiosk_menu WHERE version <= \(Self.maximumVersion)), 0),
+          $1, $2, 'running', 0, $3, $4, $5 RETURNING version
         """, [plan.menu, plan.region, "\(plan.perMinute)", "\(plan.limit)", "\(plan.timeout)"]
       ).rows[0][0]
       // The order is pseudorandom and differs for each version, so that the first kiosks are a
@@ -214,7 +221,7 @@ package struct RolloutTable {
     try database.run(
       """
       SELECT version, state, first, per_minute, max_failed, count(*) FILTER (WHERE result = 'unsent'),
-        count(*) FILTER (WHERE result = 'waiting'), count(*) FILTER (WHERE result = 'taken'),
+        count(*) FILTER (WHERE result IN ('waiting', 'lost')), count(*) FILTER (WHERE result = 'taken'),
         count(*) FILTER (WHERE result = 'refused'), count(*) FILTER (WHERE result = 'silent'),
         extract(epoch FROM now() - max(sent))
       FROM (SELECT * FROM juice.rollout ORDER BY version DESC LIMIT \(limit)) rollout
@@ -222,6 +229,19 @@ package struct RolloutTable {
       GROUP BY version, state, first, per_minute, max_failed ORDER BY version DESC
       """
     ).rows.compactMap(Rollout.init)
+  }
+
+  /// Returns up to `limit` kiosks that sell by their own menus although the chain has sent one,
+  /// sorted by id, and the number of all of them.
+  package func ownMenus(limit: Int) throws(DatabaseError) -> (kiosks: [Failure], count: Int) {
+    let rows = try database.run(
+      "SELECT kiosk, detail, count(*) OVER () FROM juice.own_menu ORDER BY kiosk LIMIT \(max(1, limit))"
+    ).rows
+    let count = rows.first?[2].flatMap { Int($0) } ?? 0
+    let kiosks = rows.prefix(limit).compactMap { row in
+      row[0].map { Failure(kiosk: $0, detail: row[1]) }
+    }
+    return (kiosks, count)
   }
 
   /// Returns up to `limit` kiosks at which the rollout has failed, sorted by id.

@@ -50,7 +50,8 @@ extension ArchiveSettings {
       clientID: configuration.broker.clientID, batch: configuration.batch,
       sessionExpiry: .seconds(configuration.sessionDays * 86_400),
       gapDelay: .seconds(configuration.gapDelaySeconds),
-      timeZone: configuration.timeZone.identifier, keepDays: configuration.keepDays)
+      timeZone: configuration.timeZone.identifier, keepDays: configuration.keepDays,
+      timeout: .seconds(configuration.timeoutSeconds))
   }
 }
 
@@ -63,7 +64,7 @@ extension ArchiveError: ExitCodeConvertible {
     switch self {
     case .database(let error): error.failure
     case .olderSchema: .unavailable("\(self)")
-    case .newerSchema, .unknownTimeZone: .badConfiguration("\(self)")
+    case .newerSchema, .unknownTimeZone, .encoding: .badConfiguration("\(self)")
     }
   }
 }

@@ -16,7 +16,8 @@ import Glibc
 /// ```
 ///
 /// Calls block, but not indefinitely: a server that does not respond within the timeout counts as
-/// lost. After an error without a SQLSTATE the caller must replace the connection.
+/// lost. After an error without a SQLSTATE the caller must replace the connection. The server ends
+/// the session, with its statement and its locks, within half a minute after a client is lost.
 package final class PostgresConnection {
   package struct Response {
     /// The rows; each column as text, or `nil` for NULL.
@@ -27,6 +28,9 @@ package final class PostgresConnection {
 
   private let connection: OpaquePointer
   private let timeout: Duration
+  /// Called about once a second while a statement runs, with the time since its last response. If
+  /// it throws, the statement fails with the error, and the caller must replace the connection.
+  package var whileWaiting: ((Duration) throws(DatabaseError) -> Void)?
 
   /// Connects to a server.
   ///
@@ -57,7 +61,17 @@ package final class PostgresConnection {
     guard PQstatus(connection) == CONNECTION_OK, PQsetnonblocking(connection, 1) == 0 else {
       throw connectionError
     }
+    // Without these, a server keeps the locks of a lost client: for as long as its statement runs,
+    // or for two hours if the client's computer is off. The last three only concern TCP.
+    try run(
+      """
+      SET client_connection_check_interval = '5s'; SET tcp_keepalives_idle = 10;
+      SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3
+      """)
   }
+
+  /// The process that serves this connection, as in `pg_stat_activity`.
+  package var processID: Int { Int(PQbackendPID(connection)) }
 
   deinit { PQfinish(connection) }
 
@@ -77,20 +91,6 @@ package final class PostgresConnection {
     }
     return try readResponse()
   }
-
-  /// Sends one statement. No other statement can be run before `end` has read its response.
-  package func begin(_ sql: String) throws(DatabaseError) {
-    guard PQsendQuery(connection, sql) == 1 else { throw connectionError }
-    try flush()
-  }
-
-  /// Returns whether `end` will return without blocking.
-  package func isFinished() throws(DatabaseError) -> Bool {
-    guard PQconsumeInput(connection) == 1 else { throw connectionError }
-    return PQisBusy(connection) == 0
-  }
-
-  package func end() throws(DatabaseError) { _ = try readResponse() }
 
   /// Runs `COPY ... FROM STDIN` with rows in text format.
   ///
@@ -212,14 +212,20 @@ extension PostgresConnection {
 
   @discardableResult
   private func wait(for events: Int16) throws(DatabaseError) -> Int16 {
-    let deadline = ContinuousClock.now + timeout
+    let start = ContinuousClock.now
     while true {
+      let waited = ContinuousClock.now - start
+      guard waited < timeout else {
+        throw DatabaseError("the server has not answered for \(timeout)")
+      }
       var socket = pollfd(fd: PQsocket(connection), events: events, revents: 0)
-      let left = max(.zero, ContinuousClock.now.duration(to: deadline)) / .milliseconds(1)
-      let ready = poll(&socket, 1, Int32(left))
+      let left = min(timeout - waited, .seconds(1)) / .milliseconds(1)
+      let ready = poll(&socket, 1, Int32(left.rounded(.up)))
       if ready > 0 { return socket.revents }
-      if ready < 0, errno == EINTR { continue }
-      throw DatabaseError("the server has not answered for \(timeout)")
+      guard ready == 0 || errno == EINTR else {
+        throw DatabaseError("poll: \(String(cString: strerror(errno)))")
+      }
+      try whileWaiting?(ContinuousClock.now - start)
     }
   }
 }

@@ -50,7 +50,12 @@ import Testing
       #expect(scheduler.removeTimedOut(at: now).isEmpty)
     }
     #expect(repeats == 120)
-    _ = scheduler.receive(.rejected("7-3-5", .outOfRange, detail: ""), from: "k1", at: start)
+    let end = start + .seconds(601)
+    _ = scheduler.receive(.rejected("7-3-5", .outOfRange, detail: ""), from: "k1", at: end)
+    // A kiosk with many gaps leaves room for others.
+    #expect(scheduler.removeTimedOut(at: end + .seconds(2)).isEmpty)
+    #expect(scheduler.kiosks == ["k1"])
+    #expect(scheduler.removeTimedOut(at: end + .seconds(3)).isEmpty)
     #expect(scheduler.kiosks.isEmpty)
   }
 

@@ -33,7 +33,7 @@ TIMES = {
     "2026-11-01t05:30:00.1239z": datetime(2026, 11, 1, 5, 30, 0, 123_000, timezone.utc),
     "2026-11-01T06:59:60Z": datetime(2026, 11, 1, 7, tzinfo=timezone.utc),
     "2099-12-31T23:59:59Z": datetime(2099, 12, 31, 23, 59, 59, tzinfo=timezone.utc),
-    "9999-12-31T23:59:59.999Z": datetime(9999, 12, 31, 23, 59, 59, 999_000, timezone.utc),
+    "9999-12-30T23:59:59.999Z": datetime(9999, 12, 30, 23, 59, 59, 999_000, timezone.utc),
     "1970-01-01T00:00:00Z": datetime(1970, 1, 1, tzinfo=timezone.utc),
     "0001-01-03T00:00:00Z": datetime(1, 1, 3, tzinfo=timezone.utc),
 }
@@ -60,7 +60,7 @@ def hostile(chance: random.Random) -> tuple[str, str, bool]:
             # As the entry of a rejected order.
             bad, good = bad[1:], [*good, "-1", "2147483648"]
     elif member == "at":
-        bad = ['"0000-06-01T00:00:00Z"', '"2026-02-30T00:00:00Z"', '"yesterday"', "5", '"2026-11-01"', "null",
+        bad = ['"0000-06-01T00:00:00Z"', '"0001-01-01T00:00:00Z"', '"9999-12-31T00:00:00Z"', '"2026-02-30T00:00:00Z"', '"yesterday"', "5", '"2026-11-01"', "null",
                '"2026-11-01T25:00:00Z"', '"10000-01-01T00:00:00Z"', '"2026-11-01T00:00:00.' + "0" * 60 + 'Z"']
         good = [f'"{time}"' for time in TIMES]
     elif member == "amount":
@@ -173,7 +173,11 @@ class MadeUp:
 class Sums:
     """The sums of events, computed without the archive."""
 
-    def __init__(self, valid: dict[tuple[str, int, int], dict[str, Any]]) -> None:
+    def __init__(
+        self, valid: dict[tuple[str, int, int], dict[str, Any]], arrived: dict[tuple[str, int, int], datetime]
+    ) -> None:
+        """`arrived`: the entries that count for the day of their arrival, because their time is impossible."""
+        valid = {key: {**row, "at": arrived.get(key, row["at"])} for key, row in valid.items()}
         self.sales: dict[tuple, list[int]] = defaultdict(lambda: [0] * 5)
         self.takings: dict[tuple, Decimal] = defaultdict(Decimal)
         self.fruits: dict[tuple, list[int]] = defaultdict(lambda: [0, 0])
@@ -202,7 +206,8 @@ class Sums:
                 is_restock = status == "restocked"
                 self.fruits[kiosk, day, fruit][is_restock] += amount if is_restock else -amount
             if status == "made":
-                order = valid.get((kiosk, epoch, row["job"])) if row.get("job", seq) < seq else None
+                job = kiosk, epoch, row.get("job", seq)
+                order = valid.get(job) if job[2] < seq and not {job, (kiosk, epoch, seq)} & arrived.keys() else None
                 taken = (row["at"] - order["at"]).total_seconds() if order and order["status"] in (
                     "accepted", "awaiting_payment") else -1
                 cup = self.cups[kiosk, day, row.get("machine", "")]
@@ -302,8 +307,17 @@ def compare(database: Postgres, made_up: MadeUp) -> None:
     assert {(kiosk, int(epoch), int(seq)) for kiosk, epoch, seq in rows("DISTINCT kiosk, epoch, seq", "conflict")} == (
         made_up.conflicts)
 
+    def time(milliseconds: str) -> datetime | None:
+        start = datetime(1970, 1, 1, tzinfo=timezone.utc)
+        return start + timedelta(milliseconds=int(milliseconds)) if milliseconds else None
+
+    arrived = {(kiosk, int(epoch), int(seq)): time(at) for kiosk, epoch, seq, at in rows(
+        "kiosk, epoch, seq, (extract(epoch FROM arrived) * 1000)::bigint", "misdated")}
+    tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
+    assert arrived.keys() == {
+        key for key, row in made_up.valid.items() if not datetime(2020, 1, 1, tzinfo=timezone.utc) <= row["at"] <= tomorrow}
     with localcontext(prec=60):
-        sums = Sums(made_up.valid)
+        sums = Sums(made_up.valid, arrived)
     # The names of juices and others are any text.
     assert {tuple(json.loads(line)[:3]): json.loads(line)[3:] for line in database.query(
         "SELECT json_build_array(kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed) FROM juice.sales"
@@ -316,10 +330,6 @@ def compare(database: Postgres, made_up: MadeUp) -> None:
         "SELECT json_build_array(kiosk, day, machine, made, unknown, coalesce(average * (made - unknown), 0),"
         " coalesce(slowest, 0)) FROM juice.time_to_cup").splitlines()}
     assert cups == {key: pytest.approx(cup) for key, cup in sums.cups.items()}
-
-    def time(milliseconds: str) -> datetime | None:
-        start = datetime(1970, 1, 1, tzinfo=timezone.utc)
-        return start + timedelta(milliseconds=int(milliseconds)) if milliseconds else None
 
     recently = datetime.now(timezone.utc) - timedelta(minutes=10)
 

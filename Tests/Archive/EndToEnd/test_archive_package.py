@@ -51,7 +51,7 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     eventually(lambda: has(machine, 1, 2), within=90)
 
     # The page's backup and restore, while a dashboard is connected.
-    page = (ROOT / "deploy/docs/chain.md").read_text()
+    page = (ROOT / "deploy/docs/chain-operations.md").read_text()
     backup, restore = re.findall(r"^```text\n([^`]*juice\.dump[^`]*)^```$", page, re.M)
     machine.shell("su postgres -c 'psql -c \"SELECT pg_sleep(600)\" juice' </dev/null >/dev/null 2>&1 &")
     connected = "psql -At -c \"SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)'\""

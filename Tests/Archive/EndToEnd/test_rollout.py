@@ -153,6 +153,43 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, proxy: Proxy, pane
     assert fleet.query(f"{got} WHERE kiosk IN ('k6', 'k7')") == "k63 k74"
 
 
+def test_a_menu_that_a_kiosk_has_lost_is_sent_again(
+    fleet: Fleet, make_client: Callable[..., Client]
+) -> None:
+    """As with a new SD card. k2 never reports."""
+    fleet.list(["k1", "k2"])
+    kiosk = make_client("chain/k1/menu/desired")
+
+    def report(version: int, status: str = "taken", **detail: str) -> None:
+        kiosk.publish("chain/k1/menu/reported", json.dumps({"version": version, "status": status, **detail}))
+
+    fleet.push(GREEN, "--first", "100", "--timeout", "5", "--limit", "100")
+    assert kiosk.messages.first(lambda message: True).json["version"] == 1
+    report(1)
+    fleet.ends("done")
+    # A person aborts the next one; the kiosk had taken it.
+    fleet.push(RED, "--first", "100")
+    kiosk.messages.first(lambda message: message.json["version"] == 2)
+    report(2)
+    fleet.waits_for("SELECT status FROM juice.rollout_kiosk WHERE version = 2 AND kiosk = 'k1'", "taken")
+    fleet("abort")
+    since = len(kiosk.messages)
+    report(0, detail="its file is\nmissing")
+    assert kiosk.messages.first(lambda message: True, since).json["version"] == 2
+    assert "1 kiosks sell by the menus of their own configurations:\n  k1: its file is" in fleet("status")
+    assert fleet.query("SELECT kiosk, result FROM juice.rollout_result WHERE version = 2 AND result = 'lost'") == "k1|lost"
+    assert fleet.query("SELECT own_menu FROM juice.archive_status") == "1"
+    report(2)
+    fleet.waits_for("SELECT count(*) FROM juice.own_menu", "0")
+    assert "own configurations" not in fleet("status")
+    assert fleet.query("SELECT status FROM juice.rollout_kiosk WHERE version = 2 AND kiosk = 'k1'") == "taken"
+    # The archive's database was lost; the kiosk would refuse a version below its own.
+    fleet.query("DELETE FROM juice.rollout_kiosk; DELETE FROM juice.rollout")
+    report(41)
+    fleet.waits_for("SELECT version FROM juice.kiosk_menu WHERE kiosk = 'k1'", "41")
+    assert "menu 42  running" in fleet.push(GREEN, "--first", "100")
+
+
 def test_what_cannot_be_is_told(fleet: Fleet) -> None:
     assert "there is no roll-out" in fleet("status", code=65)
     assert "there is no kiosk: load a list" in fleet.push(GREEN, code=65)

@@ -38,6 +38,7 @@ struct MeasureArchive: ParsableCommand {
     let settings = ArchiveSettings(database: database)
     let store = try ArchiveStore(settings)
     guard try store.takeLock() else { throw ValidationError("another archiver is active") }
+    try ArchiveStore.migrate(settings)
     try store.open()
     if let days {
       try other.generate(days: days, kiosks: kiosks)

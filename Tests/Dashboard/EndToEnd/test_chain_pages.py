@@ -23,7 +23,7 @@ QUOTES = "\"' onmouseover=alert(3) x='"
 LISTS = [
     "/chain", "/chain/kiosks", "/chain/rollouts", "/chain/sold-out", "/chain/missing", "/chain/conflicts",
     "/chain/shared-ids", "/chain/clocks", "/chain/quarantine",
-    "/chain/sales", "/chain/history",
+    "/chain/over-quota", "/chain/unlisted", "/chain/own-menus", "/chain/sales", "/chain/history",
 ]
 
 
@@ -40,13 +40,21 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     fill(database)
     for kiosk in ("k0", "s0"):
         disturb(database, kiosk)
-    database.query("INSERT INTO juice.ledger VALUES ('stray', 1, 1, 1)")
+    database.query("""
+        INSERT INTO juice.ledger VALUES ('stray', 1, 1, 9), ('gone', 1, 1, 1);
+        INSERT INTO juice.former_kiosk VALUES ('gone');
+        INSERT INTO juice.sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed)
+          VALUES (current_date, 'stray', 'kiwi', 2147483647, 1, 0, 0, 0), (current_date, 'gone', 'kiwi', 3, 1, 0, 0, 0);
+        INSERT INTO juice.kiosk_menu VALUES ('k4', 0, 'the file is <b>broken</b>', now()), ('stray', 0, NULL, now());
+        INSERT INTO juice.over_quota (kiosk, quota, until, refused) VALUES
+          ('k5', 'days', now() + interval '1 day', 77), ('k6', 'days', now() - interval '1 s', 7)
+        """)
     database.query("""
         INSERT INTO juice.quarantine (digest, topic, payload, reason, times)
           SELECT md5(topic)::uuid, topic, '', 'its <b>time</b> is missing', 3
           FROM unnest('{kiosk/k3/events,kiosk/s3/menu/reported,nowhere/at/all}'::text[]) topic;
-        INSERT INTO juice.rollout (menu, region, state, first, per_minute, max_failed, timeout)
-          VALUES ('', NULL, 'stopped', 1, 60, 5, 300);
+        INSERT INTO juice.rollout (version, menu, region, state, first, per_minute, max_failed, timeout)
+          VALUES (1, '', NULL, 'stopped', 1, 60, 5, 300);
         INSERT INTO juice.rollout_kiosk (version, kiosk, position, sent, status, detail) VALUES
           (1, 'k1', 1, now(), 'taken', NULL), (1, 's1', 2, now(), 'refused', 'no <i>kiwi</i>'),
           (1, 'k2', 3, now() - interval '1 hour', NULL, NULL), (1, 's2', 4, now(), NULL, NULL), (1, 's4', 5, NULL, NULL, NULL)
@@ -125,9 +133,15 @@ def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     page = text(viewer, "/chain")
     # 7 days, 7 juices: two glasses this week and one the week before.
     assert "North 120 3 40 €280.00 11760 +100% €41,160.00 +100% 5880 −50%" in page
-    assert "남쪽 130 2 40 €280.00 12740 +100%" in page and "not listed 1 0 0 0 0" in page
-    assert ("Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2 Quarantine 3"
-            in page)
+    assert "남쪽 130 2 40 €280.00 12740 +100%" in page and "not listed 1 0 3 0 0" in page
+    assert ("Kiosks 251 Glasses today 83 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2 Quarantine 3"
+            " Over quota 1 Not listed 1 Own menus 1" in page)
+    assert "The archive receives nothing" in page
+    page = text(viewer, "/chain/unlisted")
+    assert "1 in all" in page and "stray" in page and "gone" not in page
+    assert "Kiosk 5 k5 Street 5 North different days in an hour 77" in text(viewer, "/chain/over-quota")
+    assert "Kiosk 4 k4 Street 4 North the file is <b>broken</b>" in text(viewer, "/chain/own-menus")
+    assert viewer.get("/chain/kiosks/stray").status == 404
     # Nothing was sold before, so there is no comparison.
     assert "North 120 3 40 €280.00 17640 €61,740.00 17640 남쪽" in text(viewer, "/chain?days=28")
     page = text(viewer, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
@@ -139,7 +153,8 @@ def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
 def test_pages_say_how_far_the_sums_are(viewer: WebClient, archive: Postgres) -> None:
     pages = ("/chain", "/chain/kiosks", "/chain/kiosks/k1")
     try:
-        archive.query("INSERT INTO juice.dirty_day (kiosk, day, since) VALUES ('k1', current_date, '2026-03-04 05:06Z')")
+        archive.query("INSERT INTO juice.dirty_day (kiosk, day, since, due)"
+                      " VALUES ('k1', current_date, '2026-03-04 05:06Z', '2026-03-04 05:06Z')")
         for path in pages:
             assert re.search("Summed up to .*Mar", page := text(viewer, path)) and "cannot be computed" not in page
         archive.query("UPDATE juice.dirty_day SET error = 'too long'")

@@ -47,7 +47,7 @@ import Testing
     #expect(fixture.broker.retained("chain/k1/health")?.payload == health(uptime: 1).payload)
     fixture.uplinkProgress.health = health(uptime: 2)
     fixture.broker.cut("uplink-0")
-    fixture.advance(by: .seconds(295))
+    fixture.advance(by: .seconds(235))
     #expect(fixture.broker.retained("chain/k1/health")?.payload == health(uptime: 1).payload)
     fixture.advance(by: .seconds(10))
     #expect(fixture.broker.retained("chain/k1/health")?.payload == health(uptime: 2).payload)

@@ -19,7 +19,6 @@ from mosquitto import Mosquitto
 from ports import free_port
 
 SHIPPED = ROOT / "deploy/monitoring"
-CASES = Path(__file__).with_name("alerts.test.yaml")
 SERIES = re.compile(r"\bjuice_kiosk_\w+")
 
 
@@ -31,8 +30,8 @@ def exported() -> set[str]:
     return {metric["prom_name"] for metric in exporter_settings()["metrics"]}
 
 
-def rules(shipped: Path = SHIPPED) -> list[dict]:
-    return yaml.safe_load((shipped / "alerts.yaml").read_text())["groups"][0]["rules"]
+def rules(shipped: Path = SHIPPED / "alerts.yaml") -> list[dict]:
+    return yaml.safe_load(shipped.read_text())["groups"][0]["rules"]
 
 
 class Exporter:
@@ -109,13 +108,16 @@ def test_each_number_of_health_is_exported_as_it_is(
 
 
 @pytest.mark.parametrize("shipped, cases, page", [
-    (SHIPPED, CASES, "operations"), (SHIPPED / "archive", CASES.with_name("archive-alerts.test.yaml"), "chain")])
+    (SHIPPED / "alerts.yaml", "alerts", "operations"),
+    (SHIPPED / "archive/alerts.yaml", "archive-alerts", "chain-operations"),
+    (SHIPPED / "archive/rabbitmq-alerts.yaml", "rabbitmq-alerts", "chain-operations")])
 def test_each_alert_fires_for_what_it_is_for_and_for_nothing_else(
-    tmp_path: Path, shipped: Path, cases: Path, page: str
+    tmp_path: Path, shipped: Path, cases: str, page: str
 ) -> None:
-    for file in (shipped / "alerts.yaml", cases):
+    cases = Path(__file__).with_name(f"{cases}.test.yaml")
+    for file in (shipped, cases):
         shutil.copy(file, tmp_path)
-    for command in (["check", "rules", "alerts.yaml"], ["test", "rules", cases.name]):
+    for command in (["check", "rules", shipped.name], ["test", "rules", cases.name]):
         done = subprocess.run(
             ["promtool", *command], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )

@@ -19,6 +19,7 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
   package var gapDelaySeconds = 60
   package var timeZone = TimeZone.gmt
   package var keepDays: Int?
+  package var timeoutSeconds = 60
   package var broker = BrokerConfiguration()
 
   /// Creates a configuration with all defaults.
@@ -42,6 +43,7 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
       section.read("gap_delay_seconds", .integer(1...86_400), into: &gapDelaySeconds)
       section.read("time_zone", .timeZoneRegion, into: &timeZone)
       section.read("keep_days", .integer(10...36_500), into: &keepDays)
+      section.read("timeout_seconds", .integer(2...3600), into: &timeoutSeconds)
     }
     broker = root.section("broker") { section in
       let broker = BrokerConfiguration(clusterOf: &section, clientID: "juice-archive")

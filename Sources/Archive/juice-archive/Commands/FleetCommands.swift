@@ -32,7 +32,8 @@ struct FleetCommands: ParsableCommand {
 
   struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the progress of the latest roll-out and the kiosks where it failed.")
+      abstract:
+        "Print the latest roll-out, and the kiosks where it failed or that use another menu.")
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -40,10 +41,13 @@ struct FleetCommands: ParsableCommand {
     var failures = 20
 
     func run() throws {
-      let (rollout, failures) = try options.withSettings { settings in
+      let limit = max(0, self.failures)
+      let (rollout, failures, own) = try options.withSettings { settings in
         let table = try RolloutTable(settings, newerBy: 1)
         let rollout = try table.rollout()
-        return (rollout, try table.failures(of: rollout, limit: max(0, self.failures)))
+        return (
+          rollout, try table.failures(of: rollout, limit: limit), try table.ownMenus(limit: limit)
+        )
       }
       try StandardOutput.write(
         """
@@ -53,6 +57,11 @@ struct FleetCommands: ParsableCommand {
       for failure in failures {
         try StandardOutput.write(
           "  \(failure.kiosk): \(failure.detail.map { "refused: \($0)" } ?? "silent")")
+      }
+      guard own.count > 0 else { return }
+      try StandardOutput.write("\(own.count) kiosks sell by the menus of their own configurations:")
+      for kiosk in own.kiosks {
+        try StandardOutput.write("  \(kiosk.kiosk)\(kiosk.detail.map { ": \($0)" } ?? "")")
       }
     }
   }

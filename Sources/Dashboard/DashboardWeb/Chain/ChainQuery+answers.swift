@@ -39,6 +39,9 @@ enum ChainIssue: String, CaseIterable, Sendable {
   case missing, conflicts
   case sharedIDs = "shared-ids"
   case clocks, quarantine
+  case overQuota = "over-quota"
+  case unlisted
+  case ownMenus = "own-menus"
 
   /// An SQL query with the columns `kiosk`, `what`, `low` and `high` (the first and the last
   /// `seq`), `amount` (entries, seconds or repetitions) and `at`. Columns without a meaning for the
@@ -76,13 +79,36 @@ enum ChainIssue: String, CaseIterable, Sendable {
         topic || ': ' || reason AS what, NULL::bigint AS low, NULL::bigint AS high, times AS amount, latest AS at
       FROM juice.quarantine
       """
+    case .overQuota:
+      """
+      SELECT kiosk, quota AS what, NULL::bigint AS low, NULL::bigint AS high, refused AS amount, since AS at
+      FROM juice.over_quota WHERE until > now()
+      """
+    case .unlisted:
+      """
+      SELECT kiosk, NULL::text AS what, NULL::bigint AS low, NULL::bigint AS high, entries AS amount, last_received AS at
+      FROM juice.unlisted
+      """
+    case .ownMenus:
+      """
+      SELECT kiosk, detail AS what, NULL::bigint AS low, NULL::bigint AS high, NULL::bigint AS amount, since AS at
+      FROM juice.own_menu
+      """
+    }
+  }
+
+  /// Whether it concerns kiosks that are not listed, too.
+  fileprivate var isOfAnybody: Bool {
+    switch self {
+    case .quarantine, .overQuota, .unlisted: true
+    case .soldOut, .missing, .conflicts, .sharedIDs, .clocks, .ownMenus: false
     }
   }
 
   fileprivate var order: String {
     switch self {
-    case .soldOut, .missing: "at, kiosk, what, high"
-    case .conflicts, .sharedIDs, .quarantine: "at DESC, kiosk, what"
+    case .soldOut, .missing, .ownMenus: "at, kiosk, what, high"
+    case .conflicts, .sharedIDs, .quarantine, .overQuota, .unlisted: "at DESC, kiosk, what"
     case .clocks: "amount DESC, kiosk, at"
     }
   }
@@ -257,7 +283,7 @@ extension ChainQuery {
   private func found(_ issue: ChainIssue, at kiosk: KioskID?) -> String {
     let condition = kiosk == nil ? "true" : "kiosk = $2"
     guard isOfRegion, issue != .quarantine else {
-      let join = isOfRegion ? "JOIN" : "LEFT JOIN"
+      let join = isOfRegion || !issue.isOfAnybody ? "JOIN" : "LEFT JOIN"
       return "(\(issue.view)) issue \(join) own USING (kiosk) WHERE \(condition)"
     }
     return """
@@ -275,7 +301,7 @@ extension ChainQuery {
       """
       SELECT version, state, rollout.region, \(Self.milliseconds("began")), \(Self.milliseconds("changed")),
         count(*) FILTER (WHERE result = 'taken'), count(*) FILTER (WHERE result = 'refused'),
-        count(*) FILTER (WHERE result = 'silent'), count(*) FILTER (WHERE result = 'waiting'),
+        count(*) FILTER (WHERE result = 'silent'), count(*) FILTER (WHERE result IN ('waiting', 'lost')),
         count(*) FILTER (WHERE result = 'unsent')
       FROM (SELECT * FROM juice.rollout ORDER BY version DESC LIMIT 20) rollout
         JOIN juice.rollout_result USING (version) JOIN own USING (kiosk)
@@ -294,10 +320,17 @@ extension ChainQuery {
       """)
   }
 
-  /// Returns the time up to which all entries are summed up, and the number of days that cannot be
-  /// summed up.
+  /// Returns the time up to which all entries are summed up, the number of days that cannot be
+  /// summed up, and the time of the latest message of a kiosk if the archive receives nothing.
   func summedUp() throws(DatabaseError) -> Row? {
-    try rows("SELECT \(Self.milliseconds("until")), failed FROM juice.summed_up").first
+    try rows(
+      """
+      SELECT \(Self.milliseconds("until")), failed, (
+        SELECT \(Self.milliseconds("received")) FROM juice.archive_status, juice.reception
+        WHERE connected = 0 OR silent_seconds > 270)
+      FROM juice.summed_up
+      """
+    ).first
   }
 
   private static func value(_ kiosk: KioskID?) -> [String?] { kiosk.map { [$0.text] } ?? [] }

@@ -52,14 +52,8 @@ extension ChainQuery {
     return (records, names)
   }
 
-  /// An SQL expression for the JSON text of an entry, without its payment.
-  private static let entry = """
-    (jsonb_strip_nulls(jsonb_build_object(
-      'seq', seq, 'epoch', epoch, 'at', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-      'source', source, 'id', id, 'status', status, 'juice', juice, 'quantity', quantity,
-      'reason', reason, 'machine', machine, 'job', job, 'ticket', ticket, 'changes', changes))
-      || coalesce(more, '{}'))::text
-    """
+  /// An SQL expression for the JSON text of an entry, as its kiosk has sent it.
+  private static let entry = "juice.payload(event)::text"
 
   /// Returns one day of a kiosk's record of food safety.
   func safety(

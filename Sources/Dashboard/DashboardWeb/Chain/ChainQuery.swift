@@ -17,8 +17,9 @@ struct ChainQuery {
   }
 
   /// Runs a query, which reads its kiosks from `own (kiosk, region, name, place)`: the kiosks of
-  /// the user's region, or all kiosks if the user has no region. A kiosk that `juice.kiosk` does
-  /// not list has the region ''. Every query uses this method.
+  /// the user's region, or all kiosks if the user has no region. A kiosk that was removed from the
+  /// list, or of a chain without a list, has the region ''. Other kiosks that are not listed count
+  /// nowhere. Every query uses this method.
   ///
   /// - Parameter values: The values of `$2`, `$3` and so on.
   func rows(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> [Row] {
@@ -30,6 +31,8 @@ struct ChainQuery {
         UNION ALL
         SELECT DISTINCT kiosk, '', NULL, NULL FROM juice.ledger
         WHERE $1 IS NULL AND NOT EXISTS (SELECT FROM juice.kiosk listed WHERE listed.kiosk = ledger.kiosk)
+          AND (NOT EXISTS (SELECT FROM juice.kiosk)
+            OR EXISTS (SELECT FROM juice.former_kiosk former WHERE former.kiosk = ledger.kiosk))
       )
       \(query)
       """, [region] + values)

@@ -36,6 +36,9 @@ struct ChainLayout {
       case .issue(.sharedIDs): language("Shared ids", "중복된 아이디")
       case .issue(.clocks): language("Clocks", "시계")
       case .issue(.quarantine): language("Quarantine", "읽지 못한 기록")
+      case .issue(.overQuota): language("Over quota", "한도 초과")
+      case .issue(.unlisted): language("Not listed", "목록에 없음")
+      case .issue(.ownMenus): language("Own menus", "자체 메뉴")
       }
     }
   }
@@ -137,7 +140,8 @@ struct ChainLayout {
       ?? "\(row[column]) \(row[1])"
   }
 
-  /// Returns a line with the time up to which entries are summed up, and a notice of failed sums.
+  /// Returns a line with the time up to which entries are summed up, and notices of failed sums and
+  /// of an archive that receives nothing.
   ///
   /// - Parameter row: The row of `ChainQuery.summedUp()`.
   func summedUp(_ row: ChainQuery.Row?) -> HTML {
@@ -151,8 +155,17 @@ struct ChainLayout {
         language(
           "The sums of \(failed) days of kiosks cannot be computed: juice.sums_behind has the reason.",
           "키오스크 \(failed)일치 합계를 계산할 수 없어요. 이유는 juice.sums_behind에 있어요."))
+    let silence: HTML? = row.time(2).map { received in
+      HTML.notice(
+        .bad,
+        html: """
+          \(language(
+            "The archive receives nothing. The latest message of a kiosk arrived",
+            "체인 기록에 들어오는 것이 없어요. 키오스크의 마지막 메시지가 온 시각:")) \(localTime.html(received))
+          """)
+    }
     return """
-      <p class="muted">\(language("Summed up to", "집계 기준 시각")) \(localTime.html(until))</p>\(notice)
+      <p class="muted">\(language("Summed up to", "집계 기준 시각")) \(localTime.html(until))</p>\(notice)\(silence)
       """
   }
 

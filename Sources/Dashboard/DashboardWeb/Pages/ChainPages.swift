@@ -181,6 +181,18 @@ struct ChainIssueList {
       language(
         "Messages that the archive could not read or store. The usual causes are an old kiosk, and an account that publishes something else.",
         "체인 기록이 읽거나 저장하지 못한 메시지예요. 오래된 키오스크이거나, 다른 것을 보내는 계정일 수 있어요.")
+    case .overQuota:
+      language(
+        "Kiosks that send more than any kiosk can sell: the archive does not store all of their entries. Change the passwords of their accounts.",
+        "키오스크가 팔 수 있는 것보다 많이 보내고 있어서 체인 기록이 일부를 저장하지 않아요. 그 계정의 비밀번호를 바꿔 주세요.")
+    case .unlisted:
+      language(
+        "Kiosks that send entries and are not in the list: their sales count nowhere.",
+        "목록에 없는데 기록을 보내는 키오스크예요. 판매는 집계에 들어가지 않아요.")
+    case .ownMenus:
+      language(
+        "Kiosks that sell by the menus and prices of their own configurations, although the chain has sent a menu.",
+        "체인이 메뉴를 보냈는데도 자체 설정의 메뉴와 가격으로 파는 키오스크예요.")
     }
   }
 
@@ -205,6 +217,13 @@ struct ChainIssueList {
       case .clocks: [language("Ahead by", "빠른 시간"), language("Last entry", "마지막 기록")]
       case .quarantine:
         [language("Message", "메시지"), language("Number", "개수"), language("Latest", "마지막")]
+      case .overQuota:
+        [
+          language("Quota", "한도"), language("Entries not stored", "저장하지 않은 기록"),
+          language("Since", "언제부터"),
+        ]
+      case .unlisted: [language("Entries", "기록"), language("Latest", "마지막")]
+      case .ownMenus: [language("Reason", "이유"), language("Since", "언제부터")]
       }
     let kiosk = isOfOne ? [] : [language("Kiosk", "키오스크"), language("Region", "지역")]
     return layout.table(kiosk + heads, rows.compactMap(line))
@@ -226,12 +245,22 @@ struct ChainIssueList {
         <td>\(row[4])</td><td>\(row[5])\(row[5] == row[6] ? .empty : "–\(row[6])" as HTML)</td>
         <td>\(row.number(7))</td><td>\(time)</td>
         """
-      case .sharedIDs: "<td>\(row[4])</td><td>\(time)</td>"
+      case .sharedIDs, .ownMenus: "<td>\(row[4])</td><td>\(time)</td>"
       case .clocks:
         // A clock may be ahead by years, so the time includes the year.
         "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
       case .quarantine: "<td>\(row[4])</td><td>\(row.number(7))</td><td>\(time)</td>"
+      case .overQuota: "<td>\(quota(row[4]))</td><td>\(row.number(7))</td><td>\(time)</td>"
+      case .unlisted: "<td>\(row.number(7))</td><td>\(time)</td>"
       }
     return "<tr>\(kiosk)\(facts)</tr>\n"
+  }
+
+  private func quota(_ name: String) -> String {
+    switch name {
+    case "entries": language("entries in an hour", "한 시간의 기록 수")
+    case "days": language("different days in an hour", "한 시간에 보낸 날짜 수")
+    default: language("ledgers", "장부 수")
+    }
   }
 }

@@ -73,7 +73,7 @@ package actor Uplink {
   /// Interval between two checks for new entries: short enough for a low delay, long enough for a
   /// low load.
   private static let pollInterval = Duration.milliseconds(250)
-  private static let healthInterval = Duration.seconds(300)
+  private static let healthInterval = Duration.seconds(240)
   /// Pause after the uplink could not read the ledger.
   private static let retryInterval = Duration.seconds(10)
   /// Maximum delay before subscribing, after a connection that had subscribed.

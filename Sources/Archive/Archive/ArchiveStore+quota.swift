@@ -1,0 +1,81 @@
+import JuiceDomain
+import Postgres
+
+/// The quotas of kiosks.
+extension ArchiveStore {
+  /// Removes from a batch what exceeds the quotas of its kiosks, and records these kiosks in the
+  /// table `over_quota`.
+  ///
+  /// - Returns: The kiosks whose entries were removed.
+  func applyQuotas(to batch: inout EventBatch) throws(DatabaseError) -> Set<KioskID> {
+    var excess = try ledgersOverQuota(in: batch)
+    let overLedgers = Set(excess.keys)
+    var over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)] = [:]
+    for span in LedgerSpan.spans(of: batch.rows) {
+      let times = batch.rows[span.rows].lazy.map(\.at)
+      guard let found = quotas.add(times, of: span.ledger.kiosk, at: .now) else { continue }
+      over[span.ledger.kiosk] = found
+    }
+    guard !over.isEmpty || !excess.isEmpty else { return [] }
+    for row in batch.rows where over[row.key.ledger.kiosk] != nil {
+      excess[row.key.ledger, default: 0] += 1
+    }
+    batch.rows.removeAll { excess[$0.key.ledger] != nil }
+    batch.positions = batch.positions.filter { !overLedgers.contains($0.key) }
+    for (ledger, _) in excess where over[ledger.kiosk] == nil {
+      over[ledger.kiosk] = (.ledgers, QuotaTracker.period)
+    }
+    try save(over, excess)
+    return Set(over.keys)
+  }
+
+  /// Returns the ledgers of a batch that would be too many for their kiosks, each with its number
+  /// of entries in the batch.
+  private func ledgersOverQuota(in batch: EventBatch) throws(DatabaseError) -> [LedgerKey: Int] {
+    let spans = LedgerSpan.spans(of: batch.rows)
+    let unknown = Set(spans.map(\.ledger)).union(batch.positions.keys).subtracting(seenLedgers)
+    guard !unknown.isEmpty else { return [:] }
+    var stored: [KioskID: Set<LedgerKey>] = [:]
+    let kiosks = Set(unknown.map(\.kiosk.text)).sorted()
+    for row in try database.run(
+      "SELECT kiosk, epoch FROM ledger WHERE kiosk = ANY ($1::text[])", [.array(kiosks)]
+    ).rows {
+      if let key = LedgerKey(row) { stored[key.kiosk, default: []].insert(key) }
+    }
+    var excess: [LedgerKey: Int] = [:]
+    for ledger in unknown.sorted() {
+      if stored[ledger.kiosk, default: []].count < QuotaTracker.Quota.ledgers.limit {
+        stored[ledger.kiosk, default: []].insert(ledger)
+      }
+      if stored[ledger.kiosk, default: []].contains(ledger) {
+        seenLedgers.insert(ledger)
+      } else {
+        excess[ledger] = 0
+      }
+    }
+    for span in spans { excess[span.ledger]? += span.rows.count }
+    return excess
+  }
+
+  private func save(
+    _ over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)], _ excess: [LedgerKey: Int]
+  ) throws(DatabaseError) {
+    let kiosks = over.sorted { $0.key < $1.key }
+    var refused: [KioskID: Int] = [:]
+    for (ledger, count) in excess { refused[ledger.kiosk, default: 0] += count }
+    try database.run(
+      """
+      INSERT INTO over_quota AS old (kiosk, quota, until, refused)
+      SELECT kiosk, quota, now() + seconds * interval '1 s', refused
+      FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) new (kiosk, quota, seconds, refused)
+      ON CONFLICT (kiosk) DO UPDATE SET quota = excluded.quota, until = excluded.until,
+        since = CASE WHEN old.until < now() THEN now() ELSE old.since END,
+        refused = excluded.refused + CASE WHEN old.until < now() THEN 0 ELSE old.refused END
+      """,
+      [
+        .array(kiosks.map(\.key.text)), .array(kiosks.map(\.value.quota.rawValue)),
+        .array(kiosks.map { Int($0.value.rest.components.seconds) + 1 }),
+        .array(kiosks.map { refused[$0.key] ?? 0 }),
+      ])
+  }
+}
