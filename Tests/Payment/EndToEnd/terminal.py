@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "decline": 0x05,
     "amount_off": 0,  # holds so much more than asked
     "poll_seconds": 0.1,  # time between two questions whether the goods are made
+    "counts": False,  # whether the journal has these questions
     "on_silence": "reverse",  # what becomes of a payment whose register is lost: reverse, book, random
     "capture": "ok",  # ok, error, error_booked, silent, silent_booked
     "hold": "ok",  # ok, error_held, silent_held
@@ -428,6 +429,8 @@ class Terminal:
         self.make_noise()
         # Without a limit one vendor asks three times.
         for _ in range(found.get(0x02, b"\x03")[0]):
+            if behaviour["counts"]:
+                self.journal.add("question")
             try:
                 answer = self.lead_for_goods(self.status(0, asked))
             except (Lost, OSError):
@@ -454,7 +457,8 @@ class Terminal:
             return self.abort(0xA1)
         if how in ("silent", "silent_booked"):
             raise Lost
-        if line["amount"] != self.journal.lines[-2]["amount"]:
+        asked = next(each for each in reversed(self.journal.lines) if each["kind"] == "asking")
+        if line["amount"] != asked["amount"]:
             self.lead(packet("040f", b"\x04" + bcd(line["amount"], 6)))
         self.end(packet("060f"))
 

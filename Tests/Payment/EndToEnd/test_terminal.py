@@ -91,11 +91,34 @@ def test_the_kiosk_learns_that_the_terminal_waited_no_longer(
     start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
     device = start_device(asks=3, mode="goods_first")
-    shop.held(17, ready_seconds=10)
+    shop.held(17, ready_seconds=5)
     released = shop.answer(17, "released")
     assert released["reason"] == "the terminal waited no longer"
     shop.ask("capture", 17, "released", amount=350)
     assert terminal.journal.booked == {}
+    check_equal(device, terminal)
+
+
+def test_a_machine_that_is_slower_than_the_terminal_waits_is_not_started(
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    device = start_device(asks=3, mode="goods_first")
+    shop.charge(17, ready_seconds=6)
+    declined = shop.answer(17, "declined")
+    assert declined["reason"] == "the machine is slower than the terminal waits"
+    assert terminal.journal.last is None
+    check_equal(device, terminal)
+
+
+def test_a_terminal_that_asks_at_once_waits_for_the_machine(
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    terminal.behave(poll_seconds=0, counts=True)
+    device = start_device(asks=10, mode="goods_first")
+    shop.held(17, ready_seconds=19)
+    eventually(lambda: sum(line["kind"] == "question" for line in terminal.journal.lines) == 3)
+    assert shop.ask("capture", 17, "captured", amount=350)["amount"] == 350
+    assert list(terminal.journal.booked.values()) == [350]
     check_equal(device, terminal)
 
 

@@ -82,10 +82,11 @@ import Testing
 
 extension ChargeRequest {
   init(
-    charge: Int, ticket: Int = 0, amount: Money, text: String = "", paySeconds: Int = 45
+    charge: Int, ticket: Int = 0, amount: Money, text: String = "", paySeconds: Int = 45,
+    readySeconds: Int = 0
   ) {
     self.init(
       charge: charge, ticket: ticket, panel: "p1", juice: "kiwi", quantity: 1, amount: amount,
-      language: .english, text: text, paySeconds: paySeconds, readySeconds: 0)
+      language: .english, text: text, paySeconds: paySeconds, readySeconds: readySeconds)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 import ZVT
 
 /// A device with its disk and a simulated terminal. A power cut can come after any action.
-private struct World {
+struct World {
   struct PowerCut: Error {}
 
   var settings = DeviceSettings()
@@ -13,6 +13,7 @@ private struct World {
   var device: PaymentDevice
   var published: [PaymentAnswer] = []
   var status = MachineStatus.offline
+  var totals: [PaymentTotal] = []
   var now = Duration.zero
   /// The number of actions until the power cut.
   var actionsLeft = Int.max
@@ -42,6 +43,11 @@ private struct World {
     for command in commands { lose(device.receive(command, at: now)) }
   }
 
+  /// Sends a command to the device, whose connection is cut before the terminal has read anything.
+  mutating func sendIntoNothing(_ command: ChargeCommand) {
+    for case .store(let entry) in device.receive(command, at: now) { disk.append(entry) }
+  }
+
   mutating func endDayWithoutAnswer() { lose(device.endDay(at: now)) }
 
   private mutating func lose(_ actions: [PaymentDevice.Action]) {
@@ -58,6 +64,8 @@ private struct World {
   mutating func reconnect() throws { try perform([.disconnect("")]) }
 
   mutating func endDay() throws { try perform(device.endDay(at: now)) }
+
+  mutating func tick() throws { try perform(device.tick(at: now)) }
 
   /// Lets time pass until the next deadline, and the terminal ask again.
   mutating func wait() throws {
@@ -110,7 +118,8 @@ private struct World {
         try perform(Array(rest) + device.disconnected(at: now))
         try perform(device.connected(at: now))
         return
-      case .total, .log: break
+      case .total(let total): totals.append(total)
+      case .log: break
       }
     }
   }

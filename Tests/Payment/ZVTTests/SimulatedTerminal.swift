@@ -20,6 +20,19 @@ struct SimulatedTerminal {
     var reserves = true
     /// Whether an end of day without payments is executed.
     var endsEmptyDays = true
+    /// Whether the last result is repeated with a new trace number.
+    var renumbers = false
+    /// Field 49 of each result, or `nil` for none.
+    var currency: Int?
+    /// The number of questions whether the goods are made; the terminal asks again as soon as it has an
+    /// answer. `nil`: it asks when the test calls `ask`.
+    var questions: Int?
+    /// Whether every command except the registration is answered busy.
+    var isBusy = false
+    /// Whether a prompt goes on after an abort.
+    var ignoresAborts = false
+    /// The last four digits of the card to which the terminal returns the money.
+    var returnsTo: Int?
   }
 
   var habits = Habits()
@@ -39,6 +52,10 @@ struct SimulatedTerminal {
   /// The steps that follow, one at each answer of the register.
   private var steps: [Step] = []
   private var waiting: Result?
+  private var asked = 0
+  private var traces = 1000
+  /// Payments before ends of day that the terminal has made by itself.
+  private(set) var closed: [Int] = []
 
   private enum Step {
     case send(APDU)
@@ -49,6 +66,12 @@ struct SimulatedTerminal {
 
   /// Whether a payment waits for the goods.
   var isAsking: Bool { waiting != nil }
+
+  /// Makes an end of day: the receipt numbers begin at 1 again.
+  mutating func closeDay() {
+    closed += booked.values
+    (booked, cancelled, counter, earlier) = ([:], [], 0, 0)
+  }
 
   /// Ends the connection.
   mutating func disconnect() {
@@ -66,8 +89,13 @@ struct SimulatedTerminal {
     if let waiting, packet.control >> 8 == 0x80 || packet.control >> 8 == 0x84 {
       return answerGoods(packet, waiting)
     }
+    if habits.isBusy, packet.control != 0x0600, packet.control >> 8 != 0x80 {
+      return packet.control == 0x0501
+        ? APDU(0x8000).bytes + APDU(0x060F, [0x9C]).bytes : APDU(0x849C).bytes
+    }
     switch packet.control {
     case 0x8000: return next()
+    case 0x06B0 where habits.ignoresAborts: return APDU(0x04FF, [0x0A]).bytes
     case 0x06B0:
       let isPrompt = steps.contains { step in
         switch step {
@@ -98,7 +126,11 @@ struct SimulatedTerminal {
       earlier = sum
     case 0x0620:
       steps = [.send(APDU(0x060F))]
-      if let last, habits.repeats { steps.insert(.send(status(last)), at: 0) }
+      if let last, habits.repeats {
+        traces += 1
+        let trace = habits.renumbers ? traces : nil
+        steps.insert(.send(status(last, trace: trace)), at: 0)
+      }
     default: return APDU(0x8483).bytes
     }
     let isPrompt = [0x0601, 0x0622].contains(packet.control)
@@ -119,7 +151,7 @@ struct SimulatedTerminal {
     case .pay(let amount):
       counter += 1
       let result = Result(receipt: counter, amount: amount)
-      waiting = result
+      (waiting, asked) = (result, 1)
       return status(result).bytes
     }
   }
@@ -134,7 +166,14 @@ struct SimulatedTerminal {
       endPayment(payment, isBooked: false)
       return APDU(0x061E, [0x6C]).bytes
     // The next question is asked by `ask`.
-    default: return []
+    default:
+      guard let questions = habits.questions else { return [] }
+      guard asked < questions else {
+        endPayment(payment, isBooked: false)
+        return APDU(0x061E, [0x6C]).bytes
+      }
+      asked += 1
+      return status(payment).bytes
     }
   }
 
@@ -199,13 +238,14 @@ struct SimulatedTerminal {
     return APDU(0x061E, lengths + list)
   }
 
-  private func status(_ result: Result) -> APDU {
+  private func status(_ result: Result, trace: Int? = nil) -> APDU {
     var data: [UInt8] = [0x27, result.code, 0x04]
     data += bcd(result.amount, 6)
     data.append(0x87)
     data += bcd(result.receipt, 2)
     data.append(0x0B)
-    data += bcd(result.receipt, 3)
+    data += bcd(trace ?? result.receipt, 3)
+    if let currency = habits.currency { data += [0x49] + bcd(currency, 2) }
     return APDU(0x040F, data)
   }
 

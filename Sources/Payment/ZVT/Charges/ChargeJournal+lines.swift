@@ -16,7 +16,10 @@ extension ChargeJournal.Entry {
         json.member("seen") { json in
           if let receipt = id.receipt { json.member("receipt", receipt) }
           if let trace = id.trace { json.member("trace", trace) }
+          if let moment = id.moment { json.member("moment", moment) }
+          json.member("closings", id.closings)
         }
+      case .closed: json.member("closed", true)
       case .closing(let number): json.member("closing", number)
       case .total(let total): json.member("day") { $0.members(total) }
       case .summary(let last, let day, let total):
@@ -24,6 +27,8 @@ extension ChargeJournal.Entry {
         json.member("captured", day.captured)
         json.member("refunded", day.refunded)
         json.member("count", day.count)
+        json.member("closings", day.closings)
+        json.member("split", day.isSplit)
         if let total { json.member("day") { $0.members(total) } }
       }
     }
@@ -40,7 +45,11 @@ extension ChargeJournal.Entry {
       self = .summary(last: last, day, read)
     } else if let seen = json["seen"] {
       self = .seen(
-        ChargeJournal.ResultID(receipt: seen.integer("receipt"), trace: seen.integer("trace")))
+        ChargeJournal.ResultID(
+          receipt: seen.integer("receipt"), trace: seen.integer("trace"),
+          moment: seen.text("moment"), closings: seen.integer("closings") ?? 0))
+    } else if json["closed"] != nil {
+      self = .closed
     } else if let number = json.integer("closing") {
       self = .closing(number)
     } else if let day = json["day"] {
@@ -60,6 +69,8 @@ extension ChargeJournal.Day {
     else { return nil }
     self.init()
     (self.captured, self.refunded, self.count) = (captured, refunded, count)
+    closings = json.integer("closings") ?? 0
+    isSplit = json["split"] == .bool(true)
   }
 }
 
@@ -77,6 +88,13 @@ extension ChargeRecord: FormattedMessage {
     isBookedEarly = members.flag("booked_early", \.isBookedEarly)
     receipt = members.optional("receipt", \.receipt)
     trace = members.optional("trace", \.trace)
+    moment = members.optional("moment", \.moment)
+    closings = try members.required("closings", \.closings, or: 0)
+    let reversal = ChargeJournal.ResultID(
+      receipt: members.optional("reversal_receipt", \.reversal?.receipt),
+      trace: members.optional("reversal_trace", \.reversal?.trace),
+      moment: members.optional("reversal_moment", \.reversal?.moment), closings: closings)
+    self.reversal = reversal.receipt == nil && reversal.trace == nil ? nil : reversal
     terminal = members.optional("terminal", \.terminal)
     card = members.optional("card", \.card)
     last4 = members.optional("last4", \.last4)

@@ -9,6 +9,8 @@ package struct ChargeJournal: Sendable {
     case charge(ChargeRecord)
     /// A result of the terminal, stored so that no later review attributes it to another command.
     case seen(ResultID)
+    /// The terminal has made an end of day by itself: its receipt numbers begin anew.
+    case closed
     /// The device requested the end of day with this number.
     case closing(Int)
     case total(PaymentTotal)
@@ -17,25 +19,47 @@ package struct ChargeJournal: Sendable {
     case summary(last: Int, Day, PaymentTotal?)
   }
 
-  /// The receipt number and the trace number that identify a result of the terminal.
+  /// The data that identify a result of the terminal. Receipt numbers begin anew after an end of day
+  /// and after 9999, and some terminals repeat a result with a new trace number.
   package struct ResultID: Hashable, Sendable {
     package var receipt: Int?
     package var trace: Int?
+    /// See `Fields.moment`.
+    package var moment: String?
+    /// The number of ends of day before the result.
+    package var closings = 0
 
     init?(_ fields: Fields) {
-      guard fields.receipt != nil || fields.trace != nil else { return nil }
-      (receipt, trace) = (fields.receipt, fields.trace)
+      self.init(receipt: fields.receipt, trace: fields.trace, moment: fields.moment, closings: 0)
+      guard receipt != nil || trace != nil else { return nil }
     }
 
-    init(receipt: Int?, trace: Int?) { (self.receipt, self.trace) = (receipt, trace) }
+    init(receipt: Int?, trace: Int?, moment: String?, closings: Int) {
+      (self.receipt, self.trace) = (receipt, trace)
+      (self.moment, self.closings) = (moment, closings)
+    }
   }
 
-  /// The sums since the last end of day: amounts in the smallest unit of the currency, and the
-  /// number of captures.
+  /// The evidence that the terminal's last result gives about a command whose result was lost.
+  enum Standing: Hashable {
+    /// The journal contains the result: the lost command has no result.
+    case known
+    /// The result is later than all that the journal contains.
+    case new
+    /// The result may be either: for example its receipt number is known, and its time is not.
+    case unclear
+  }
+
+  /// The sums since the last end of day of the device: amounts in the smallest unit of the currency,
+  /// and the number of captures.
   package struct Day: Hashable, Sendable {
     package var captured = 0
     package var refunded = 0
     package var count = 0
+    /// The number of ends of day before now, also of those that the terminal has made by itself.
+    package var closings = 0
+    /// Whether the terminal has made an end of day by itself since the last one of the device.
+    package var isSplit = false
 
     package init() {}
   }
@@ -71,8 +95,12 @@ package struct ChargeJournal: Sendable {
       }
       if record.state == .refunded, old?.state != .refunded { day.refunded += record.booked ?? 0 }
       if record.receipt != nil || record.trace != nil {
-        note(ResultID(receipt: record.receipt, trace: record.trace))
+        note(
+          ResultID(
+            receipt: record.receipt, trace: record.trace, moment: record.moment,
+            closings: record.closings))
       }
+      if let reversal = record.reversal { note(reversal) }
       if record.state.isFinal, !(old?.state.isFinal ?? false) {
         finalNumbers.append(record.charge)
         if finalNumbers.count > Self.maximumFinal {
@@ -82,7 +110,11 @@ package struct ChargeJournal: Sendable {
       }
     case .seen(let id): note(id)
     case .closing(let number): closing = number
-    case .total(let new): (total, day, closing) = (new, Day(), nil)
+    case .closed: (day.closings, day.isSplit) = (day.closings + 1, true)
+    case .total(let new):
+      let closings = day.closings + 1
+      (total, day, closing) = (new, Day(), nil)
+      day.closings = closings
     case .summary(let last, let day, let total):
       (self.last, self.day, self.total) = (last, day, total)
     }
@@ -94,8 +126,41 @@ package struct ChargeJournal: Sendable {
     if seen.count > Self.maximumSeen { seen.removeFirst() }
   }
 
-  /// Returns whether the journal contains this result of the terminal.
-  func hasSeen(_ id: ResultID) -> Bool { seen.contains(id) }
+  /// The highest receipt number since the last end of day, or `nil` if there was none.
+  var lastReceipt: Int? {
+    seen.lazy.filter { $0.closings == day.closings }.compactMap(\.receipt).max()
+  }
+
+  /// Returns whether a new payment with this receipt number shows that the terminal has made an end of
+  /// day by itself. After 9999 the numbers begin anew without one.
+  func isBeginning(_ receipt: Int) -> Bool {
+    guard let last = lastReceipt, receipt <= last else { return false }
+    return !(last > 9000 && receipt < 1000)
+  }
+
+  /// Compares a result that the terminal repeats with the results that the journal contains. The trace
+  /// number counts only without a receipt number.
+  func standing(of result: ResultID) -> Standing {
+    let same = seen.filter {
+      result.receipt == nil ? $0.trace == result.trace : $0.receipt == result.receipt
+    }
+    if same.contains(where: { $0.moment != nil && $0.moment == result.moment }) { return .known }
+    let isEarlier = result.moment.map { moment in
+      seen.contains { $0.moment.map { Self.isEarlier(moment, $0) } ?? false }
+    }
+    if same.isEmpty { return isEarlier == true ? .unclear : .new }
+    // guard: the last result of the terminal may be that of another customer
+    guard let isEarlier, same.allSatisfy({ $0.moment != nil }) else {
+      return same.contains { $0.closings == day.closings } ? .known : .unclear
+    }
+    // The terminal repeats a known result with another time, or has used the number again.
+    return !isEarlier && same.allSatisfy { $0.closings < day.closings } ? .new : .unclear
+  }
+
+  /// Returns whether a time without a year is before another one: December is before January.
+  private static func isEarlier(_ moment: String, _ other: String) -> Bool {
+    moment < other ? !(other >= "10" && moment < "04") : moment >= "10" && other < "04"
+  }
 
   /// The records that are not final, sorted by charge number.
   package var open: [ChargeRecord] {

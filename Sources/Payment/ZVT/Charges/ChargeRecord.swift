@@ -60,6 +60,12 @@ package struct ChargeRecord: Hashable, Sendable {
   package var isBookedEarly = false
   package var receipt: Int?
   package var trace: Int?
+  /// The time of the result by the terminal's clock; see `Fields.moment`.
+  package var moment: String?
+  /// The number of ends of day that the device knew of when it took the result; see `ChargeJournal.Day`.
+  package var closings = 0
+  /// The result of the release or refund, or `nil` if there is none.
+  var reversal: ChargeJournal.ResultID?
   package var terminal: String?
   package var card: String?
   package var last4: String?
@@ -69,6 +75,7 @@ package struct ChargeRecord: Hashable, Sendable {
   mutating func take(_ fields: Fields) {
     receipt = fields.receipt ?? receipt
     trace = fields.trace ?? trace
+    moment = fields.moment ?? moment
     terminal = fields.terminal ?? terminal
     card = fields.cardName ?? card
     last4 = fields.last4 ?? last4

@@ -41,8 +41,11 @@ package struct DeviceSettings: Sendable {
   package var mode = Mode.auto
   /// Maximum number of times that the terminal asks whether the goods are made.
   package var asks: UInt8 = 10
-  /// The shortest time between two of these questions, in seconds.
-  package var secondsPerAsk = 2
+  /// The time for which the device holds back its answer to such a question, in seconds. It must be
+  /// shorter than the time for which the terminal waits for an answer.
+  package var secondsPerAsk = 2 {
+    didSet { session.questionDelay = .seconds(secondsPerAsk) }
+  }
   package var capture = Capture.partialReversal
   package var repeatsReceipt = true
   package var canAbort = true
@@ -57,16 +60,21 @@ package struct DeviceSettings: Sendable {
 
   package init() {}
 
-  func method(of request: ChargeRequest) -> ChargeRecord.Method {
+  /// Returns the way in which the amount of a request is held.
+  ///
+  /// - Parameter patience: The time for which the terminal waits for the goods.
+  func method(of request: ChargeRequest, patience: Duration) -> ChargeRecord.Method {
     switch mode {
     case .goodsFirst: .goodsFirst
     case .reservation: .reservation
     case .auto:
-      request.quantity == 1 && request.readySeconds > 0
-        && request.readySeconds < Int(asks) * secondsPerAsk
+      request.quantity == 1 && request.readySeconds > 0 && .seconds(request.readySeconds) < patience
         ? .goodsFirst : .reservation
     }
   }
+
+  /// The time for which the terminal waits for the goods at least: each question is held back.
+  var patience: Duration { .seconds(Int(asks) * secondsPerAsk) }
 }
 
 extension Currency {

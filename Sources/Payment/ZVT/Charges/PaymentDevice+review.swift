@@ -119,12 +119,20 @@ extension PaymentDevice {
     return there == terminal
   }
 
-  /// The last result if it is successful and the journal does not contain it, otherwise `nil`.
+  /// The last result if it is successful and later than all that the journal contains, otherwise `nil`.
   private var newResult: Fields? {
     guard case .result(let fields) = evidence.last, fields.resultCode ?? 0 == 0,
-      let id = ChargeJournal.ResultID(fields), !journal.hasSeen(id)
+      standing == .new, isOurCurrency(fields)
     else { return nil }
     return fields
+  }
+
+  /// The standing of the last result, or `nil` if the terminal does not report it.
+  private var standing: ChargeJournal.Standing? {
+    guard case .result(let fields) = evidence.last, let id = ChargeJournal.ResultID(fields) else {
+      return nil
+    }
+    return journal.standing(of: id)
   }
 
   /// Returns the new result if it can be that of the record's command, otherwise `nil`.
@@ -151,7 +159,16 @@ extension PaymentDevice {
     return fits ? fields : nil
   }
 
-  private var knowsLast: Bool { if case .result = evidence.last { true } else { false } }
+  /// Whether the last result, if it is not that of the lost command, proves that there is none.
+  private var knowsLast: Bool {
+    switch standing {
+    case .known: true
+    case .unclear, nil: false
+    // Another program may have used the terminal since. A failed result is usually that of the command.
+    case .new:
+      if case .result(let fields) = evidence.last { fields.resultCode ?? 0 != 0 } else { false }
+    }
+  }
 
   private mutating func decide(_ record: ChargeRecord, _ actions: inout [Action]) {
     guard isHere(record) else {
@@ -188,7 +205,7 @@ extension PaymentDevice {
       return finish(record, none, reason: record.reason ?? "interrupted", &actions)
     }
     if let fields = newResult(of: record) {
-      record.take(fields)
+      take(fields, &record)
       record.held = fields.amount
       record.reason = nil
       return finish(record, isRelease ? .releasing : .held, &actions)
@@ -211,7 +228,7 @@ extension PaymentDevice {
       return finish(record, .held, reason: record.reason ?? "interrupted", &actions)
     }
     if let fields = newResult(of: record) {
-      record.take(fields)
+      take(fields, &record)
       record.reason = nil
       return finish(record, .captured, &actions)
     }
@@ -225,7 +242,8 @@ extension PaymentDevice {
     let isOpen = receipt.flatMap { evidence.isOpen($0) }
     let fields = newResult(of: record)
     if isOpen == false || fields != nil {
-      if let fields { see(fields, &actions) }
+      var record = record
+      record.reversal = fields.flatMap(resultID)
       return finish(record, .released, &actions)
     }
     finish(
@@ -235,8 +253,8 @@ extension PaymentDevice {
 
   private mutating func decideRefund(_ record: ChargeRecord, _ actions: inout [Action]) {
     if let fields = newResult(of: record) {
-      // Stores the result first, so that no later review attributes the result to another refund.
-      see(fields, &actions)
+      var record = record
+      record.reversal = resultID(fields)
       return finish(record, .refunded, &actions)
     }
     guard knowsLast else {
@@ -248,18 +266,18 @@ extension PaymentDevice {
   /// Decides about a `goodsFirst` payment whose result is not known.
   private mutating func decideGoods(_ record: ChargeRecord, _ actions: inout [Action]) {
     var record = record
-    guard knowsLast else {
-      return finish(record, .unknown, reason: "the terminal does not say", &actions)
-    }
-    let reason = record.reason ?? "interrupted"
     guard let fields = newResult ?? ownResult(of: record) else {
+      guard knowsLast else {
+        return finish(record, .unknown, reason: "the terminal does not say", &actions)
+      }
       return finish(
-        record, record.state == .begun ? .declined : .released, reason: reason, &actions)
+        record, record.state == .begun ? .declined : .released,
+        reason: record.reason ?? "interrupted", &actions)
     }
     guard let amount = fields.amount, amount == record.price.units || amount == record.asked else {
       return finish(record, .unknown, reason: "the terminal has another amount", &actions)
     }
-    record.take(fields)
+    take(fields, &record)
     record.reason = nil
     (record.held, record.isBookedEarly) = (amount, true)
     switch record.state {
@@ -274,7 +292,8 @@ extension PaymentDevice {
   /// Returns the last result if it is successful and is the approval of this charge, otherwise `nil`.
   private func ownResult(of record: ChargeRecord) -> Fields? {
     guard case .result(let fields) = evidence.last, fields.resultCode ?? 0 == 0,
-      record.receipt != nil, fields.receipt == record.receipt, fields.trace == record.trace
+      record.receipt != nil, fields.receipt == record.receipt,
+      record.moment == nil || fields.moment == nil || fields.moment == record.moment
     else { return nil }
     return fields
   }

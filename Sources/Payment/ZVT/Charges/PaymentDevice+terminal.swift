@@ -9,6 +9,7 @@ extension PaymentDevice {
     session.open()
     (isConnected, isRegistered, state, step) = (true, false, nil, nil)
     (pause, nextEnquiry, hasAborted) = (now, now, false)
+    (otherCurrency, busySince, isBusy) = (nil, nil, false)
     (knowsRepeat, lastReceipt) = (settings.repeatsReceipt, nil)
     (needsReview, evidence) = (true, Evidence())
     (capture, showsText) = (settings.capture, settings.showsText)
@@ -73,7 +74,7 @@ extension PaymentDevice {
       case .drop(let reason): actions.append(.disconnect(reason))
       case .accepted: accepted(at: now, &actions)
       case .progress(let code): progress(code, at: now, &actions)
-      case .approved(let fields): approved(fields, &actions)
+      case .approved(let fields): approved(fields, at: now, &actions)
       case .ended(let command, let outcome):
         let ended = step
         step = nil
@@ -83,6 +84,10 @@ extension PaymentDevice {
   }
 
   private mutating func accepted(at now: Duration, _ actions: inout [Action]) {
+    switch step {
+    case .register, .enquire, nil: break
+    default: busySince = nil
+    }
     guard case .begin(let charge) = step, let record = journal.records[charge] else { return }
     if record.state == .begun { actions.append(.publish(record.answer)) }
     // The release arrived before the terminal accepted the command.
@@ -111,18 +116,21 @@ extension PaymentDevice {
   }
 
   /// Processes the approval of a payment that waits for the goods.
-  private mutating func approved(_ fields: Fields, _ actions: inout [Action]) {
+  private mutating func approved(_ fields: Fields, at now: Duration, _ actions: inout [Action]) {
     guard case .begin(let charge) = step, var record = journal.records[charge], record.held == nil
     else { return }
     prompt = nil
-    record.take(fields)
+    approvedAt = now
+    noteCurrency(fields, &actions)
+    noteBeginning(fields, &actions)
+    take(fields, &record)
     record.held = fields.amount ?? record.price.units
     if record.state == .releasing {
       session.goods = .notMade
       store(record, &actions)
-    } else if record.held != record.price.units {
+    } else if let flaw = flaw(of: fields, record) {
       session.goods = .notMade
-      (record.state, record.reason) = (.releasing, "wrong amount")
+      (record.state, record.reason) = (.releasing, flaw)
       store(record, &actions)
     } else {
       record.state = .held
@@ -139,10 +147,13 @@ extension PaymentDevice {
     if case .refused(let code) = outcome, code.byte == 0x9C {
       // The terminal was busy and executed nothing.
       pause = now + .seconds(2)
+      busySince = busySince ?? now
       if case .begin = step { prompt?.hasBegun = false }
       return
     }
+    if step != .enquire { busySince = nil }
     if case .completed(let status, let completion) = outcome {
+      noteCurrency(status ?? completion?.fields, &actions)
       terminal = completion?.fields.terminal ?? status?.terminal ?? terminal
       lastReceipt = status?.receipt ?? lastReceipt
     }
@@ -158,7 +169,7 @@ extension PaymentDevice {
       if let record = journal.records[charge], record.state == .releasing, prompt != nil {
         finish(record, .released, &actions)
       }
-    case .begin(let charge): endBegin(charge, outcome, &actions)
+    case .begin(let charge): endBegin(charge, outcome, at: now, &actions)
     case .capture(let charge): endCapture(charge, outcome, &actions)
     case .release(let charge): endReturn(charge, outcome, to: .released, &actions)
     case .refund(let charge): endReturn(charge, outcome, to: .refunded, &actions)
@@ -202,8 +213,10 @@ extension PaymentDevice {
     case .refused: state = 0x00
     case .lost: break
     }
+    if state != 0x9C, prompt == nil { busySince = nil }
     if state == 0x9C {
       pause = now + .seconds(2)
+      busySince = busySince ?? now
       // The terminal may still execute a prompt of an earlier connection.
       if !hasAborted, settings.canAbort {
         hasAborted = true
@@ -215,25 +228,27 @@ extension PaymentDevice {
   }
 
   private mutating func endBegin(
-    _ charge: Int, _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
+    _ charge: Int, _ outcome: TerminalSession.Outcome, at now: Duration,
+    _ actions: inout [Action]
   ) {
     let ended = prompt
     if prompt?.charge == charge { prompt = nil }
     guard var record = journal.records[charge] else { return }
     if record.method == .goodsFirst, record.held != nil {
-      return endGoods(record, outcome, &actions)
+      return endGoods(record, outcome, at: now, &actions)
     }
     let wasReleased = record.state == .releasing
     switch outcome {
     case .completed(let status?, _)
     where status.resultCode ?? 0 == 0
       && (record.method == .goodsFirst || status.receipt != nil):
-      record.take(status)
+      noteBeginning(status, &actions)
+      take(status, &record)
       record.held = status.amount ?? record.price.units
       // A terminal that does not wait for the goods has completed the payment.
       record.isBookedEarly = record.method == .goodsFirst
-      if record.held != record.price.units {
-        (record.state, record.reason) = (.releasing, "wrong amount")
+      if let flaw = flaw(of: status, record) {
+        (record.state, record.reason) = (.releasing, flaw)
       } else if !wasReleased {
         record.state = .held
         return change(record, &actions)
@@ -241,14 +256,17 @@ extension PaymentDevice {
       store(record, &actions)
     case .refused(let code)
     where code.byte == 0x83 && settings.mode == .auto && record.method == .reservation
-      && !wasReleased:
+      && !wasReleased && isFast(ended?.readySeconds ?? 0):
       // The terminal does not support reservations, and has executed nothing.
       record.method = .goodsFirst
       store(record, &actions)
       prompt = ended
       prompt?.hasBegun = false
     case .refused(let code):
-      finish(record, wasReleased ? .released : .declined, reason: code.text, &actions)
+      let isSlow = code.byte == 0x83 && record.method == .reservation && settings.mode == .auto
+      finish(
+        record, wasReleased ? .released : .declined, reason: isSlow ? Self.isSlow : code.text,
+        &actions)
     case .aborted(let code, let status, _):
       let reason = ended?.hasTimedOut == true && code == .timeout ? "timeout" : code.text
       record.reason = wasReleased ? record.reason : reason
@@ -263,18 +281,27 @@ extension PaymentDevice {
 
   /// Processes the end of an approved payment that has waited for the goods.
   private mutating func endGoods(
-    _ record: ChargeRecord, _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
+    _ record: ChargeRecord, _ outcome: TerminalSession.Outcome, at now: Duration,
+    _ actions: inout [Action]
   ) {
     var record = record
+    defer { approvedAt = nil }
     switch (outcome, record.state) {
     case (.completed(let status, _), .capturing)
     where session.goods != .beingMade
       && (session.goods == .made || status?.amount == record.asked):
-      if let status { record.take(status) }
+      if let status { take(status, &record) }
       finish(record, .captured, &actions)
     case (.aborted, .releasing) where session.goods == .notMade:
       finish(record, .released, &actions)
     default:
+      if outcome != .lost, let approvedAt {
+        let waited = now - approvedAt
+        if waited < shortestPatience ?? settings.patience {
+          actions.append(.log("the terminal has waited for the goods for \(waited) only"))
+          shortestPatience = waited
+        }
+      }
       record.reason = "the terminal waited no longer"
       ask(about: record, &actions)
     }
@@ -292,7 +319,7 @@ extension PaymentDevice {
         actions.append(.log("charge \(charge): the terminal has captured \(amount), not \(asked)"))
         return ask(about: record, &actions)
       }
-      if let status { record.take(status) }
+      if let status { take(status, &record) }
       finish(record, .captured, &actions)
     case .refused(let code) where code.byte == 0x83:
       let other: DeviceSettings.Capture =
@@ -317,10 +344,19 @@ extension PaymentDevice {
     guard var record = journal.records[charge] else { return }
     switch outcome {
     case .completed(let status, _) where status?.resultCode ?? 0 == 0:
-      // The record keeps the receipt of the payment, so that a person can find the payment.
-      if let status { see(status, &actions) }
+      // The record keeps the receipt of the payment, so that a person can find the payment. It stores both
+      // in one entry, so that no later review attributes the result to another command.
+      record.reversal = status.flatMap(resultID)
+      // guard: a reversal of another payment is no refund
+      if let status, isReversal(record), let flaw = flaw(ofReversal: status, of: record) {
+        return finish(record, .unknown, reason: flaw, &actions)
+      }
       finish(record, state, &actions)
-    case .aborted(.alreadyReversed, _, _): finish(record, state, &actions)
+    case .aborted(.alreadyReversed, _, _):
+      // The terminal says only that nothing is left under this receipt number, which it may have used again.
+      isReversal(record)
+        ? finish(record, .unknown, reason: ResultCode.alreadyReversed.text, &actions)
+        : finish(record, state, &actions)
     case .refused(let code):
       finish(record, state == .refunded ? .captured : .held, reason: code.text, &actions)
     case .aborted(let code, _, _):
@@ -357,12 +393,18 @@ extension PaymentDevice {
   ) {
     switch outcome {
     case .completed(let status, _):
-      if let status { see(status, &actions) }
       endOfDayIsDue = false
       var net = status?.totals?.amount ?? status?.amount
       let own = journal.day.captured - journal.day.refunded
-      // The end of day whose result was lost may have reset the terminal's sum.
-      if hasLostEndOfDay, net != own { net = nil }
+      // An end of day whose result was lost, or that the terminal has made by itself, has reset the
+      // terminal's sum.
+      let isReset = hasLostEndOfDay || journal.day.isSplit || status?.totals?.count == 0
+      if isReset, let sum = net, sum != own {
+        net = nil
+        actions.append(
+          .log("the terminal has closed its day before: its sum \(sum) is not compared with \(own)")
+        )
+      }
       hasLostEndOfDay = false
       let total = PaymentTotal(
         total: journal.closing ?? (journal.total?.total ?? 0) + 1, at: wallClock,
@@ -371,6 +413,7 @@ extension PaymentDevice {
         terminalNet: net)
       journal.apply(.total(total))
       actions += [.store(.total(total)), .total(total)]
+      if let status { see(status, &actions) }
       if total.isDifferent {
         let sums = "the terminal has captured \(net ?? 0) less refunds, the journal \(own)"
         actions.append(.log("end of day \(total.total): \(sums)"))
@@ -384,10 +427,75 @@ extension PaymentDevice {
 
   /// Stores a result unless the journal contains it, so that no later review attributes it to another command.
   mutating func see(_ fields: Fields, _ actions: inout [Action]) {
-    guard let id = ChargeJournal.ResultID(fields), !journal.hasSeen(id) else { return }
+    guard var id = ChargeJournal.ResultID(fields), journal.standing(of: id) != .known else {
+      return
+    }
+    id.closings = journal.day.closings
     journal.apply(.seen(id))
     actions.append(.store(.seen(id)))
   }
+
+  // MARK: Whose result it is
+
+  /// Replaces the receipt data of a record by those of a result.
+  mutating func take(_ fields: Fields, _ record: inout ChargeRecord) {
+    record.take(fields)
+    record.closings = journal.day.closings
+  }
+
+  /// Returns the data that identify a result of this terminal's day, or `nil` if there are none.
+  func resultID(_ fields: Fields) -> ChargeJournal.ResultID? {
+    var id = ChargeJournal.ResultID(fields)
+    id?.closings = journal.day.closings
+    return id
+  }
+
+  /// Records that the terminal has made an end of day by itself, if the receipt number of a new payment shows it.
+  private mutating func noteBeginning(_ fields: Fields, _ actions: inout [Action]) {
+    guard let receipt = fields.receipt, journal.isBeginning(receipt) else { return }
+    journal.apply(.closed)
+    actions += [.store(.closed), .log("the terminal has made an end of day by itself")]
+  }
+
+  /// Returns whether the result of a hold is unusable, and why; or `nil` if it is usable.
+  private func flaw(of fields: Fields, _ record: ChargeRecord) -> String? {
+    // guard: money of another currency is not taken
+    if !isOurCurrency(fields) { return "wrong currency" }
+    return record.held == record.price.units ? nil : "wrong amount"
+  }
+
+  /// Returns why the result of a reversal is not that of the record's payment, or `nil` if it can be.
+  private func flaw(ofReversal fields: Fields, of record: ChargeRecord) -> String? {
+    if !isOurCurrency(fields) { return "the terminal has returned another currency" }
+    if let amount = fields.amount, amount != record.booked ?? record.held {
+      return "the terminal has returned \(amount)"
+    }
+    if let last4 = fields.last4, let own = record.last4, last4 != own {
+      return "the terminal has returned to a card \(last4)"
+    }
+    return nil
+  }
+
+  /// Returns whether the record's money is returned by a reversal, which names a receipt number of a payment.
+  func isReversal(_ record: ChargeRecord) -> Bool {
+    record.state == .refunding || record.isBookedEarly
+  }
+
+  /// Whether a result has the currency of the device, or none.
+  func isOurCurrency(_ fields: Fields) -> Bool {
+    fields.currency.map { $0 == settings.currencyNumber } ?? true
+  }
+
+  /// Ends sales on this connection if the terminal takes another currency.
+  private mutating func noteCurrency(_ fields: Fields?, _ actions: inout [Action]) {
+    guard let fields, !isOurCurrency(fields), let currency = fields.currency, otherCurrency == nil
+    else { return }
+    otherCurrency = currency
+    actions.append(
+      .log("the terminal takes currency \(currency), not \(settings.currencyNumber)"))
+  }
+
+  // MARK: Lost results
 
   /// Stores the record if it has changed, marks the charge as unclear, and requests a review.
   private mutating func ask(about record: ChargeRecord, _ actions: inout [Action]) {

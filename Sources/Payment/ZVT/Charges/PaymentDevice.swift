@@ -66,6 +66,8 @@ package struct PaymentDevice: Sendable {
     var hasTimedOut = false
     var isPresented = false
     var nextSign = Duration.zero
+    /// The time that the goods need after the payment, in seconds.
+    let readySeconds: Int
   }
 
   let settings: DeviceSettings
@@ -85,6 +87,17 @@ package struct PaymentDevice: Sendable {
   /// The last state byte of the terminal, or `nil` before the first enquiry of the connection.
   var state: UInt8?
   var hasAborted = false
+  /// The time of the last approval that waits for the goods, or `nil` if none does.
+  var approvedAt: Duration?
+  /// The shortest time after which the terminal has waited no longer, or `nil` if it always waited.
+  var shortestPatience: Duration?
+  /// The currency of the terminal if it is not that of the device, as an ISO 4217 number.
+  var otherCurrency: Int?
+  /// The time since which the terminal has been busy or has not ended a command in time, or `nil` if
+  /// it is not.
+  var busySince: Duration?
+  /// Whether that was longer than `busyLimit` ago.
+  var isBusy = false
   /// The earliest time of the next command: later if the terminal is busy or refuses the
   /// registration.
   var pause = Duration.zero
@@ -117,6 +130,9 @@ package struct PaymentDevice: Sendable {
   /// The time of the system clock, which the caller sets before each event.
   package var wallClock = Timestamp(milliseconds: 0)
 
+  /// The time after which a terminal that executes no command is a fault.
+  static let busyLimit = Duration.seconds(60)
+
   package init(_ settings: DeviceSettings, _ journal: ChargeJournal) {
     self.settings = settings
     self.journal = journal
@@ -146,6 +162,7 @@ package struct PaymentDevice: Sendable {
       times.append(state == nil || needsReview || hasWork ? pause : max(pause, nextEnquiry))
       if endOfDayIsDue, isDayOver { times.append(max(pause, nextEndOfDay)) }
     }
+    if !isBusy, let busySince { times.append(busySince + Self.busyLimit) }
     return times.min()
   }
 
@@ -157,6 +174,8 @@ package struct PaymentDevice: Sendable {
     case 0x00, 0x9C, 0xF0: break
     default: return .fault(ResultCode(state).text)
     }
+    if let otherCurrency { return .fault("wrong currency \(otherCurrency)") }
+    if isBusy { return .fault("busy") }
     guard !needsReview || foreign != nil else { return .fault("terminal is asked") }
     if settings.foreignHolds != .ignore, let receipt = foreign?.min() {
       return .fault("unknown hold, receipt \(receipt)")
@@ -186,13 +205,15 @@ package struct PaymentDevice: Sendable {
     switch command {
     case .charge(let request):
       guard request.amount.currency == settings.currency else {
-        var record = ChargeRecord(request, settings.method(of: request))
-        (record.state, record.reason) = (.declined, "wrong currency")
-        return change(record, &actions)
+        return decline(request, "wrong currency", &actions)
       }
       // A device that cannot begin does not answer, and the kiosk sends the charge again.
       guard canBegin else { return }
-      var record = ChargeRecord(request, settings.method(of: request))
+      let method = settings.method(of: request, patience: patience)
+      guard method == .reservation || isFast(request.readySeconds) else {
+        return decline(request, Self.isSlow, &actions)
+      }
+      var record = ChargeRecord(request, method)
       record.terminal = terminal
       store(record, &actions)
       let pay = Duration.seconds(request.paySeconds)
@@ -203,7 +224,8 @@ package struct PaymentDevice: Sendable {
             ? request.juice.text : request.text,
           "\(request.amount)",
         ],
-        pay: pay, last: now, limit: now + max(pay, .seconds(300)))
+        pay: pay, last: now, limit: now + max(pay, .seconds(300)),
+        readySeconds: request.readySeconds)
     case .release(let charge), .capture(let charge, _), .refund(let charge):
       // A lost journal may have contained a hold for this number. In that case the terminal has a
       // hold that belongs to no charge.
@@ -213,6 +235,27 @@ package struct PaymentDevice: Sendable {
     case .state(let charge):
       actions.append(.publish(PaymentAnswer(charge: charge, status: .unknown)))
     }
+  }
+
+  private mutating func decline(
+    _ request: ChargeRequest, _ reason: String, _ actions: inout [Action]
+  ) {
+    var record = ChargeRecord(request, .goodsFirst)
+    (record.state, record.reason) = (.declined, reason)
+    change(record, &actions)
+  }
+
+  /// The reason for a charge whose amount the terminal would release before the juice is made.
+  static let isSlow = "the machine is slower than the terminal waits"
+
+  /// The time for which the terminal waits for the goods: as measured if that was shorter than the
+  /// settings say.
+  private var patience: Duration { min(settings.patience, shortestPatience ?? settings.patience) }
+
+  /// Returns whether the terminal waits long enough for goods that need this time.
+  func isFast(_ readySeconds: Int) -> Bool {
+    // guard: the machine does not start what the terminal would give back before it is made
+    readySeconds == 0 || .seconds(readySeconds) < patience
   }
 
   private var canBegin: Bool {
@@ -253,6 +296,10 @@ package struct PaymentDevice: Sendable {
       }
       guard let receipt = record.receipt else {
         record.reason = "no receipt number"
+        return actions.append(.publish(record.answer))
+      }
+      guard record.closings == journal.day.closings else {
+        record.reason = Self.isClosed
         return actions.append(.publish(record.answer))
       }
       guard settings.reversal == .any || isLastReceipt(receipt) else {
@@ -299,6 +346,10 @@ package struct PaymentDevice: Sendable {
     }
     store(record, &actions)
   }
+
+  /// The reason for a payment that no reversal can return: its receipt number may be that of another
+  /// payment now.
+  private static let isClosed = "before an end of day of the terminal"
 
   private func isLastReceipt(_ receipt: Int) -> Bool {
     lastReceipt == receipt
@@ -378,9 +429,12 @@ package struct PaymentDevice: Sendable {
     {
       finish(record, .released, &actions)
     }
+    perform(session.answerQuestion(at: now), at: now, &actions)
     if isConnected, session.isIdle, step == nil, pause <= now, let next = next(at: now) {
       begin(next, at: now, &actions)
     }
+    if case .begin = step, let prompt, prompt.isEnded, busySince == nil { busySince = now }
+    isBusy = busySince.map { now - $0 >= Self.busyLimit } ?? false
     guard status != lastStatus else { return }
     lastStatus = status
     actions.append(.status(status))
@@ -420,6 +474,17 @@ package struct PaymentDevice: Sendable {
   }
 
   private mutating func begin(_ next: Step, at now: Duration, _ actions: inout [Action]) {
+    switch next {
+    case .release(let charge), .refund(let charge):
+      guard let record = journal.records[charge], isReversal(record) else { break }
+      // guard: no reversal of a receipt from before an end of day
+      if record.closings != journal.day.closings {
+        return finish(
+          record, record.state == .refunding ? .captured : .unknown, reason: Self.isClosed, &actions
+        )
+      }
+    default: break
+    }
     guard let command = command(for: next) else {
       // Occurs only with a terminal that sends no receipt numbers.
       switch next {

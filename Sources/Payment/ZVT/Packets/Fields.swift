@@ -27,6 +27,8 @@ package struct Fields: Hashable, Sendable {
   package private(set) var date: String?
   /// Field 0C, hour, minute and second: `225558`.
   package private(set) var time: String?
+  /// Month, day, hour, minute and second of the result, `0405225558`; or `nil` without fields 0D and 0C.
+  package var moment: String? { date.flatMap { date in time.map { date + $0 } } }
   /// Element 34 of the TLV container, the terminal's clock: `20230405225655`.
   package private(set) var clock: String?
   /// Field 60: the number and the sum of the payments of an end of day.

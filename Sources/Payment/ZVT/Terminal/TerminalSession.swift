@@ -14,6 +14,9 @@ package struct TerminalSession: Sendable {
     package var acknowledgement = Duration.seconds(5)
     /// Maximum time between two packets of the terminal while it executes a command.
     package var silence = Duration.seconds(180)
+    /// The time for which the session holds back the answer that the goods are being made. Some terminals
+    /// ask again as soon as they have it, and may ask a limited number of times.
+    package var questionDelay = Duration.seconds(2)
 
     package init() {}
   }
@@ -56,8 +59,14 @@ package struct TerminalSession: Sendable {
   /// goods are made, or a long receipt, needs fewer.
   private static let maximumPackets = 10_000
 
-  /// The answer to the terminal's question whether the goods are made.
+  /// The answer to the terminal's question whether the goods are made. After a change the caller must
+  /// call `answerQuestion`.
   package var goods = Goods.beingMade
+  /// The times of the question that the session has not answered yet: of the question, and of the
+  /// answer unless the goods are made before.
+  private var question: (at: Duration, answer: Duration)?
+  /// The time for which answers are held back: shorter than the setting for a terminal that waits less.
+  private var questionDelay: Duration
 
   private let settings: Settings
   private var state = State.closed
@@ -66,22 +75,27 @@ package struct TerminalSession: Sendable {
   private var lastStatus: Fields?
   private var deadlineOfPacket: Duration?
 
-  package init(_ settings: Settings) { self.settings = settings }
+  package init(_ settings: Settings) {
+    self.settings = settings
+    questionDelay = settings.questionDelay
+  }
 
   package var isIdle: Bool { if case .idle = state { true } else { false } }
   package var isOpen: Bool { if case .closed = state { false } else { true } }
 
   /// The time at which the caller must call `tick(at:)`, or `nil` if no timer runs.
-  package var deadline: Duration? { deadlineOfPacket }
+  package var deadline: Duration? {
+    [deadlineOfPacket, question?.answer].compactMap(\.self).min()
+  }
 
   /// Resets the session for a new connection.
   package mutating func open() {
-    (state, reader, deadlineOfPacket) = (.idle, APDUReader(), nil)
+    (state, reader, deadlineOfPacket, question) = (.idle, APDUReader(), nil, nil)
   }
 
   /// Ends the session after its connection was lost or dropped.
   package mutating func close() -> [Action] {
-    defer { (state, deadlineOfPacket) = (.closed, nil) }
+    defer { (state, deadlineOfPacket, question) = (.closed, nil, nil) }
     switch state {
     case .sent(let command), .running(let command): return [.ended(command, .lost)]
     case .closed, .idle: return []
@@ -123,11 +137,23 @@ package struct TerminalSession: Sendable {
     return actions
   }
 
+  /// Answers the terminal's question, if there is one, and the goods are made or not made, or the answer
+  /// is due.
+  package mutating func answerQuestion(at now: Duration) -> [Action] {
+    // guard: the register sets the pace of the questions
+    guard let question, goods != .beingMade || question.answer <= now else { return [] }
+    self.question = nil
+    return [.send(goods.answer.bytes)]
+  }
+
   package mutating func tick(at now: Duration) -> [Action] {
-    guard let deadlineOfPacket, deadlineOfPacket <= now else { return [] }
-    return drop(
-      reader.isInPacket
-        ? "the terminal sent a part of a packet and then nothing" : "the terminal does not answer")
+    let answer = answerQuestion(at: now)
+    guard let deadlineOfPacket, deadlineOfPacket <= now else { return answer }
+    return answer
+      + drop(
+        reader.isInPacket
+          ? "the terminal sent a part of a packet and then nothing" : "the terminal does not answer"
+      )
   }
 
   private mutating func drop(_ reason: String) -> [Action] { close() + [.drop(reason)] }
@@ -185,7 +211,12 @@ package struct TerminalSession: Sendable {
     case .status(let fields):
       lastStatus = fields
       if case .authorise = command, let fields, fields.resultCode == 0 {
-        actions += [.send(goods.answer.bytes), .approved(fields)]
+        if let question {
+          // The terminal waits for less time than the answer was held back.
+          questionDelay = max(.milliseconds(200), (now - question.at) / 2)
+        }
+        question = (now, now + questionDelay)
+        actions.append(.approved(fields))
         return
       }
     case .progress(let code): actions.append(.progress(code))
@@ -203,7 +234,7 @@ package struct TerminalSession: Sendable {
   private mutating func end(
     _ command: TerminalCommand, _ outcome: Outcome, _ actions: inout [Action]
   ) {
-    state = .idle
+    (state, question) = (.idle, nil)
     actions.append(.ended(command, outcome))
   }
 

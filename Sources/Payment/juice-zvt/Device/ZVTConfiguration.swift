@@ -85,7 +85,7 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
     var asks = Int(device.asks)
     section.read("asks", .integer(1...255), into: &asks)
     device.asks = UInt8(clamping: asks)
-    section.read("ask_seconds", .integer(1...60), into: &device.secondsPerAsk)
+    section.read("ask_seconds", .integer(1...4), into: &device.secondsPerAsk)
     section.read("acknowledge_seconds", .seconds(1...60), into: &device.session.acknowledgement)
     section.read("silence_seconds", .seconds(10...600), into: &device.session.silence)
     section.read("enquiry_seconds", .seconds(5...3600), into: &device.enquiry)

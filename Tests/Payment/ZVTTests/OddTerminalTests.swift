@@ -1,0 +1,234 @@
+import JuiceDomain
+import KioskProtocol
+import Testing
+import ZVT
+
+/// Terminals that were seen in the field: whose result is it, which day is it, who sets the pace?
+@Suite struct OddTerminalTests {
+  private static let modes: [DeviceSettings.Mode] = [.reservation, .goodsFirst]
+
+  private func world(
+    _ mode: DeviceSettings.Mode, _ habits: SimulatedTerminal.Habits = .init()
+  ) throws -> World {
+    var settings = DeviceSettings()
+    settings.mode = mode
+    var world = World(settings, habits)
+    try world.start()
+    return world
+  }
+
+  private func request(_ charge: Int, _ units: Int = 350, readySeconds: Int = 0) -> ChargeCommand {
+    .charge(
+      ChargeRequest(
+        charge: charge, amount: Money(units: units, .euro), readySeconds: readySeconds))
+  }
+
+  /// Pays a charge.
+  private func pay(_ world: inout World, _ charge: Int, _ units: Int = 350) throws {
+    try world.send(request(charge, units))
+    try world.wait()
+    #expect(world.published.last?.status.name == "held")
+    try world.send(.capture(charge: charge, amount: units))
+    try world.wait()
+    #expect(world.published.last?.status.name == "captured")
+  }
+
+  // MARK: Whose result
+
+  /// The terminal repeats the result of the customer before under a new trace number.
+  @Test(arguments: modes)
+  func theLastResultOfAnotherCustomerPaysNothing(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode, .init(renumbers: true))
+    try pay(&world, 17)
+    world.terminal.habits.hasCustomer = false
+    try world.send(request(18))
+    try world.reconnect()
+    #expect(world.published.last?.charge == 18)
+    #expect(["declined", "unknown"].contains(world.published.last?.status.name))
+    #expect(world.terminal.booked.values.reduce(0, +) == 350)
+  }
+
+  /// The connection is cut before the terminal has received the reversal.
+  @Test(arguments: modes)
+  func aRefundThatWasNotSentIsNotRefunded(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode, .init(renumbers: true))
+    try pay(&world, 17)
+    world.sendIntoNothing(.refund(charge: 17))
+    try world.start()
+    try world.send(.state(charge: 17))
+    #expect(world.published.last?.status.name != "refunded")
+    #expect(world.terminal.booked.values.reduce(0, +) == 350)
+  }
+
+  @Test(arguments: modes)
+  func aTerminalWithAnotherCurrencySellsNothing(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode)
+    // Some terminals name their currency only in the result of a payment.
+    world.terminal.habits.currency = 826
+    try world.send(request(17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.status.name == "released")
+    #expect(world.published.last?.reason == "wrong currency")
+    #expect(world.status == .fault("wrong currency 826"))
+    #expect(world.terminal.holds.isEmpty && world.terminal.booked.isEmpty)
+    let count = world.published.count
+    try world.send(request(18))
+    #expect(world.published.count == count)
+  }
+
+  // MARK: Which day
+
+  /// The receipt number of the earlier payment is that of another customer's payment now.
+  @Test(arguments: modes)
+  func noRefundOfAPaymentBeforeAnEndOfDayOfTheTerminal(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode)
+    try pay(&world, 17)
+    world.terminal.closeDay()
+    for charge in 18...20 { try pay(&world, charge, 420) }
+    let booked = world.terminal.booked
+    try world.send(.refund(charge: 17))
+    try world.wait()
+    #expect(world.published.last?.status.name == "captured")
+    #expect(world.published.last?.reason == "before an end of day of the terminal")
+    #expect(world.terminal.booked == booked)
+    // Also after a restart.
+    try world.start()
+    try world.send(.refund(charge: 17))
+    #expect(world.terminal.booked == booked)
+    try world.send(.refund(charge: 20))
+    try world.wait()
+    #expect(world.published.last?.status.name == "refunded")
+  }
+
+  /// No payment has shown yet that the receipt numbers begin anew.
+  @Test(arguments: modes)
+  func aReversalThatTheTerminalRefusesIsNoRefund(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode)
+    try pay(&world, 17)
+    world.terminal.closeDay()
+    try world.send(.refund(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.status.name != "refunded")
+    #expect(world.published.last?.reason != nil)
+  }
+
+  /// Another program has used the receipt number again, for another amount.
+  @Test(arguments: modes)
+  func theReversalOfAnotherAmountIsNoRefund(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode)
+    try pay(&world, 17)
+    world.terminal.closeDay()
+    var other = try self.world(mode)
+    other.terminal = world.terminal
+    for charge in 1...3 { try pay(&other, charge, 420) }
+    world.terminal = other.terminal
+    try world.send(.refund(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.status.name == "unknown")
+    if mode == .goodsFirst {
+      #expect(world.published.last?.reason == "the terminal has returned 420")
+    }
+  }
+
+  @Test(arguments: modes)
+  func anEndOfDayOfTheTerminalIsNoDifference(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode)
+    try pay(&world, 17)
+    world.terminal.closeDay()
+    try pay(&world, 18, 420)
+    try world.endDay()
+    for _ in 0..<3 { try world.wait() }
+    let total = try #require(world.totals.last)
+    #expect(total.captured.units == 770)
+    #expect(total.terminalNet == nil && !total.isDifferent)
+    // The next day is compared again.
+    try pay(&world, 19)
+    try world.endDay()
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.totals.last?.terminalNet == 350)
+  }
+
+  @Test func theJournalRemembersEndsOfDay() throws {
+    var journal = ChargeJournal()
+    var record = ChargeRecord(
+      ChargeRequest(charge: 3, amount: Money(units: 350, .euro)), .goodsFirst)
+    (record.receipt, record.moment, record.closings) = (7, "1128235959", 2)
+    let entries: [ChargeJournal.Entry] = [.closed, .closing(1), .charge(record)]
+    for entry in entries { journal.apply(entry) }
+    var again = ChargeJournal()
+    for entry in journal.shortened {
+      let line = entry.line(at: Timestamp(milliseconds: 0))
+      again.apply(try #require(ChargeJournal.Entry(line: line)))
+    }
+    #expect(again.day == journal.day)
+    #expect(again.day.closings == 1 && again.day.isSplit)
+    #expect(again.records == journal.records)
+    #expect(again.shortened == journal.shortened)
+  }
+
+  // MARK: Pace
+
+  /// The terminal asks again as soon as it has an answer, ten times.
+  @Test func theDeviceSetsThePaceOfTheQuestions() throws {
+    var world = try world(.goodsFirst, .init(questions: 10))
+    try world.send(request(17, readySeconds: 19))
+    #expect(world.published.last?.status.name == "held")
+    while world.now < .seconds(19) {
+      world.now = min(try #require(world.device.deadline), .seconds(19))
+      try world.tick()
+    }
+    #expect(world.terminal.isAsking)
+    try world.send(.capture(charge: 17, amount: 350))
+    #expect(world.published.last?.status.name == "captured")
+    #expect(Array(world.terminal.booked.values) == [350])
+  }
+
+  @Test func aMachineThatIsSlowerThanTheQuestionsIsNotStarted() throws {
+    var world = try world(.goodsFirst, .init(questions: 10))
+    try world.send(request(17, readySeconds: 20))
+    #expect(world.published.last?.status.name == "declined")
+    #expect(world.published.last?.reason == "the machine is slower than the terminal waits")
+    #expect(world.terminal.moves == 0 && !world.terminal.isAsking)
+  }
+
+  /// The terminal has waited for a shorter time than the settings say: the next charge is a reservation.
+  @Test func aTerminalThatWaitsForLessThanItShouldGetsReservations() throws {
+    var world = try world(.auto, .init(questions: 3))
+    try world.send(request(17, readySeconds: 15))
+    for _ in 0..<12 where world.terminal.isAsking {
+      world.now = try #require(world.device.deadline)
+      try world.tick()
+    }
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.terminal.moves == 0)
+    try world.send(request(18, readySeconds: 15))
+    #expect(world.device.journal.records[18]?.method == .reservation)
+  }
+
+  @Test func aBusyTerminalIsAFault() throws {
+    var world = try world(.reservation)
+    world.terminal.habits.isBusy = true
+    for _ in 0..<200 where world.status != .fault("busy") {
+      world.now = try #require(world.device.deadline)
+      try world.tick()
+    }
+    #expect(world.status == .fault("busy"))
+    #expect(world.now >= .seconds(60))
+    world.terminal.habits.isBusy = false
+    for _ in 0..<5 {
+      world.now = try #require(world.device.deadline)
+      try world.tick()
+    }
+    #expect(world.status == .online)
+  }
+
+  @Test func aPromptWithoutAnEndIsAFault() throws {
+    var world = try world(.reservation, .init(hasCustomer: false, ignoresAborts: true))
+    try world.send(request(17))
+    for _ in 0..<400 where world.status != .fault("busy") {
+      world.now = try #require(world.device.deadline)
+      try world.tick()
+    }
+    #expect(world.status == .fault("busy"))
+  }
+}
