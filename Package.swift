@@ -77,7 +77,7 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(
-  name: "HummingbirdTLS", package: "hummingbird")
+  name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"]))
 let lifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -86,7 +86,7 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(
-  name: "NIOSSL", package: "swift-nio-ssl")
+  name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"]))
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let unixSignals = Target.Dependency.product(
   name: "UnixSignals", package: "swift-service-lifecycle")
@@ -276,6 +276,12 @@ let package = Package(
     .executable(name: "juice-dashboard", targets: ["juice-dashboard"]),
     .executable(name: "juice-archive", targets: ["juice-archive"]),
     .executable(name: "juice-zvt", targets: ["juice-zvt"]),
+  ],
+  traits: [
+    .default(enabledTraits: ["TLS"]),
+    .trait(
+      name: "TLS",
+      description: "'dashboard.tls' of juice-dashboard: half of its build time is BoringSSL."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

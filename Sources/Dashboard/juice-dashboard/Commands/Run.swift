@@ -63,6 +63,8 @@ struct Run: AsyncParsableCommand {
           logger.notice("juice-dashboard: open \(address) in a browser")
           manager?.send("READY=1\nSTATUS=Pages at \(address)")
         })
+    } catch let failure as Failure {
+      throw failure
     } catch {
       throw Failure.badConfiguration("the certificate or its key cannot be used: \(error)")
     }

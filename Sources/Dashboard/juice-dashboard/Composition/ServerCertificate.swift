@@ -1,12 +1,15 @@
+import CommandLineSupport
 import DashboardWeb
 import HummingbirdCore
+
+// This file is not in `DashboardWeb`, because NIOSSL contains a copy of BoringSSL, which the tests
+// of the pages need not compile.
+
+#if TLS
 import HummingbirdTLS
 import NIOCore
 import NIOSSL
 import Synchronization
-
-// This file is not in `DashboardWeb`, because NIOSSL contains a copy of BoringSSL, which the tests
-// of the pages need not compile.
 
 /// The certificate of the server, which can be replaced while the server runs. Existing connections
 /// keep the earlier one.
@@ -68,3 +71,20 @@ final class ServerCertificate: Sendable {
     return override
   }
 }
+
+#else
+
+/// Has no values: a program that is built without the trait `TLS` cannot encrypt.
+enum ServerCertificate {
+  init(_ files: DashboardSettings.TLS) throws {
+    throw Failure.badConfiguration(
+      """
+      'dashboard.tls' is set, but this program is built without TLS: build it with \
+      deploy/build juice-dashboard, or use a proxy with TLS and 'behind_proxy'
+      """)
+  }
+
+  func reload(_ files: DashboardSettings.TLS) throws {}
+  func encrypt(_ server: HTTPServerBuilder) throws -> HTTPServerBuilder { server }
+}
+#endif
