@@ -3,6 +3,7 @@
 @main
 enum CountInstructions {
   static func main() throws {
+    defer { Operation.removeLedgers() }
     // The profiler counts calls even while it measures nothing; the first, empty operation absorbs
     // them.
     let operations = [Operation(name: "nothing", units: 1) {}] + (try Operation.all())

@@ -144,12 +144,19 @@ extension Operation {
     let count = Mutex(0)
   }
 
+  /// The folders of the ledgers.
+  private static let folders = Mutex<[URL]>([])
+
+  static func removeLedgers() {
+    for folder in folders.withLock(\.self) { try? FileManager.default.removeItem(at: folder) }
+  }
+
   private static func newLedger() throws -> KioskLedger {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-instructions-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    // The open file survives the removal of its folder.
-    defer { try? FileManager.default.removeItem(at: folder) }
+    // The kiosk takes no orders if its ledger is removed.
+    folders.withLock { $0.append(folder) }
     return try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
   }
 }
