@@ -7,7 +7,7 @@ package import KioskProtocol
 /// A value without I/O: it reads no clock, opens no file and awaits nothing.
 ///
 /// ```swift
-/// var next = kiosk
+/// var next = kiosk.copy()
 /// let parsed = filter.admit(deliveries, tracker: &tracker, at: now)
 /// let repeats = try ledger.repeats(of: parsed.flatMap(\.repeatKeys))
 /// let decision = next.decide(parsed, repeats: repeats, at: now)
@@ -18,7 +18,10 @@ package import KioskProtocol
 ///
 /// Each decision changes the value. If the commit fails, discard `next` and call `recover` with the
 /// state of the ledger.
-package struct Kiosk: Sendable {
+///
+/// The type is noncopyable, because a copy retains more than 60 objects: an actor that reads a
+/// computed property of a copyable value copies the whole value.
+package struct Kiosk: ~Copyable, Sendable {
   package let settings: KioskSettings
   package internal(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
@@ -83,6 +86,20 @@ package struct Kiosk: Sendable {
     self.counters = counters
     updateAlerts()
   }
+
+  // The compiler does not require optional properties and those with a default here: copy each.
+  private init(copying other: borrowing Kiosk) {
+    (settings, feedback) = (other.settings, other.feedback)
+    (juiceMaker, alerts, tickets) = (other.juiceMaker, other.alerts, other.tickets)
+    (switched, isWithinHours) = (other.switched, other.isWithinHours)
+    (seq, epoch) = (other.seq, other.epoch)
+    (jobs, programs, charges) = (other.jobs, other.programs, other.charges)
+    (sensors, batches) = (other.sensors, other.batches)
+    (debounce, marks, counters) = (other.debounce, other.marks, other.counters)
+  }
+
+  /// Returns a copy.
+  package func copy() -> Kiosk { Kiosk(copying: self) }
 
   /// Replaces the state by the content of the ledger, after an error of the ledger: a failed commit may be complete.
   /// Keeps a part of the state that the ledger does not store, such as the ages of orders, but not the timers of jobs.

@@ -5,7 +5,7 @@ package import MessageBroker
 // The retained topics that show the kiosk's state.
 extension KioskTopics {
   /// Returns all retained messages of the state.
-  package func state(of core: Kiosk, at now: Timestamp) -> [Message] {
+  package func state(of core: borrowing Kiosk, at now: Timestamp) -> [Message] {
     var messages = [retained(menu, core.settings.menuReport.payload), service(core.service)]
     if let report = core.settings.settingsReport {
       messages.append(retained(settings, report.payload))
@@ -36,7 +36,7 @@ extension KioskTopics {
 
   /// Returns the retained messages that differ between two states with the same settings.
   package func changes(
-    from before: Kiosk, to after: Kiosk, at now: Timestamp
+    from before: borrowing Kiosk, to after: borrowing Kiosk, at now: Timestamp
   ) -> [Message] {
     var messages: [Message] = []
     if after.service != before.service { messages.append(service(after.service)) }
@@ -110,7 +110,7 @@ extension KioskTopics {
     Message(topic: servings(of: juice), text: String(count), retain: true)
   }
 
-  private func report(_ core: Kiosk, at now: Timestamp) -> Message {
+  private func report(_ core: borrowing Kiosk, at now: Timestamp) -> Message {
     let report = StockReport(
       seq: core.seq, at: now, fruits: core.juiceMaker.stock, expires: core.batches.nextExpiries,
       expired: core.batches.expiredAmounts)

@@ -116,7 +116,7 @@ package actor Controller {
       bufferingPolicy: .bufferingOldest(16))
     uplinkProgress?.recorded(through: state.seq)
     tracker = DeliveryTracker(state, lastAcknowledged: ledger.acknowledged)
-    self.state = StatePublisher(lastPublished: core)
+    self.state = StatePublisher(lastPublished: core.copy())
     topics = PublishedTopics(known: state.topics)
     displays = DisplayPublisher(settings.displays)
     sales = SalesPublisher(settings: settings)
@@ -321,7 +321,7 @@ package actor Controller {
   private func commitTogether(
     _ parsedDeliveries: [ParsedDelivery], counting deliveries: Int, at now: Moment
   ) throws(LedgerError) -> Decision {
-    var core = core
+    var core = core.copy()
     let repeats = try ledger.repeats(of: parsedDeliveries.flatMap(\.repeatKeys))
     var decision = core.decide(parsedDeliveries, repeats: repeats, at: now)
     // guard: only what the broker has confirmed counts as published

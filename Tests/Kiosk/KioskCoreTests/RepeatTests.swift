@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test func whatWasNeverCommittedIsMadeWhenItComesAgain() throws {
-    var lost = kiosk.core
+    var lost = kiosk.core.copy()
     var (commandFilter, tracker) = (kiosk.commandFilter, kiosk.tracker)
     _ = lost.decide(
       commandFilter.admit(

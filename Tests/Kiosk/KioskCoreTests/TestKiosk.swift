@@ -53,7 +53,7 @@ final class TestKiosk {
   func receive(_ deliveries: [Delivery]) throws -> Decision {
     let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
     let repeats = try ledger.repeats(of: parsedDeliveries.flatMap(\.repeatKeys))
-    let before = core
+    let before = core.copy()
     var decision = core.decide(parsedDeliveries, repeats: repeats, at: now)
     decision.transaction.deliveries = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     try ledger.commit(decision.transaction)

@@ -186,7 +186,7 @@ extension Kiosk {
     guard case .order = request.command, let first = charges.replaceable(from: parsed.source),
       let sale = first.sale
     else { return }
-    var trial = self
+    var trial = copy()
     trial.juiceMaker.giveBack(batches.fresh(sale.used, of: sale.seq))
     let outcome = try? trial.apply(
       request, from: parsed.source, isRetained: parsed.isRetained, at: now)

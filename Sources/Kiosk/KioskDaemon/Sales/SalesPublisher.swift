@@ -7,8 +7,9 @@ import MessageBroker
 /// Publishes sales reports, forecasts and the history, at a limited rate.
 ///
 /// Once the kiosk is online, the publisher reads the ledger between orders, one page at a time. It
-/// combines the changes of two seconds in one publication.
-struct SalesPublisher: Sendable {
+/// combines the changes of two seconds in one publication. The type is noncopyable, because the
+/// controller would copy it in each turn, with its reports and its history.
+struct SalesPublisher: ~Copyable, Sendable {
   private let settings: KioskSettings
   private var history: SalesHistory?
   /// The last published reports, or `nil` if all reports must be published.
@@ -67,7 +68,7 @@ struct SalesPublisher: Sendable {
   ///
   /// - Parameter core: The state after the last entry of the ledger.
   mutating func due(
-    at now: Timestamp, reading ledger: KioskLedger, core: Kiosk
+    at now: Timestamp, reading ledger: KioskLedger, core: borrowing Kiosk
   ) throws(LedgerError) -> [Message] {
     guard wait(at: now) == .zero else { return [] }
     if history?.today != settings.wallClock.day(at: now) {

@@ -51,7 +51,7 @@ struct SalesResponder: Sendable {
   ///
   /// - Parameter core: The state after the last entry of the ledger.
   mutating func due(
-    reading ledger: KioskLedger, core: Kiosk
+    reading ledger: KioskLedger, core: borrowing Kiosk
   ) throws(LedgerError) -> [Message] {
     guard !requests.isEmpty else { return [] }
     let (sender, oldest) = requests.removeFirst()

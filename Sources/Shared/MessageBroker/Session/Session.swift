@@ -16,7 +16,7 @@
 ///
 /// Call `tick` at `deadline` at the latest. Times count from an arbitrary origin and include the
 /// time during which the computer sleeps.
-package struct Session: Sendable {
+package struct Session: ~Copyable, Sendable {
   package typealias Instant = Duration
 
   /// The state of the connection to the broker.

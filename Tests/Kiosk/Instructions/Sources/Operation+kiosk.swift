@@ -46,7 +46,7 @@ extension Operation {
     let commandFilter = CommandFilter(settings: settings)
     let batch = deliveries(count)
     return Operation(name: "decide-\(count)", units: count) {
-      var core = core
+      var core = core.copy()
       var (commandFilter, tracker) = (commandFilter, DeliveryTracker())
       _ = core.decide(
         commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
@@ -72,7 +72,7 @@ extension Operation {
     _ = commandFilter.admit(flood(1...1000), tracker: &tracker, at: now)
     let batch = flood(1001...1000 + count)
     return Operation(name: "reject-\(count)", units: count) {
-      var core = core
+      var core = core.copy()
       var (commandFilter, tracker) = (commandFilter, tracker)
       _ = core.decide(
         commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
