@@ -159,6 +159,16 @@ class Browser:
         """Returns the result of a script. The page does not change while it runs."""
         return between_pages(lambda: [self.driver.execute_script(script, *arguments)])[0]
 
+    def focused(self, attribute: str) -> str | None:
+        """Returns an attribute of the element with the focus. A browser sets the focus of a new page some
+        time after its text can be read."""
+        return between_pages(lambda: [self.driver.switch_to.active_element.get_attribute(attribute)])[0]
+
+    def shows(self, selector: str) -> bool:
+        """Returns whether the window shows the whole element without scrolling."""
+        box = "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+        return self.ask(f"{box} return box.top >= 0 && box.bottom <= innerHeight", selector)
+
     def text(self, selector: str = "main") -> str:
         return self.ask("return document.querySelector(arguments[0])?.innerText", selector) or ""
 

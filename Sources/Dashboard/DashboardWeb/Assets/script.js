@@ -25,7 +25,10 @@ const replace = (markup) => {
     part.querySelectorAll("details").forEach((details, index) => { details.open = open[index]; });
     exchange(old, part);
   }
-  if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
+  // An update must not scroll the page under the user's finger.
+  if (focused && document.activeElement?.id !== focused) {
+    document.getElementById(focused)?.focus({ preventScroll: true });
+  }
   document.querySelectorAll(".stepper").forEach(foretell);
   dispatchEvent(new Event("replaced"));
 };
@@ -50,6 +53,10 @@ document.querySelectorAll("[data-zone]").forEach((note) => {
 if (matchMedia("(max-width: 820px)").matches) {
   document.querySelectorAll("details.fold").forEach((details) => { details.open = false; });
 }
+
+// The browser may set the focus, and scroll to it, before it has read the rest of the page: then it
+// cannot scroll as far as the button below the field.
+if (!location.hash) document.querySelector("[autofocus]")?.scrollIntoView({ block: "nearest" });
 
 // "/" begins a search, as on many sites.
 addEventListener("keydown", (event) => {
