@@ -107,6 +107,40 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The device takes money at once, as a coin box does.
+  @Test(arguments: [true, false]) func anAmountThatIsCapturedAtOnceIsPaid(isPoured: Bool) throws {
+    let kiosk = try asked(isPoured: isPoured)
+    let captured = try kiosk.receive(.paid("captured", 350))
+    #expect(try captured.statuses == [isPoured ? .accepted : .ready])
+    if isPoured {
+      #expect(kiosk.machineRequests.count == 1)
+      #expect(try kiosk.receive(.made("done", job: 3)).statuses == [.ready])
+    }
+    #expect(kiosk.state == .captured && kiosk.stock["kiwi"] == 7)
+    #expect(kiosk.actions.isEmpty, "nothing is captured twice")
+    try kiosk.receive(.paid("captured", 350))
+    let steps = ["awaiting_payment 350", "held 350", "captured 350", "made 350"]
+    #expect(kiosk.steps.sorted() == steps.sorted())
+    try kiosk.ledger.verify()
+  }
+
+  /// The customer pays another amount, or too late, or the machine makes nothing.
+  @Test(arguments: ["amount", "late", "machine"])
+  func whatIsCapturedAtOnceAndNotMadeIsForAPerson(flaw: String) throws {
+    let kiosk = try asked()
+    if flaw == "late" {
+      kiosk.pass(.seconds(60))
+      try kiosk.receive(.paid("captured", 350))
+    } else {
+      try kiosk.receive(.paid("captured", flaw == "amount" ? 300 : 350))
+    }
+    if flaw == "machine" { try kiosk.receive(.made("failed", job: 3)) }
+    #expect(kiosk.state == .undecided && kiosk.stock["kiwi"] == 10)
+    #expect(kiosk.core.charges.reports[0].report.charges.map(\.reason) == ["captured, not made"])
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    try kiosk.ledger.verify()
+  }
+
   @Test func withoutAMachineTheAmountIsCapturedAtOnce() throws {
     let kiosk = try asked(isPoured: false)
     let held = try kiosk.receive(.paid("held", 350))
@@ -720,6 +754,20 @@ import Testing
     #expect(last.number == Self.first, "made-up numbers do not move the kiosk's own")
   }
 
+  /// A device ends each made-up charge, and makes up the next one.
+  @Test func theEntriesOfMadeUpHoldsAreBounded() throws {
+    let kiosk = try Self.kiosk()
+    for charge in 1...100 {
+      try kiosk.receive(
+        .paid("held", 350, charge: charge), .paid("refunded", 350, charge: charge))
+    }
+    #expect(kiosk.steps.count == 3 * 20)
+    kiosk.pass(.seconds(61))
+    try kiosk.receive(.paid("held", 350, charge: 101))
+    #expect(kiosk.state == .undecided)
+    try kiosk.ledger.verify()
+  }
+
   @Test func anotherDeviceCannotSayHeld() throws {
     var settings = try Self.settings()
     settings.payment?.devices.append(KioskSettings.Payment.Device(name: "coins", panels: ["p9"]))
@@ -805,7 +853,8 @@ import Testing
     try kiosk.ledger.verify()
   }
 
-  @Test func aRefundThatIsNotPossibleCanBeTriedAgain() throws {
+  @Test(arguments: [true, false])
+  func aRefundThatTheDeviceRefusesIsForAPerson(isTriedAgain: Bool) throws {
     let kiosk = try begun()
     try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
     try kiosk.receive(.decide("refund"))
@@ -813,8 +862,14 @@ import Testing
     try kiosk.receive(.paid("captured", 350, #","reason":"host away""#))
     #expect(kiosk.state == .refunding && kiosk.actions == ["state"])
     try kiosk.receive(.paid("captured", 350))
-    #expect(kiosk.state == .captured)
-    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    #expect(kiosk.state == .undecided && kiosk.report.contains(#""reason":"host away""#))
+    #expect(kiosk.report.contains(#""decisions":["refund","captured","refunded"]"#))
+    try kiosk.restart()
+    #expect(kiosk.state == .undecided && kiosk.report.contains(#""reason":"host away""#))
+    let choice = isTriedAgain ? "refund" : "refunded"
+    #expect(try kiosk.receive(.decide(choice)).statuses == [.applied])
+    #expect(kiosk.core.charges[Self.first] == nil || kiosk.state == .refunding)
+    try kiosk.ledger.verify()
   }
 
   /// The device answers two questions for the state before it gets the request for the refund.
@@ -948,6 +1003,24 @@ import Testing
       return
     }
     #expect(kiosk.core.charges.reports[0].report.difference == 100)
+    try kiosk.ledger.verify()
+  }
+
+  /// An account of a payment device publishes totals as fast as it can.
+  @Test func theEntriesOfTotalsAreBounded() throws {
+    let kiosk = try begun()
+    var count = 0
+    for number in 1...100 {
+      count += try kiosk.receive(.total(number, captured: 0)).transaction.records.count
+    }
+    #expect(count == 20)
+    kiosk.pass(.seconds(61))
+    let total = try kiosk.receive(.total(101, captured: 0))
+    guard case .total(_, _, difference: nil) = total.transaction.records.first?.row.entry.outcome
+    else {
+      Issue.record("\(total.transaction.records)")
+      return
+    }
     try kiosk.ledger.verify()
   }
 

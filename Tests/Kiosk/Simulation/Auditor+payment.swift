@@ -131,7 +131,8 @@ extension Auditor {
     switch step.kind {
     case .held:
       isValid =
-        charge.held == nil && charge.captured == nil && payments.has(number, "held", cents)
+        charge.held == nil && charge.captured == nil
+        && (payments.has(number, "held", cents) || payments.has(number, "captured", cents))
       charge.held = cents
     case .captured:
       isValid =

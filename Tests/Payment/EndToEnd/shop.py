@@ -120,11 +120,11 @@ class Device(Daemon):
 
 
 class SmallDevice(Daemon):
-    """config/payment/device.py with a coin box."""
+    """A program of config/payment with a coin box."""
 
-    def __init__(self, folder: Path, broker: Mosquitto) -> None:
+    def __init__(self, folder: Path, broker: Mosquitto, program: str = "device.py") -> None:
         super().__init__()
-        self.folder, self.broker = folder, broker
+        self.folder, self.broker, self.program = folder, broker, program
         self.coins = folder / "moves"
         self.coins.touch()
         self.journal = folder / "coins"
@@ -133,7 +133,7 @@ class SmallDevice(Daemon):
 
     def start(self) -> "SmallDevice":
         self.execute(
-            sys.executable, ROOT / "config/payment/device.py", str(self.broker.port), self.journal,
+            sys.executable, ROOT / "config/payment" / self.program, str(self.broker.port), self.journal,
             variables={"PYTHONPATH": str(self.folder)})
         return self
 

@@ -85,7 +85,26 @@ import Testing
     #expect(try ChargeRequest(payload: request.payload) == request)
     let capture = ChargeRequest.payload(about: 17, amount: request.amount)
     #expect(try ChargeRequest.parse(capture) == (17, 700))
-    #expect(throws: JSONError.self) { try ChargeRequest(payload: capture) }
+    #expect(request.sendable == request)
+  }
+
+  /// A common library for small devices discards larger packets.
+  @Test(arguments: ["", "쥬스", "\u{1F379}\u{1F379}", "\"\\\""])
+  func aChargeFitsInto200Bytes(text: String) throws {
+    let name = String(repeating: "x", count: 64)
+    let request = ChargeRequest(
+      charge: (1 << 53) - 1, ticket: 99_999, panel: name, juice: Juice.ID(name),
+      quantity: 1_000,
+      amount: Money(units: JSON.maximumUnits, try #require(Currency("EUR"))), language: .korean,
+      text: String(repeating: text, count: 32), paySeconds: 300, readySeconds: 1_000_000)
+    let payload = request.sendable.payload
+    #expect(payload.count <= 200)
+    let read = try ChargeRequest(payload: payload)
+    #expect((read.charge, read.amount) == (request.charge, request.amount))
+    #expect((read.paySeconds, read.readySeconds) == (300, 1_000_000))
+    #expect(request.text.hasPrefix(read.text) && (text.isEmpty || !read.text.isEmpty))
+    let about = ChargeRequest.payload(about: request.charge, amount: request.amount)
+    #expect(about.count <= 80)
   }
 
   @Test(arguments: [

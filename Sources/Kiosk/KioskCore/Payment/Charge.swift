@@ -25,7 +25,7 @@ package struct Charge: Hashable, Sendable {
   package var captured: Money?
   /// The amount to capture, or `nil` before the kiosk has determined it, or if no glass was made.
   package var wanted: Money?
-  /// The reason why a person must decide, or why the device has refused a refund.
+  /// The reason why a person must decide.
   package var reason: String?
 
   /// The order of a charge.

@@ -12,7 +12,7 @@ import KioskProtocol
 /// | `capturing` | `captured`; `undecided` if the device does not capture within `patience` |
 /// | `releasing` | ends when the device no longer holds an amount; `undecided` likewise |
 /// | `captured` | `refunding` if a person requests it; ends at the end of the day |
-/// | `refunding` | ends when the device has refunded; `captured` if the device refuses; `undecided` likewise |
+/// | `refunding` | ends when the device has refunded; `undecided` if the device refuses, and likewise |
 /// | `undecided` | the state that the device's answer or a person's decision causes |
 ///
 /// Money moves at most once for each number, by two rules. A device stores the number of a charge
@@ -31,6 +31,8 @@ package struct Charges: Sendable {
   /// The uptimes at which the kiosk recorded the orders, by charge number. Not stored in the ledger.
   var acceptedAt: [Int: Duration] = [:]
   var silent: Set<PaymentDeviceID> = []
+  /// The uptimes at which the devices may cause as many entries at once as in the beginning.
+  private var entryLimits: [PaymentDeviceID: Duration] = [:]
   /// The ticket and the reason of each device's last decline, until its next charge or the uptime
   /// `until`.
   var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
@@ -68,8 +70,11 @@ package struct Charges: Sendable {
   static let longestPrompt = Duration.seconds(300)
   /// Time for which displays show a decline.
   static let declineTime = Duration.seconds(60)
-  /// Maximum number of open charges without an order for each device.
+  /// Maximum number of open charges without an order for each device. Also the maximum number of entries
+  /// that a device may cause at once; see `mayCauseEntry`.
   static let maximumForeign = 20
+  /// Time after which a device may cause another entry.
+  static let entryInterval = Duration.seconds(60)
 
   init(_ settings: KioskSettings, state: LedgerState) {
     self.settings = settings.payment
@@ -82,6 +87,7 @@ package struct Charges: Sendable {
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Charges) {
     (timers, silent, declined) = (other.timers, other.silent, other.declined)
+    entryLimits = other.entryLimits
     adoptAges(of: other)
   }
 
@@ -146,17 +152,27 @@ package struct Charges: Sendable {
     return records[device] == before ? nil : records[device]
   }
 
+  /// Returns whether a device may cause an entry that belongs to no order, such as a total, and counts
+  /// that entry: `maximumForeign` at once, then one in each `entryInterval`.
+  mutating func mayCauseEntry(_ device: PaymentDeviceID, at uptime: Duration) -> Bool {
+    let limit = max(entryLimits[device] ?? uptime, uptime) + Self.entryInterval
+    // guard: the entries that a payment device causes without an order are bounded
+    guard limit - uptime <= Self.entryInterval * Self.maximumForeign else { return false }
+    entryLimits[device] = limit
+    return true
+  }
+
   /// Records the total at the end of a device's day, once.
   ///
   /// - Returns: The record, and the sum by which the total exceeds the ledger's, in smallest units
-  ///   of the currency; or `nil` if the total is recorded already. The sum is `nil` if the kiosk
-  ///   has missed an earlier total.
+  ///   of the currency; or `nil` if the total is recorded already, or the device
+  ///   has caused too many entries. The sum is `nil` if the kiosk has missed an earlier total.
   mutating func close(
-    _ total: PaymentTotal, of device: PaymentDeviceID
+    _ total: PaymentTotal, of device: PaymentDeviceID, at uptime: Duration
   ) -> (record: PaymentDeviceRecord, difference: Int?)? {
     var record = records[device] ?? PaymentDeviceRecord(status: .offline)
     // guard: the end of a device's day counts once
-    guard record.isNew(total) else { return nil }
+    guard record.isNew(total), mayCauseEntry(device, at: uptime) else { return nil }
     let difference = record.close(total)
     records[device] = record
     return (record, difference)

@@ -229,7 +229,7 @@ extension Kiosk {
         readySeconds: readySeconds(of: sale))
       // Without an expiry, an offline device could receive the message after the customer has left.
       return Message(
-        topic: settings.topics.charge(by: charge.device), payload: order.payload,
+        topic: settings.topics.charge(by: charge.device), payload: order.sendable.payload,
         expiry: UInt32(clamping: max(1, request.rest.components.seconds)))
     }
   }

@@ -173,6 +173,12 @@ extension Kiosk {
     _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, at now: Moment,
     in decision: inout Decision
   ) -> Rejection? {
+    // A device that takes money at once, such as a coin box: the amount was held and is captured.
+    if charge.state == .sent || charge.state == .waiting {
+      let flaw = hold(money, answer, charge, at: now, in: &decision)
+      guard let held = charges[charge.number] else { return flaw }
+      return captured(money, answer, held, at: now, in: &decision) ?? flaw
+    }
     var charge = charge
     if charge.captured != nil {
       guard charge.state == .refunding else { return nil }
@@ -180,9 +186,9 @@ extension Kiosk {
       if charges.wasAsked(charge, .refund) {
         charges.refused(charge, answer.reason)
       } else if let reason = charges.refusal(of: charge) {
-        var kept = charge.with(.captured)
-        kept.reason = reason.isEmpty ? nil : reason
-        save(kept, at: now, in: &decision)
+        let refusal = reason.isEmpty ? "the device cannot refund" : reason
+        // guard: a refund that the device refuses is for a person
+        save(charge.undecided(.refunding, refusal), at: now, in: &decision)
       } else {
         charges.notDone(charge)
         charges.unfinished(charge, failure: answer.reason, at: now.uptime)
@@ -192,9 +198,6 @@ extension Kiosk {
     record(.captured, of: charge, money, answer, at: now, in: &decision)
     charge.captured = money
     switch charge.goal {
-    case .sent, .waiting:
-      endUnpaid(charge, .unknown, at: now, in: &decision)
-      save(charge.undecided(.releasing, "captured, not made"), at: now, in: &decision)
     case .held:
       save(charge, at: now, in: &decision)
     case .capturing:
@@ -208,7 +211,7 @@ extension Kiosk {
       save(charge.with(.captured), at: now, in: &decision)
     case .gone:
       save(charge.with(.held), at: now, in: &decision)
-    case .releasing, .queued, .captured, .refunding, .undecided:
+    case .releasing, .queued, .sent, .waiting, .captured, .refunding, .undecided:
       save(charge.undecided(.releasing, "captured, not made"), at: now, in: &decision)
     }
     return nil
@@ -306,7 +309,9 @@ extension Kiosk {
       }
       return
     }
-    guard case .held = answer.status, charges.hasPlaceForForeign(at: device) else {
+    guard case .held = answer.status, charges.hasPlaceForForeign(at: device),
+      charges.mayCauseEntry(device, at: now.uptime)
+    else {
       return reject(parsed, unknownCharge(answer), in: &decision)
     }
     // The ledger was restored from an older backup, or the device is wrong: a person decides.
@@ -320,11 +325,14 @@ extension Kiosk {
     Rejection(.unknownCharge, "the ledger has no charge \(answer.charge) at this device")
   }
 
-  /// Records the total that a device has published at the end of its day.
+  /// Records the total that a device has published at the end of its day. Ignores a total that exceeds the
+  /// device's limit of entries: the next one is then not compared.
   private mutating func record(
     _ total: PaymentTotal, of device: PaymentDeviceID, at now: Moment, in decision: inout Decision
   ) {
-    guard let (record, difference) = charges.close(total, of: device) else { return }
+    guard let (record, difference) = charges.close(total, of: device, at: now.uptime) else {
+      return
+    }
     decision.transaction.paymentDevices[device] = record
     seq += 1
     let entry = LedgerEntry(

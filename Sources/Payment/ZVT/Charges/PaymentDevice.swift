@@ -221,7 +221,7 @@ package struct PaymentDevice: Sendable {
         charge: request.charge,
         lines: [
           request.text.isEmpty || !settings.session.text.contains(request.text)
-            ? request.juice.text : request.text,
+            ? request.juice?.text ?? "" : request.text,
           "\(request.amount)",
         ],
         pay: pay, last: now, limit: now + max(pay, .seconds(300)),

@@ -11,9 +11,10 @@ package struct ChargeRequest: Hashable, Sendable {
   package let charge: Int
   /// The number for the customer.
   package let ticket: Int
-  /// The name of the panel at which the customer stands.
-  package let panel: String
-  package let juice: Juice.ID
+  /// The name of the panel at which the customer stands; empty if it was omitted.
+  package private(set) var panel: String
+  /// The juice, or `nil` if it was omitted.
+  package private(set) var juice: Juice.ID?
   /// The number of glasses.
   package let quantity: Int
   /// The price of all glasses.
@@ -21,12 +22,12 @@ package struct ChargeRequest: Hashable, Sendable {
   /// The customer's language.
   package let language: Language
   /// The name of the juice in `language`.
-  package let text: String
+  package private(set) var text: String
   /// The time to pay, and the maximum expected time until the juice is ready (0 without a machine), in seconds.
   package let paySeconds, readySeconds: Int
 
   package init(
-    charge: Int, ticket: Int, panel: String, juice: Juice.ID, quantity: Int, amount: Money,
+    charge: Int, ticket: Int, panel: String, juice: Juice.ID?, quantity: Int, amount: Money,
     language: Language, text: String, paySeconds: Int, readySeconds: Int
   ) {
     self.charge = charge
@@ -39,6 +40,22 @@ package struct ChargeRequest: Hashable, Sendable {
     self.text = text
     self.paySeconds = paySeconds
     self.readySeconds = readySeconds
+  }
+
+  /// Maximum size of the payload in bytes. A common library for small devices discards packets that
+  /// exceed 256 bytes with the topic.
+  package static let maximumSize = 200
+
+  /// Omits the panel, then the juice, and then shortens the text, if the payload would be too large.
+  package var sendable: ChargeRequest {
+    var request = self
+    if request.payload.count > Self.maximumSize { request.panel = "" }
+    if request.payload.count > Self.maximumSize { request.juice = nil }
+    // guard: a small device can receive each charge
+    while request.payload.count > Self.maximumSize, !request.text.isEmpty {
+      request.text.removeLast()
+    }
+    return request
   }
 
   /// A request about an earlier charge: the last level of `charge/<device>/...`.
@@ -85,8 +102,8 @@ extension ChargeRequest: FormattedMessage {
   package init(_ members: inout Members<Self>) throws(JSONError) {
     charge = try members.charge(\.charge)
     ticket = try members.required("ticket", \.ticket, or: 0)
-    panel = members.text("panel", \.panel) ?? ""
-    juice = try members.required("juice", \.juice)
+    panel = members.text("panel") { $0.panel.isEmpty ? nil : $0.panel } ?? ""
+    juice = members.optional("juice", \.juice)
     quantity = try members.required("quantity", \.quantity, or: 1, where: (1...1_000).contains)
     amount = try members.requiredUnits(\.amount)
     language = try members.required("language", \.language, or: .english)

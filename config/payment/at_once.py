@@ -1,0 +1,57 @@
+"""A payment device that takes money at once, such as a coin box without an escrow, in forty lines: the rules
+of deploy/docs/payment.md. It answers `captured` to a charge, without `held` before.
+
+Usage: at_once.py PORT FILE      the broker's port, and the file that survives a power cut
+"""
+import json
+import os
+import sys
+
+import paho.mqtt.client as mqtt
+from coin_box import box  # your hardware; accept() waits pay_seconds at most
+
+CHARGE, PAID, STATUS = (f"kiosk/k1/{name}/coins" for name in ("charge", "paid", "payment"))
+MOVES = {("/refund", "captured"): (box.pay_out, "refunded")}
+file = open(sys.argv[2], "a+")
+file.seek(0)
+whole = [line for line in file.read().split("\n") if line.endswith("}")]  # a power cut may cut the last one
+charges = {charge["charge"]: charge for charge in map(json.loads, whole)}
+
+def store(charge, status):
+    known = charges[charge["charge"]] = charge | {"status": status}
+    print("\n" + json.dumps(known), end="", file=file, flush=True)
+    os.fsync(file.fileno())  # on the disk before anything else happens
+    return known
+
+def received(client, _, message):
+    asked, what = json.loads(message.payload), message.topic.removeprefix(CHARGE)
+    is_new = asked["charge"] > max(charges, default=0)
+    known = charges.get(asked["charge"], {"charge": asked["charge"], "status": "unknown"})
+    if is_new and what == "":
+        # What is unknown until the box has moved stays unknown if the power is cut.
+        known = store({key: asked[key] for key in ("charge", "amount", "currency")}, "unknown")
+        say(client, known | {"status": "waiting"})
+        known = store(known, "captured") if box.accept(asked) else store(known | {"reason": "no coins"}, "declined")
+    elif is_new and what != "/state":  # never begin it
+        known = store(known, "released" if what == "/release" else "unknown")
+    elif (what, known["status"]) in MOVES and asked.get("amount", 0) <= known["amount"]:
+        move, status = MOVES[what, known["status"]]
+        known = store(known | {"amount": asked.get("amount", known["amount"])}, "unknown")
+        move(known)
+        known = store(known, status)
+    say(client, known)
+
+def say(client, charge):
+    client.publish(PAID, json.dumps(charge), 1)
+
+def connected(client, *_):
+    client.subscribe([(CHARGE, 1), (CHARGE + "/+", 1)])
+    client.publish(STATUS + "/status", "online", 1, True)
+    for charge in [charge for charge in charges.values() if charge["status"] == "unknown"]:
+        say(client, charge)
+
+client = mqtt.Client(client_id="juice-coins", clean_session=True)
+client.on_connect, client.on_message = connected, received
+client.will_set(STATUS + "/status", "offline", 1, True)
+client.connect("127.0.0.1", int(sys.argv[1]))
+client.loop_forever()
