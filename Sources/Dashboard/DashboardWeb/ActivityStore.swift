@@ -29,6 +29,7 @@ actor ActivityStore: Service {
   private let logger: Logger
   private var log: ActivityLog?
   private var hasChanged = false
+  private var failedLogins = FailedLoginReport()
   private var savedAt: Timestamp?
   /// The day in the file `latest`, or `nil` if this process has not written it yet.
   private var savedDay: Int64?
@@ -63,16 +64,32 @@ actor ActivityStore: Service {
     if log?.update(link.fleet, isConnected: link.connectionError == nil, at: now) == true {
       hasChanged = true
     }
+    if let sum = failedLogins.sum(at: .now) {
+      log?.add(ActivityLog.Record(at: now, .action(sum)))
+      hasChanged = true
+    }
     let age = savedAt.map { now.since($0) } ?? Self.heartbeat
     if age >= Self.heartbeat || (hasChanged && age >= Self.pause) || age < .zero { save(at: now) }
   }
 
-  /// Records an action of a user and writes the file immediately.
+  /// Whether the last write has succeeded.
+  var isStored: Bool { problem == nil }
+
+  /// Records an action of a user. Writes the file immediately if the action changes something; the
+  /// records of logins wait for the next write, so that many logins cause few writes.
   func record(_ action: ActivityLog.Action) {
     update()
     let now = link.time
     log?.add(ActivityLog.Record(at: now, .action(action)))
-    save(at: now)
+    if action.isLogin { hasChanged = true } else { save(at: now) }
+  }
+
+  /// Logs a login with a wrong name or password, or one that was rejected unchecked. Records the
+  /// first one at once, and then the number of further ones every `FailedLoginReport.period`.
+  func recordFailedLogin(_ name: String, from address: String) {
+    let (line, action) = failedLogins.fail(name, from: address, at: .now)
+    if let line { logger.notice("\(line)") }
+    if let action { record(action) }
   }
 
   /// Returns the records that ended at or after a time or have not ended, the latest first.

@@ -15,8 +15,11 @@ package import KioskProtocol
 /// It is a value without a clock: its records depend only on the fleets and times that are passed
 /// to it. `begin(day:continuing:)` starts the next day.
 package struct ActivityLog: Sendable, Equatable {
-  /// Maximum numbers of records of a day: in total, and of one kiosk.
+  /// Maximum numbers of records of a day: in total, and of one kiosk. Actions that are no logins
+  /// are always recorded.
   package static let (maximum, maximumOfKiosk) = (10_000, 500)
+  /// Maximum numbers of records of logins on a day: in total, and of one user.
+  package static let (maximumLogins, maximumLoginsOfUser) = (2_000, 200)
   /// Time after a start or a reconnect in which retained messages arrive. In this time the log
   /// records no alerts and no entries of kiosks.
   package static let settleTime = Duration.seconds(10)
@@ -47,6 +50,11 @@ package struct ActivityLog: Sendable, Equatable {
       case .entry(let kiosk, _): kiosk
       case .action(let action): action.kiosk
       }
+    }
+
+    /// The action if it is a login.
+    fileprivate var login: Action? {
+      if case .action(let action) = event, action.isLogin { action } else { nil }
     }
 
     package var kind: Kind {
@@ -88,6 +96,8 @@ package struct ActivityLog: Sendable, Equatable {
   package struct Action: Hashable, Sendable {
     package enum Verb: String, Sendable {
       case loggedIn = "logged_in"
+      /// A wrong name or password; the `user` is the name as entered.
+      case failedLogin = "failed_login"
       case addedUser = "added_user"
       case changedRole = "changed_role"
       case removedUser = "removed_user"
@@ -106,6 +116,9 @@ package struct ActivityLog: Sendable, Equatable {
     package var kiosk: KioskID?
     /// The new role, the address of the browser, or `link` for a password that was set with a link.
     package var detail: String?
+
+    /// Whether the action changes nothing: a login or an attempt.
+    package var isLogin: Bool { verb == .loggedIn || verb == .failedLogin }
 
     package init(
       _ user: String, _ verb: Verb, subject: String? = nil, kiosk: KioskID? = nil,
@@ -254,6 +267,20 @@ package struct ActivityLog: Sendable, Equatable {
   }
 
   package mutating func add(_ record: Record) {
+    // guard: a change of rights is always recorded
+    if case .action(let action) = record.event {
+      let logins = records.lazy.compactMap(\.login)
+      guard
+        !action.isLogin
+          || logins.count < Self.maximumLogins
+            && logins.count(where: { $0.user == action.user }) < Self.maximumLoginsOfUser
+      else {
+        isCut = true
+        return
+      }
+      records.append(record)
+      return
+    }
     let count = record.kiosk.map { counts[$0, default: 0] } ?? 0
     guard records.count < Self.maximum, count < Self.maximumOfKiosk else {
       isCut = true

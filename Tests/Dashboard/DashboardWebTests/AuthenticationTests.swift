@@ -187,15 +187,26 @@ import Testing
   }
 
   @Test func onlySoManySessionsAreKept() throws {
-    let (sessions, user, now) = (
-      Sessions(), try User.test("minji", .viewer), Sessions.Instant.start
-    )
+    let (sessions, now) = (Sessions(), Sessions.Instant.start)
+    let users = try (0...Sessions.maximum / Sessions.maximumOfUser).map { number in
+      try User.test(try #require(User.Name("user\(number)")), .viewer)
+    }
     let tokens = (0...Sessions.maximum).map { second in
-      sessions.begin(for: user, at: now + .seconds(second))
+      sessions.begin(for: users[second / Sessions.maximumOfUser], at: now + .seconds(second))
     }
     #expect(sessions.user(of: tokens[0], at: now) == nil)
-    #expect(sessions.user(of: tokens[1], at: now) == user)
-    #expect(sessions.user(of: tokens[Sessions.maximum], at: now) == user)
+    #expect(sessions.user(of: tokens[1], at: now) == users[0])
+    #expect(sessions.user(of: tokens[Sessions.maximum], at: now) == users.last)
+  }
+
+  @Test func manySessionsOfOneUserEndNoneOfAnother() throws {
+    let (sessions, now) = (Sessions(), Sessions.Instant.start)
+    let (admin, vera) = (try User.test("minji", .operator), try User.test("vera", .viewer))
+    let token = sessions.begin(for: admin, at: now)
+    let tokens = (1...Sessions.maximum).map { sessions.begin(for: vera, at: now + .seconds($0)) }
+    #expect(sessions.user(of: token, at: now) == admin)
+    let kept = tokens.filter { sessions.user(of: $0, at: now) == vera }
+    #expect(kept == Array(tokens.suffix(Sessions.maximumOfUser)))
   }
 
   @Test func aCSRFTokenIsGoodForOneTokenInOneProcess() {

@@ -11,7 +11,7 @@ import Testing
   private static let open = Set(
     [
       "/login", "/logout", "/language/{language}", "/password/{token}", "/wall/{token}",
-      "/wall/{token}/live",
+      "/wall/{token}/live", "/health",
     ] + (Asset.all + [.worker]).map(\.path))
   /// Forms of a user about the user.
   private static let own: Set<String> = ["/account/password", "/account/sessions"]

@@ -17,7 +17,8 @@ import Testing
 /// A dashboard with the users minji (operator) and vera (viewer), and the kiosk k1 with the
 /// built-in menu, which the test simulates.
 final class Scene: Sendable {
-  let now = Timestamp(milliseconds: 1_795_251_600_000)
+  static let time = Timestamp(milliseconds: 1_795_251_600_000)
+  let now = Scene.time
   let dashboard: DashboardServer
   private let responder: any HTTPResponder<PageContext>
   private let network: MemoryBroker
@@ -165,6 +166,10 @@ final class Scene: Sendable {
   func get(_ path: String, _ fields: HTTPFields = [:]) async throws -> Answer {
     try await ask(.get, path, headers + fields)
   }
+
+  func head(_ path: String) async throws -> Answer { try await ask(.head, path, headers) }
+
+  func options(_ path: String) async throws -> Answer { try await ask(.options, path, headers) }
 
   /// - Parameter address: The visitor's address, as a proxy reports it.
   func post(_ path: String, _ body: String, from address: String = "") async throws -> Answer {

@@ -516,7 +516,7 @@ def test_settings_are_changed_at_two_kiosks(
     browser.send(".settings .primary")
     browser.wait_for("Saved (k1, k2): Banana juice not sold, Kiwi juice €3.50, Mango: low at 5 → 9")
     # The sentence has the focus.
-    assert browser.ask("return document.activeElement.className") == "result"
+    eventually(lambda: browser.focused("class") == "result")
     browser.wait_for("Differs from the file")
     for id in ("k1", "k2"):
         client.publish(f"kiosk/{id}/order/p", "kiwi")
@@ -840,10 +840,11 @@ def test_a_user_who_was_removed_stays_away_after_a_power_cut(
     tracer = ["strace", "-f", "-y", "-o", trace, "-e", calls]
     removed = dashboard.command("user", "remove", "vera", under=tracer)
     assert removed.returncode == 0, removed.stderr
-    # The new file, its new name, and then the folder that contains the name.
+    # The new file, its new name, and then the folder that contains the name; then the same of the copy.
     written = re.findall(r"^\d+ +(rename|fsync)\w*\((.*)\) += 0$", trace.read_text(), re.M)
     users = f"{dashboard.folder}/users"
-    assert [call for call, _ in written] == ["fsync", "rename", "fsync"], written
+    assert [call for call, _ in written] == ["fsync", "rename", "fsync"] * 2, written
+    assert f"<{users}.good.new>" in written[3][1]
     assert f"<{users}.new>" in written[0][1] and f"<{dashboard.folder}>" in written[2][1]
 
 

@@ -32,8 +32,9 @@ final class Sessions: Sendable {
 
   /// Maximum duration of a session.
   static let lifetime = Duration.seconds(12 * 3600)
-  /// Maximum number of sessions. A further session ends the oldest one.
-  static let maximum = 1_000
+  /// Maximum numbers of sessions: in total, and of one user. A further session ends the oldest one,
+  /// of the same user if the limit is that of the user.
+  static let (maximum, maximumOfUser) = (1_000, 20)
 
   private let sessions = Mutex<[String: Session]>([:])
   private let signer = HMACSigner()
@@ -42,6 +43,13 @@ final class Sessions: Sendable {
   func begin(for user: User, at now: Instant, from origin: Origin = Origin()) -> String {
     let token = HMACSigner.makeToken()
     sessions.withLock { sessions in
+      let own = sessions.filter { $0.value.user.name == user.name }
+      // guard: sessions are limited by user
+      if own.count >= Self.maximumOfUser,
+        let oldest = own.min(by: { $0.value.expires < $1.value.expires })?.key
+      {
+        sessions[oldest] = nil
+      }
       if sessions.count >= Self.maximum {
         sessions = sessions.filter { $0.value.expires > now }
         if sessions.count >= Self.maximum,

@@ -65,12 +65,24 @@ package final class UserFile: Sendable {
       }
       guard known.problem != before else { return known }
       if let problem = known.problem {
-        logger?.error("\(problem); the users read last may still log in")
+        logger?.error(
+          known.users.isEmpty
+            ? "\(problem); nobody can log in until it is repaired\(copyHint)"
+            : "\(problem); the users read last may still log in")
       } else {
         logger?.notice("\(path): can be read again")
       }
       return known
     }
+  }
+
+  /// The path of the copy that `update` writes after each change.
+  private var copyPath: String { "\(target).good" }
+
+  /// A phrase with the command that restores the copy, or an empty text if there is none.
+  private var copyHint: String {
+    FileManager.default.fileExists(atPath: copyPath)
+      ? ", for example with the last good copy: cp -p \(copyPath) \(target)" : ""
   }
 
   /// Returns the contents of the file, or empty data if the file does not exist.
@@ -106,6 +118,9 @@ package final class UserFile: Sendable {
   /// Changes the file atomically, and removes its comments. Concurrent changes are serialized. A
   /// symbolic link remains, and its target changes. If root changes the file, its owner remains. A
   /// file that root creates belongs to the owner of the folder, which is the dashboard's user.
+  ///
+  /// Also writes a copy, whose name ends in `.good`, for a person who has to repair the file. The
+  /// dashboard never reads the copy: an old copy could bring back a removed user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(StateError) {
@@ -131,8 +146,15 @@ package final class UserFile: Sendable {
     {
       owner = (user, group)
     }
-    try StateFolder(path: folder).write(
-      String(path.dropFirst(folder == "./" ? 0 : folder.count)), Data(text.utf8), owner: owner)
+    let name = String(path.dropFirst(folder == "./" ? 0 : folder.count))
+    let state = StateFolder(path: folder)
+    try state.write(name, Data(text.utf8), owner: owner)
+    do throws(StateError) {
+      try state.write("\(name).good", Data(text.utf8), owner: owner)
+    } catch {
+      // The change itself is stored.
+      logger?.warning("\(error)")
+    }
   }
 }
 

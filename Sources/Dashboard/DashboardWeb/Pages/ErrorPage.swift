@@ -41,7 +41,8 @@ enum ErrorPage {
         error.status == .notFound ? "없는 페이지예요." : "처리할 수 없는 요청이에요.")
       return page(context, error.status, text).response(context)
     default:
-      logger.error("\(context.requestTarget): \(error)")
+      // The pattern of the path, because a path can contain a token, and a query what a user entered.
+      logger.error("\(context.endpointPath ?? "unknown path"): \(error)")
       return page(
         context, .internalServerError, context.language("Something went wrong.", "문제가 생겼어요.")
       ).response(context)
@@ -82,7 +83,7 @@ enum ErrorPage {
         "Nothing was sent: the dashboard is not connected to the kiosks at the moment.",
         "지금은 대시보드가 키오스크와 연결되어 있지 않아 아무것도 보내지 않았어요."
       )
-    case .badForm: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
+    case .badForm, .incomplete: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
     case .tooManyLogins:
       (
         .tooManyRequests, "Too many wrong passwords. Wait a minute, then try again.",

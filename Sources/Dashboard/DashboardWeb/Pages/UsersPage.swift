@@ -317,6 +317,7 @@ extension ActivityLog.Action.Verb {
   fileprivate func text(_ language: Language) -> String {
     switch self {
     case .loggedIn: language("logged in", "로그인")
+    case .failedLogin: language("failed to log in", "로그인 실패")
     case .addedUser: language("added a user", "사용자 추가")
     case .changedRole: language("changed a role", "권한 변경")
     case .removedUser: language("removed a user", "사용자 삭제")

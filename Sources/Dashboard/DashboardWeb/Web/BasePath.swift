@@ -46,7 +46,7 @@ package struct BasePath: Sendable, Equatable {
   }
 }
 
-/// Serves the pages below the base path of the settings. Behind a proxy, and without TLS of its
+/// Serves the pages below the base path of the settings. HEAD is a GET without a body. Behind a proxy, and without TLS of its
 /// own, the header `X-Ingress-Path` of Home Assistant's ingress replaces this path.
 struct BasePathResponder<Inner: HTTPResponder>: HTTPResponder
 where Inner.Context == PageContext {
@@ -54,7 +54,16 @@ where Inner.Context == PageContext {
   let inner: Inner
 
   func respond(to request: Request, context: PageContext) async throws -> Response {
+    guard request.method != .options else {
+      return Response(status: .noContent, headers: [.allow: "GET, HEAD, POST, OPTIONS"])
+    }
     var (request, context) = (request, context)
+    let isHead = request.method == .head
+    if isHead {
+      var head = request.head
+      head.method = .get
+      request = Request(head: head, body: request.body)
+    }
     context.basePath = settings.basePath
     context.isSecure = settings.isSecure
     if settings.isBehindProxy, settings.tls == nil {
@@ -74,7 +83,7 @@ where Inner.Context == PageContext {
     if let location = response.headers[.location], location.hasPrefix("/") {
       response.headers[.location] = context.basePath.text + location
     }
-    return response
+    return isHead ? response.createHeadResponse() : response
   }
 }
 

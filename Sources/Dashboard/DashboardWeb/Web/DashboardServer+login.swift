@@ -14,15 +14,25 @@ extension DashboardServer {
     router.post("login") { request, context in
       let form = try await request.form(from: context, sessions)
       let target = Self.redirectTarget(form["to"])
-      let user = try await authenticator.user(
-        name: form["name"] ?? "", password: form["password"] ?? "",
-        from: AddressBlock(context.address), at: now(), deviceCookie: { request.cookies[$0]?.value }
-      )
+      let user: User?
+      do {
+        user = try await authenticator.user(
+          name: form["name"] ?? "", password: form["password"] ?? "",
+          from: AddressBlock(context.address), at: now(),
+          deviceCookie: { request.cookies[$0]?.value })
+      } catch RequestError.tooManyLogins(let wait) {
+        await activity.recordFailedLogin(form["name"] ?? "", from: context.address)
+        throw RequestError.tooManyLogins(wait)
+      }
       guard let user else {
-        context.logger.notice("a wrong name or password, from \(context.address)")
+        await activity.recordFailedLogin(form["name"] ?? "", from: context.address)
         return LoginPage.page(
           context, to: target,
-          problem: context.language("The name or the password is wrong.", "이름이나 비밀번호가 틀렸어요."),
+          problem: users.current.users.isEmpty
+            ? context.language(
+              "Nobody can log in, because the file of users has no user or is damaged. The log of the dashboard says what is wrong.",
+              "사용자 파일이 비어 있거나 손상되어 아무도 로그인할 수 없어요. 대시보드의 로그에 원인이 있어요.")
+            : context.language("The name or the password is wrong.", "이름이나 비밀번호가 틀렸어요."),
           status: .unauthorized
         ).response(context)
       }

@@ -35,6 +35,7 @@ package import ServiceLifecycle
 /// | `/password/:token` | `addPassword` | a new password, with a link |
 /// | `/wall/:token` | `addWall` | the display of one kiosk, without a login |
 /// | `/login`, `/logout`, `/language` | `addLogin` | |
+/// | `/health` | `addHealth` | no page: the state for load balancers and monitors |
 /// | `/assets`, `/worker.js` | `Asset` | |
 ///
 /// A page with live updates has a second path, which ends in `/live` and sends its changed parts
@@ -122,6 +123,7 @@ package struct DashboardServer: Sendable {
 
   func router() -> Router<PageContext> {
     let router = Router(context: PageContext.self)
+    addHealth(to: router)
     router.add(middleware: sessionMiddleware)
     for asset in Asset.all + [.worker] {
       router.get(RouterPath(asset.path)) { _, _ in asset.response }

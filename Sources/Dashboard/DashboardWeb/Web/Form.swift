@@ -1,6 +1,7 @@
 import Hummingbird
 import JuiceDomain
 import KioskProtocol
+import NIOCore
 
 /// The fields of a submitted form or of a query.
 struct Form: Sendable {
@@ -56,9 +57,17 @@ struct Form: Sendable {
 extension Request {
   /// Reads the form in the body of this request.
   ///
-  /// - Throws: `RequestError.forged` if the form's CSRF token is not valid for the session.
+  /// - Throws: `RequestError.incomplete` if the client closed the connection, sent a malformed body
+  ///   or exceeded the deadline; `RequestError.forged` if the form's CSRF token is not valid for the session.
   func form(from context: PageContext, _ sessions: Sessions) async throws -> Form {
-    let buffer = try await body.collect(upTo: Form.maximumSize)
+    let buffer: ByteBuffer
+    do {
+      buffer = try await body.collect(upTo: Form.maximumSize)
+    } catch let error as any HTTPResponseError {
+      throw error
+    } catch {
+      throw RequestError.incomplete
+    }
     let form = Form(String(buffer: buffer))
     guard let csrfToken = form["csrf_token"],
       sessions.isValid(csrfToken: csrfToken, for: context.sessionToken)

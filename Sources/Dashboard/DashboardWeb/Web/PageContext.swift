@@ -71,6 +71,8 @@ enum RequestError: Error {
   case forged(Form)
   /// The command of the form was not sent, because the broker is not connected.
   case notSent(Form)
+  /// The body of the request did not arrive completely, or is malformed.
+  case incomplete
   /// The form lacks a required value, or contains an invalid one.
   case badForm
   /// The page is for administrators.

@@ -23,7 +23,7 @@ struct SessionMiddleware: RouterMiddleware {
     if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
       // The trusted proxy has added the last address; a client can forge all others.
       context.address =
-        forwarded.split(separator: ",").last.map { $0.filter { $0 != " " } } ?? context.peer
+        forwarded.split(separator: ",").last.flatMap { forwardedAddress($0) } ?? context.peer
     }
     let token = request.cookies[Self.sessionCookie]?.value ?? ""
     // A forged token belongs to no session. Valid tokens have at most 64 bytes.

@@ -29,7 +29,9 @@ struct Run: AsyncParsableCommand {
     if let warning = options.serviceLinksWarning { logger.warning("\(warning)") }
     let settings = DashboardSettings(configuration)
     let users = UserFile(path: configuration.usersFile, logger: logger)
-    if try users.users().isEmpty {
+    // A damaged file is logged by `current`: the screens on the walls need no users.
+    let known = users.current
+    if known.users.isEmpty, known.problem == nil {
       logger.warning(
         "no user can log in, because \(users.path) has none; run: juice-dashboard user add")
     }

@@ -14,7 +14,7 @@ extension Notifier.Receiver {
     var receivers =
       try notify.email.map { email throws(ConfigurationErrors) in try all(email) } ?? []
     for (index, post) in notify.posts.enumerated() {
-      receivers.append(try Self(post, number: index + 1))
+      receivers.append(try Self(post, number: index + 1, baseURL: notify.link))
     }
     return receivers
   }
@@ -44,7 +44,7 @@ extension Notifier.Receiver {
   }
 
   private init(
-    _ post: DashboardConfiguration.Post, number: Int
+    _ post: DashboardConfiguration.Post, number: Int, baseURL: String
   ) throws(ConfigurationErrors) {
     let url = try post.readURL()
     let address = Webhook(url: url, token: try post.readToken(), caFile: post.caFile)
@@ -58,8 +58,7 @@ extension Notifier.Receiver {
           try await address.send(
             Array(notification.text.utf8), type: "text/plain; charset=utf-8", id: notification.id)
         case .json:
-          // In Slack, <!channel> notifies all members and <a|b> is a link.
-          let text = notification.text.replacing("<", with: "‹").replacing(">", with: "›")
+          let text = notification.chatText(baseURL: baseURL)
           try await address.send(
             JSONWriter.object { $0.member("text", text) }, type: "application/json",
             id: notification.id)
