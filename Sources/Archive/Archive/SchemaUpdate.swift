@@ -25,7 +25,7 @@ extension ArchiveSettings {
   ///
   /// - Parameters:
   ///   - process: The process of the session that runs the statement.
-  ///   - waited: The duration of the statement so far; called about once a second.
+  ///   - waited: The time since the statement began; called about once a second.
   func logProgress(
     of work: String, by process: Int, _ waited: Duration, to logger: Logger
   ) {

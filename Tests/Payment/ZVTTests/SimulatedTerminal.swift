@@ -25,7 +25,7 @@ struct SimulatedTerminal {
     /// Field 49 of each result, or `nil` for none.
     var currency: Int?
     /// The number of questions whether the goods are made; the terminal asks again as soon as it has an
-    /// answer. `nil`: it asks when the test calls `ask`.
+    /// answer. With `nil` it asks when the test calls `ask`.
     var questions: Int?
     /// Whether every command except the registration is answered busy.
     var isBusy = false

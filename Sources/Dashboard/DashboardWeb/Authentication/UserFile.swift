@@ -67,7 +67,7 @@ package final class UserFile: Sendable {
       if let problem = known.problem {
         logger?.error(
           known.users.isEmpty
-            ? "\(problem); nobody can log in until it is repaired\(copyHint)"
+            ? "\(problem); no user can log in until it is repaired\(copyHint)"
             : "\(problem); the users read last may still log in")
       } else {
         logger?.notice("\(path): can be read again")

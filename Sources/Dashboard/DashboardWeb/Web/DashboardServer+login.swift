@@ -30,7 +30,7 @@ extension DashboardServer {
           context, to: target,
           problem: users.current.users.isEmpty
             ? context.language(
-              "Nobody can log in, because the file of users has no user or is damaged. The log of the dashboard says what is wrong.",
+              "No user can log in, because the file of users has no user or is damaged. The log of the dashboard says what is wrong.",
               "사용자 파일이 비어 있거나 손상되어 아무도 로그인할 수 없어요. 대시보드의 로그에 원인이 있어요.")
             : context.language("The name or the password is wrong.", "이름이나 비밀번호가 틀렸어요."),
           status: .unauthorized
