@@ -84,7 +84,7 @@ package struct Kiosk: ~Copyable, Sendable {
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
-    updateAlerts()
+    settings.update(&alerts, stock: juiceMaker.stock)
   }
 
   // The compiler does not require optional properties and those with a default here: copy each.
@@ -132,7 +132,7 @@ package struct Kiosk: ~Copyable, Sendable {
     next.batches.adopt(batches)
     next.marks.adopt(marks)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
-    next.updateAlerts()
+    next.settings.update(&next.alerts, stock: next.stock)
     self = next
   }
 
@@ -174,7 +174,7 @@ package struct Kiosk: ~Copyable, Sendable {
     updateBatches(at: now, in: &decision)
     batches.save(in: &decision.transaction, at: now.uptime)
     if switched != before { decision.transaction.service = switched }
-    updateAlerts(since: stockBefore)
+    settings.update(&alerts, stock: stock, since: stockBefore)
     return decision
   }
 
@@ -368,14 +368,20 @@ package struct Kiosk: ~Copyable, Sendable {
       break
     }
   }
+}
 
-  /// Updates the alerts of all fruits, or only of those whose stock differs from `before`.
-  private mutating func updateAlerts(since before: FruitAmounts? = nil) {
-    guard stock != before else { return }
-    for (fruit, quantity) in stock where before?[fruit] != quantity {
+extension KioskSettings {
+  /// Updates the alerts of all fruits, or only of those whose stock differs from `before`. No method of
+  /// `Kiosk`, because Swift 6.2 allows no mutating call in the initializer of a noncopyable value.
+  fileprivate func update(
+    _ alerts: inout [Fruit.ID: StockAlert], stock now: FruitAmounts,
+    since before: FruitAmounts? = nil
+  ) {
+    guard now != before else { return }
+    for (fruit, quantity) in now where before?[fruit] != quantity {
       alerts[fruit] = StockAlert(
-        quantity: quantity, least: settings.menu.recipeAmounts[fruit]?.lowerBound ?? 1,
-        low: settings.stock.lowMarks[fruit] ?? 0,
+        quantity: quantity, least: menu.recipeAmounts[fruit]?.lowerBound ?? 1,
+        low: stock.lowMarks[fruit] ?? 0,
         previous: alerts[fruit] ?? .ok)
     }
   }
