@@ -25,6 +25,9 @@ def store(charge, status):
 
 def received(client, _, message):
     asked, what = json.loads(message.payload), message.topic.removeprefix(CHARGE)
+    if what == "/open":
+        say_open(client)
+        return say(client, {"status": "open", "epoch": asked["epoch"]})
     is_new = asked["charge"] > max(charges, default=0)
     known = charges.get(asked["charge"], {"charge": asked["charge"], "status": "unknown"})
     if is_new and what == "":
@@ -44,11 +47,14 @@ def received(client, _, message):
 def say(client, charge):
     client.publish(PAID, json.dumps(charge), 1)
 
+def say_open(client):
+    for charge in [charge for charge in charges.values() if charge["status"] == "unknown"]:
+        say(client, charge)
+
 def connected(client, *_):
     client.subscribe([(CHARGE, 1), (CHARGE + "/+", 1)])
     client.publish(STATUS + "/status", "online", 1, True)
-    for charge in [charge for charge in charges.values() if charge["status"] == "unknown"]:
-        say(client, charge)
+    say_open(client)
 
 client = mqtt.Client(client_id="juice-coins", clean_session=True)
 client.on_connect, client.on_message = connected, received

@@ -48,7 +48,7 @@ extension Kiosk {
     case .sensor(let decision): return try apply(decision)
     case .settings:
       throw Rejection(.malformed, "only an operator publishes this, on a topic of its own")
-    case .paid, .payment, .total:
+    case .paid, .inventory, .payment, .total:
       throw Rejection(.malformed, "only a payment device publishes this, on its own topics")
     case .made, .machine:
       throw Rejection(.malformed, "only a machine publishes this, on its own topics")

@@ -214,6 +214,7 @@ extension PaymentDeviceRecord {
     total = row["total"]
     totalAt = (row["total_at"] as Int64?).map { Timestamp(milliseconds: $0) }
     difference = row["difference"]
+    epoch = row["epoch"]
   }
 }
 

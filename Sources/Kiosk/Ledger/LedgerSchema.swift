@@ -205,7 +205,8 @@ enum LedgerSchema {
       refunded INTEGER NOT NULL,
       total INTEGER,                              -- number of the last total
       total_at INTEGER,                           -- its time
-      difference INTEGER NOT NULL                 -- by which its totals exceed the ledger's
+      difference INTEGER NOT NULL,                -- by which its totals exceed the ledger's
+      epoch INTEGER NOT NULL                      -- for which it has published all that it holds
     ) STRICT, WITHOUT ROWID;
 
     -- The state of each sensor, and its hour that has no entry yet. Values are thousandths of the unit.

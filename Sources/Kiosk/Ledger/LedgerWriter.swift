@@ -61,7 +61,7 @@ final class LedgerWriter {
       sql: "INSERT OR REPLACE INTO charge VALUES (\(chargeColumns))")
     removeCharge = try database.makeStatement(sql: "DELETE FROM charge WHERE number = ?")
     setPaymentDevice = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO payment_device VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+      sql: "INSERT OR REPLACE INTO payment_device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
@@ -117,6 +117,7 @@ final class LedgerWriter {
         try setPaymentDevice.bind(6, device.total)
         try setPaymentDevice.bind(7, device.totalAt.map { Int($0.milliseconds) })
         try setPaymentDevice.bind(8, device.difference)
+        try setPaymentDevice.bind(9, device.epoch)
         try setPaymentDevice.run(on: database)
       }
       if !transaction.sensors.isEmpty { try addSensors(of: transaction, on: database) }

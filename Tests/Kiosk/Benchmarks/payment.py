@@ -32,7 +32,12 @@ class Device(Client):
         self.publish(f"{BASE}/payment/terminal/status", "online", retain=True)
 
     def received(self, message) -> None:
-        self.charge = json.loads(message.payload)["charge"]
+        asked = json.loads(message.payload)
+        if "epoch" in asked:
+            self.client.publish(
+                f"{BASE}/paid/terminal", json.dumps({"status": "open", "epoch": asked["epoch"]}), 1)
+            return
+        self.charge = asked["charge"]
         self.answer(ANSWERS["".join(message.topic.split("/")[4:])])
 
     def pay(self) -> None:

@@ -37,6 +37,7 @@ import Testing
   static func kiosk(isPoured: Bool = true) throws -> TestKiosk {
     let kiosk = try TestKiosk(settings: try settings(isPoured: isPoured))
     try kiosk.receive(.device("online"), .message("online", on: "machine/bar/status"))
+    try kiosk.receive(.inventory(kiosk.core.epoch))
     return kiosk
   }
 
@@ -182,6 +183,7 @@ import Testing
     ]
     let kiosk = try TestKiosk(settings: settings, stock: ["kiwi": 0])
     try kiosk.receive(.device("online"), .message("online", on: "machine/bar/status"))
+    try kiosk.receive(.inventory(kiosk.core.epoch))
     try kiosk.receive(
       reason == "expired"
         ? .restock(#"{"add":{"kiwi":10},"best_before":{"kiwi":"2026-11-21T09:00:20Z"}}"#)
@@ -283,14 +285,16 @@ import Testing
     #expect(kiosk.core.charges.open.isEmpty && kiosk.stock["kiwi"] == 10)
     #expect(
       kiosk.report
-        == #"{"state":"idle","ticket":1,"declined":"no credit","queue":0,"charges":[],"difference":0}"#
+        == #"{"state":"idle","ticket":1,"declined":"no credit","queue":0,"charges":[],"difference":0,"needs_inventory":false}"#
     )
     try kiosk.ledger.verify()
     // Displays show it for a minute.
     #expect(kiosk.core.charges.wait(at: kiosk.now) == .seconds(60))
     kiosk.pass(.seconds(60))
     #expect(try kiosk.receive().paymentChanged)
-    #expect(kiosk.report == #"{"state":"idle","queue":0,"charges":[],"difference":0}"#)
+    #expect(
+      kiosk.report
+        == #"{"state":"idle","queue":0,"charges":[],"difference":0,"needs_inventory":false}"#)
     #expect(kiosk.core.charges.wait(at: kiosk.now) == nil)
   }
 
@@ -299,7 +303,7 @@ import Testing
     try kiosk.receive(.paid("held", 350), .paid("captured", 350))
     #expect(
       kiosk.report
-        == #"{"state":"idle","queue":0,"charges":[],"difference":0,"currency":"EUR","captured":350,"refunded":0}"#
+        == #"{"state":"idle","queue":0,"charges":[],"difference":0,"needs_inventory":false,"currency":"EUR","captured":350,"refunded":0}"#
     )
     try kiosk.receive(.order("kiwi"))
     _ = kiosk.charges
@@ -1117,6 +1121,55 @@ import Testing
     #expect(report.charges.map(\.decisions) == [[.capture, .release, .captured, .released]])
   }
 
+  // MARK: A restored ledger
+
+  /// The ledger is restored while the device stays connected. Requests and answers may be lost.
+  @Test func aRestoredKioskAsksADeviceForAllThatItHoldsUntilItAnswers() throws {
+    let kiosk = try asked()
+    #expect(kiosk.charges.isEmpty)
+    try kiosk.restartInNewEpoch()
+    let epoch = kiosk.core.epoch
+    let request = [#"charge/terminal/open {"epoch":\#(epoch)}"#]
+    #expect(kiosk.isDue && kiosk.charges.filter { $0.contains("/open") } == request)
+    #expect(kiosk.core.charges.reports[0].report.needsInventory)
+    // The request or its answer is lost.
+    kiosk.pass(.seconds(14))
+    #expect(!kiosk.charges.contains(request[0]))
+    kiosk.pass(.seconds(1))
+    #expect(kiosk.isDue && kiosk.charges.contains(request[0]))
+    kiosk.loseConnection()
+    #expect(kiosk.charges.contains(request[0]))
+    // Neither an answer from before the restore nor a retained one counts.
+    try kiosk.receive(.inventory(epoch - 1), .inventory(epoch, retain: true))
+    kiosk.pass(.seconds(15))
+    #expect(kiosk.charges.contains(request[0]))
+    // The device holds an amount of a charge that the backup does not have.
+    try kiosk.receive(.paid("held", 299, charge: 9), .inventory(epoch))
+    #expect(kiosk.core.charges[9]?.state == .undecided)
+    #expect(try kiosk.ledger.state().paymentDevices["terminal"]?.epoch == epoch)
+    kiosk.pass(.seconds(60))
+    #expect(!kiosk.charges.contains(request[0]))
+  }
+
+  /// The device publishes its holds before the kiosk is connected, and goes offline again.
+  @Test func aDeviceIsAskedWhatItHoldsWhenItComesOnline() throws {
+    let kiosk = try TestKiosk(settings: try Self.settings())
+    #expect(kiosk.charges.isEmpty)
+    try kiosk.receive(.device("offline"))
+    #expect(kiosk.charges.isEmpty)
+    for status in ["online", "fault: no paper"] {
+      try kiosk.receive(.device(status))
+      #expect(kiosk.charges == [#"charge/terminal/open {"epoch":\#(kiosk.core.epoch)}"#])
+      try kiosk.receive(.device("offline"))
+      kiosk.pass(.seconds(60))
+      #expect(kiosk.charges.isEmpty)
+    }
+    try kiosk.receive(.device("online"), .inventory(kiosk.core.epoch))
+    #expect(kiosk.charges.isEmpty)
+    try kiosk.restart()
+    #expect(kiosk.charges.isEmpty && !kiosk.core.charges.reports[0].report.needsInventory)
+  }
+
   @Test func aDeviceThatIsRemovedKeepsItsCharges() throws {
     let kiosk = try begun()
     var settings = kiosk.settings
@@ -1188,6 +1241,10 @@ extension Delivery {
 
   fileprivate static func made(_ status: String, job: Int, _ more: String = "") -> Delivery {
     .message(#"{"job":\#(job),"status":"\#(status)"\#(more)}"#, on: "made/bar")
+  }
+
+  fileprivate static func inventory(_ epoch: Int, retain: Bool = false) -> Delivery {
+    .message(#"{"status":"open","epoch":\#(epoch)}"#, on: "paid/terminal", retain: retain)
   }
 
   fileprivate static func decide(_ choice: String, charge: Int = PaymentTests.first) -> Delivery {

@@ -87,6 +87,14 @@ final class TestKiosk {
     if late { core.reconnected(at: now.timestamp) }
   }
 
+  /// Restarts the kiosk with the same ledger in a new epoch, as after a restore from a backup.
+  func restartInNewEpoch() throws {
+    var state = try ledger.state()
+    state.epoch += 1
+    core = Kiosk(settings: settings, state: state)
+    core.begin(at: now)
+  }
+
   /// Reads the ledger again, as after an error of the disk.
   func recover() throws { core.recover(try ledger.state()) }
 

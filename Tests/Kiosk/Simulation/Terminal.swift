@@ -257,6 +257,11 @@ actor TerminalBoard {
   // MARK: The rules
 
   private func receive(_ message: Message) {
+    if message.topic.hasSuffix("/open"), let epoch = (try? JSON.parse(message.payload))?.epoch {
+      for charge in terminal.takeNews() where isOn { send(about: charge) }
+      if !terminal.take(.isSilent) { publish(answer: #"{"status":"open","epoch":\#(epoch)}"#) }
+      return
+    }
     guard let json = try? JSON.parse(message.payload), case .integer(let number) = json["charge"]
     else { return }
     let action = message.topic.split(separator: "/").dropFirst(4).first.map(String.init)

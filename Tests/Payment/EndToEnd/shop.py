@@ -190,7 +190,7 @@ class Shop:
             if message.topic != f"{BASE}/paid/{self.name}":
                 return False
             answer = message.json
-            return answer["charge"] == charge and answer["status"] in statuses
+            return answer.get("charge") == charge and answer["status"] in statuses
 
         return self.client.messages.first(matches, since=since, within=within).json
 
@@ -205,7 +205,7 @@ class Shop:
     def answers(self, charge: int) -> list[str]:
         return [
             message.json["status"] for message in self.messages
-            if message.topic == f"{BASE}/paid/{self.name}" and message.json["charge"] == charge
+            if message.topic == f"{BASE}/paid/{self.name}" and message.json.get("charge") == charge
         ]
 
     def status(self, text: str, since: int = 0) -> Message:

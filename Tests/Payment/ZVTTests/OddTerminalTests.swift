@@ -166,6 +166,30 @@ import ZVT
     #expect(again.shortened == journal.shortened)
   }
 
+  // MARK: A restored kiosk
+
+  @Test func theDevicePublishesAllThatItHoldsBeforeItSaysSo() throws {
+    var world = try world(.reservation)
+    for charge in 17...18 {
+      try world.send(request(charge))
+      try world.wait()
+    }
+    world.published = []
+    try world.send(.open(epoch: 7))
+    #expect(world.published.map(\.charge) == [17, 18] && world.inventories == [7])
+    // The result of a capture is lost, so the device does not know what it holds.
+    world.sendWithoutAnswer([.capture(charge: 17, amount: 350)])
+    world.published = []
+    for case .publish(let answer) in world.device.disconnected(at: world.now) {
+      world.published.append(answer)
+    }
+    try world.send(.open(epoch: 8))
+    #expect(world.published.isEmpty && world.inventories == [7])
+    try world.start()
+    try world.send(.open(epoch: 8))
+    #expect(world.published.last?.charge == 18 && world.inventories == [7, 8])
+  }
+
   // MARK: Pace
 
   /// The terminal asks again as soon as it has an answer, ten times.

@@ -14,6 +14,8 @@ struct World {
   var published: [PaymentAnswer] = []
   var status = MachineStatus.offline
   var totals: [PaymentTotal] = []
+  /// The epochs of the requests for all open charges that the device has answered.
+  var inventories: [Int] = []
   var now = Duration.zero
   /// The number of actions until the power cut.
   var actionsLeft = Int.max
@@ -119,6 +121,7 @@ struct World {
         try perform(device.connected(at: now))
         return
       case .total(let total): totals.append(total)
+      case .inventory(let epoch): inventories.append(epoch)
       case .log: break
       }
     }

@@ -26,6 +26,11 @@ def store(charge: int, status: str, amount: int | None = None) -> None:
     os.fsync(journal.fileno())
 
 
+def say_open() -> None:
+    for charge in [c for c, r in known.items() if r["status"] in ("waiting", "held", "unknown")]:
+        say(charge)
+
+
 def say(charge: int) -> None:
     answer = known.get(charge, {"charge": charge, "status": "unknown"})
     client.publish(f"{base}/paid/terminal", json.dumps(answer), 1)
@@ -37,13 +42,16 @@ def connected(*_: object) -> None:
 
 def subscribed(*_: object) -> None:
     client.publish(f"{base}/payment/terminal/status", "online", 1, True)
-    for charge in [c for c, r in known.items() if r["status"] in ("waiting", "held", "unknown")]:
-        say(charge)
+    say_open()
 
 
 def received(client: mqtt.Client, data: object, message: mqtt.MQTTMessage) -> None:
     global prompt
     asked, action = json.loads(message.payload), message.topic.split("/")[4:]
+    if action == ["open"]:
+        say_open()
+        client.publish(f"{base}/paid/terminal", json.dumps({"status": "open", "epoch": asked["epoch"]}), 1)
+        return
     charge = asked["charge"]
     status, is_new = known.get(charge, {}).get("status"), charge > max(known, default=0)
     if action == [] and is_new:

@@ -181,6 +181,17 @@ import Testing
     }
   }
 
+  @Test func theEndOfAnInventoryIsReadAsItWasWritten() throws {
+    let request = Request(command: .inventory(epoch: 7))
+    #expect(try Request(kind: .paid, payload: request.payload) == request)
+    #expect(try ChargeRequest.epoch(ChargeRequest.payload(epoch: 7)) == 7)
+    for epoch in ["", #","epoch":0"#, #","epoch":9007199254740992"#, #","epoch":"7""#] {
+      let wrong = Array(#"{"status":"open"\#(epoch)}"#.utf8)
+      #expect(throws: Rejection.self) { try Request(kind: .paid, payload: wrong) }
+      #expect(throws: JSONError.self) { try ChargeRequest.epoch(wrong) }
+    }
+  }
+
   @Test func theDecisionOfAPersonIsReadAsItWasWritten() throws {
     for choice in ChargeDecision.Choice.allCases {
       let request = Request(command: .charge(ChargeDecision(charge: 17, choice: choice)))
@@ -206,6 +217,7 @@ import Testing
           journal.append(record)
           return nil
         case .publish(let answer): return answer.status.name
+        case .inventory(let epoch): return "open \(epoch)"
         case .total(let total): return "\(total.captured.units) \(total.refunded.units)"
         }
       }
@@ -214,6 +226,7 @@ import Testing
     #expect(play(firmware.charge(request)) == ["waiting"])
     #expect(play(firmware.pay()) == ["held"])
     #expect(firmware.endDay(at: Self.now).isEmpty)
+    #expect(play(firmware.inventory(epoch: 7)) == ["held", "open 7"])
     #expect(play(firmware.request(.capture, 17, units: 300)) == ["captured"])
     #expect(play(firmware.request(.capture, 17, units: 300)) == ["captured"])
     #expect(play(firmware.request(.release, 17, units: nil)) == ["captured"])

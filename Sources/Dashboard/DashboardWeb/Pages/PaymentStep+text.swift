@@ -64,7 +64,7 @@ extension PaymentReport.Charge {
     case .release:
       language("the juice was not made: is it paid?", "음료가 나가지 않았어요. 결제되었나요?")
     case .refund: language("is it refunded?", "환불되었나요?")
-    case .state, nil: language("is it paid?", "결제되었나요?")
+    case .state, .open, nil: language("is it paid?", "결제되었나요?")
     }
   }
 }

@@ -147,6 +147,8 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
   /// The sum by which the device's totals have exceeded the ledger's, in smallest units of the
   /// currency; may be negative. Does not include totals for which `close` returned `nil`.
   package var difference = 0
+  /// The epoch of the ledger for which the device has published all that it holds; 0 if there is none.
+  package var epoch = 0
 
   package init(status: MachineStatus) { self.status = status }
 

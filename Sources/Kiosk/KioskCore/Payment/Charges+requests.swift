@@ -85,6 +85,7 @@ extension Charges {
   func wait(at now: Moment) -> Duration? {
     let waits =
       open.compactMap { wait(for: $0, at: now) } + declined.values.map { $0.until - now.uptime }
+      + (settings?.devices ?? []).compactMap { nextInventory(of: $0.name).map { $0 - now.uptime } }
     return waits.min().map { max($0, .zero) }
   }
 
@@ -163,8 +164,28 @@ extension Charges {
     return requests
   }
 
+  /// Returns the uptime at which the request for all that a device holds is due, or `nil` if the device
+  /// has answered it or is offline.
+  private func nextInventory(of device: PaymentDeviceID) -> Duration? {
+    guard needsInventory(device), let status = records[device]?.status, status != .offline else {
+      return nil
+    }
+    return inventoriedAt[device].map { $0 + Self.question } ?? .zero
+  }
+
+  /// Returns the devices from which the kiosk must request now all that they hold, and records the
+  /// requests as sent.
+  mutating func inventories(at now: Moment) -> [PaymentDeviceID] {
+    let due = (settings?.devices ?? []).map(\.name).filter { device in
+      nextInventory(of: device).map { $0 <= now.uptime } ?? false
+    }
+    for device in due { inventoriedAt[device] = now.uptime }
+    return due
+  }
+
   /// Makes all requests due again, because those in flight may be lost.
   mutating func connectionLost() {
+    inventoriedAt = [:]
     for number in timers.keys { timers[number]?.requestedAt = nil }
   }
 
@@ -193,6 +214,7 @@ extension Charges {
       (report.ticket, report.declined) = (declined.ticket, declined.reason)
     }
     report.queue = own.count { $0.state == .queued }
+    report.needsInventory = needsInventory(device.name)
     report.charges = own.lazy.filter { $0.state == .undecided }.prefix(PaymentReport.limit).map {
       PaymentReport.Charge(
         charge: $0.number, job: $0.sale?.seq, ticket: $0.sale?.ticket.number,

@@ -26,6 +26,10 @@ package struct Charges: Sendable {
   package private(set) var open: [Charge]
   private(set) var records: [PaymentDeviceID: PaymentDeviceRecord]
   private var last: Int
+  /// The epoch of the ledger.
+  private let epoch: Int
+  /// The uptimes at which the kiosk last requested all that the devices hold.
+  var inventoriedAt: [PaymentDeviceID: Duration] = [:]
   /// The timers of charges, by their numbers. Not stored in the ledger.
   var timers: [Int: ChargeTimer] = [:]
   /// The uptimes at which the kiosk recorded the orders, by charge number. Not stored in the ledger.
@@ -82,12 +86,13 @@ package struct Charges: Sendable {
     open = state.charges
     records = state.paymentDevices
     last = state.lastCharge
+    epoch = state.epoch
   }
 
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Charges) {
     (timers, silent, declined) = (other.timers, other.silent, other.declined)
-    entryLimits = other.entryLimits
+    (entryLimits, inventoriedAt) = (other.entryLimits, other.inventoriedAt)
     adoptAges(of: other)
   }
 
@@ -132,10 +137,30 @@ package struct Charges: Sendable {
     let before = records[device]
     if status.isOnline, before?.status.isOnline != true || !isRetained {
       silent.remove(device)
+      inventoriedAt[device] = nil
       for charge in open where charge.device == device { timers[charge.number]?.requestedAt = nil }
     }
     records[device, default: PaymentDeviceRecord(status: status)].status = status
     return records[device] == before ? nil : records[device]
+  }
+
+  /// Returns whether the device has not published yet all that it holds, since this ledger began or was
+  /// restored from a backup: then it may hold amounts of charges that the ledger does not have.
+  func needsInventory(_ device: PaymentDeviceID) -> Bool {
+    // guard: a restored kiosk asks its payment devices what they hold
+    records[device]?.epoch != epoch
+  }
+
+  /// Records that a device has published all that it holds.
+  ///
+  /// - Parameter epoch: The epoch of the request that the device has answered.
+  /// - Returns: The record of the device if it has changed.
+  mutating func inventoried(
+    _ device: PaymentDeviceID, epoch: Int
+  ) -> PaymentDeviceRecord? {
+    guard epoch == self.epoch, needsInventory(device) else { return nil }
+    records[device, default: PaymentDeviceRecord(status: .offline)].epoch = epoch
+    return records[device]
   }
 
   /// Records that a device has answered.

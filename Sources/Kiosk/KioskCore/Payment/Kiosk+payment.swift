@@ -212,26 +212,32 @@ extension Kiosk {
   /// Returns the requests to payment devices that are due. Call it only after the commit.
   package mutating func messagesForPaymentDevices(at now: Moment) -> [Message] {
     guard settings.payment != nil else { return [] }
-    return charges.requests(at: now).map { request in
-      let charge = request.charge
-      guard request.action == nil, let sale = charge.sale else {
-        let action = request.action ?? .state
-        return Message(
-          topic: settings.topics.charge(action, by: charge.device),
-          payload: ChargeRequest.payload(
-            about: charge.number, amount: action == .capture ? charge.wanted : nil))
-      }
-      let order = ChargeRequest(
-        charge: charge.number, ticket: sale.ticket.number, panel: sale.source.name,
-        juice: sale.order.juice, quantity: sale.order.quantity, amount: charge.amount,
-        language: settings.language, text: sale.juiceName,
-        paySeconds: Int(clamping: sale.payLimit.components.seconds),
-        readySeconds: readySeconds(of: sale))
-      // Without an expiry, an offline device could receive the message after the customer has left.
-      return Message(
-        topic: settings.topics.charge(by: charge.device), payload: order.sendable.payload,
-        expiry: UInt32(clamping: max(1, request.rest.components.seconds)))
+    let inventories = charges.inventories(at: now).map { device in
+      Message(
+        topic: settings.topics.charge(.open, by: device),
+        payload: ChargeRequest.payload(epoch: epoch))
     }
+    return inventories
+      + charges.requests(at: now).map { request in
+        let charge = request.charge
+        guard request.action == nil, let sale = charge.sale else {
+          let action = request.action ?? .state
+          return Message(
+            topic: settings.topics.charge(action, by: charge.device),
+            payload: ChargeRequest.payload(
+              about: charge.number, amount: action == .capture ? charge.wanted : nil))
+        }
+        let order = ChargeRequest(
+          charge: charge.number, ticket: sale.ticket.number, panel: sale.source.name,
+          juice: sale.order.juice, quantity: sale.order.quantity, amount: charge.amount,
+          language: settings.language, text: sale.juiceName,
+          paySeconds: Int(clamping: sale.payLimit.components.seconds),
+          readySeconds: readySeconds(of: sale))
+        // Without an expiry, an offline device could receive the message after the customer has left.
+        return Message(
+          topic: settings.topics.charge(by: charge.device), payload: order.sendable.payload,
+          expiry: UInt32(clamping: max(1, request.rest.components.seconds)))
+      }
   }
 
   /// Returns an upper estimate of the time in seconds until a machine has made an order; 0 without a machine.

@@ -22,6 +22,12 @@ extension Kiosk {
       if let record { decision.transaction.paymentDevices[device] = record }
     case .total(let total):
       record(total, of: device, at: now, in: &decision)
+    case .inventory(let epoch):
+      // guard: a retained message does not end the question what a payment device holds
+      guard !parsed.isRetained else { break }
+      charges.markResponsive(device)
+      let record = charges.inventoried(device, epoch: epoch)
+      if let record { decision.transaction.paymentDevices[device] = record }
     case .paid(let answer):
       // guard: a retained answer of a payment device moves nothing
       guard !parsed.isRetained else {

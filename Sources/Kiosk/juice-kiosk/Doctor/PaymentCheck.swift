@@ -58,6 +58,12 @@ struct PaymentCheck {
         fix: "check that its account may receive its charges (topic read "
           + "\(settings.topics.charge(by: device))/#) and answer (topic write "
           + "\(settings.topics.paid(by: device))); then restart it")
+    case .online where report?.needsInventory == true:
+      return .warning(
+        .payment, topic,
+        "has not said what it holds: the ledger is new or restored, and may lack charges of it",
+        fix: "restart the device; a device of your own must answer "
+          + "\(settings.topics.charge(.open, by: device))")
     case .online: return .ok(.payment, topic, "is online")
     default:
       return .warning(

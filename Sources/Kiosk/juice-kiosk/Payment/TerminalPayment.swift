@@ -73,6 +73,10 @@ actor TerminalPayment: TerminalDevice {
     }
     for action in ChargeRequest.Action.allCases
     where message.topic == topics.charge(action, by: settings.name) {
+      if action == .open {
+        let epoch = try ChargeRequest.epoch(message.payload)
+        return isSilent ? [] : firmware.inventory(epoch: epoch)
+      }
       let (charge, units) = try ChargeRequest.parse(message.payload)
       return isSilent ? [] : firmware.request(action, charge, units: units)
     }
@@ -103,6 +107,10 @@ actor TerminalPayment: TerminalDevice {
               + (answer.status.money.map { " \($0)" } ?? "")
               + (answer.reason.map { ", \($0)" } ?? ""))
         }
+      case .inventory(let epoch):
+        messages.append(
+          Message(
+            topic: topics.paid(by: settings.name), payload: PaymentAnswer.inventory(epoch: epoch)))
       case .total(let total):
         link.screen.print(
           "end of day \(total.total): \(total.captured), refunded \(total.refunded)")

@@ -14,9 +14,13 @@ package enum ChargeCommand: Hashable, Sendable {
   case refund(charge: Int)
   /// Publishes the state of the charge; after a review if the state is unclear.
   case state(charge: Int)
+  /// Publishes the states of all charges that may still hold an amount, and then that these are all.
+  case open(epoch: Int)
 
-  package var charge: Int {
+  /// The number of the charge, or `nil` for a command about all charges.
+  package var charge: Int? {
     switch self {
+    case .open: nil
     case .charge(let request): request.charge
     case .capture(let charge, _), .release(let charge), .refund(let charge), .state(let charge):
       charge
@@ -32,6 +36,10 @@ package enum ChargeCommand: Hashable, Sendable {
       self = .charge(try ChargeRequest(payload: payload))
       return
     }
+    if action == .open {
+      self = .open(epoch: try ChargeRequest.epoch(payload))
+      return
+    }
     let (charge, units) = try ChargeRequest.parse(payload)
     switch action {
     case .capture:
@@ -39,7 +47,7 @@ package enum ChargeCommand: Hashable, Sendable {
       self = .capture(charge: charge, amount: units)
     case .release: self = .release(charge: charge)
     case .refund: self = .refund(charge: charge)
-    case .state: self = .state(charge: charge)
+    case .state, .open: self = .state(charge: charge)
     }
   }
 }

@@ -29,6 +29,8 @@ package struct PaymentDevice: Sendable {
     case publish(PaymentAnswer)
     case status(MachineStatus)
     case total(PaymentTotal)
+    /// Publishes that the states of all open charges were published.
+    case inventory(epoch: Int)
     /// Drops the connection to the terminal, for this reason, and connects again.
     case disconnect(String)
     case log(String)
@@ -188,12 +190,16 @@ package struct PaymentDevice: Sendable {
   /// Processes a command of the kiosk.
   package mutating func receive(_ command: ChargeCommand, at now: Duration) -> [Action] {
     var actions: [Action] = []
-    if let record = journal.records[command.charge] {
+    guard let charge = command.charge else {
+      if case .open(let epoch) = command { publishOpen(epoch, &actions) }
+      return actions
+    }
+    if let record = journal.records[charge] {
       receive(command, record, at: now, &actions)
-    } else if command.charge > journal.last {
+    } else if charge > journal.last {
       receiveNew(command, at: now, &actions)
     } else {
-      actions.append(.publish(PaymentAnswer(charge: command.charge, status: .unknown)))
+      actions.append(.publish(PaymentAnswer(charge: charge, status: .unknown)))
     }
     proceed(at: now, &actions)
     return actions
@@ -234,7 +240,16 @@ package struct PaymentDevice: Sendable {
         ChargeRecord(never: charge, settings.currency, isRelease ? .released : .unknown), &actions)
     case .state(let charge):
       actions.append(.publish(PaymentAnswer(charge: charge, status: .unknown)))
+    case .open: break
     }
+  }
+
+  /// Publishes the states of open charges, and that these are all. While the state of a charge is unclear,
+  /// does not answer: the kiosk repeats the request.
+  private func publishOpen(_ epoch: Int, _ actions: inout [Action]) {
+    // guard: a payment device does not say that it holds nothing before it has asked the terminal
+    guard unclear.isEmpty, !needsReview else { return }
+    actions += journal.open.map { .publish($0.answer) } + [.inventory(epoch: epoch)]
   }
 
   private mutating func decline(

@@ -187,6 +187,11 @@ actor DeviceService {
     case .status(let status):
       logger.notice("\(status.text)")
       messages.append(message(status))
+    case .inventory(let epoch):
+      messages.append(
+        Message(
+          topic: topics.paid(by: configuration.name),
+          payload: PaymentAnswer.inventory(epoch: epoch)))
     case .total(let total):
       logger.notice("last end of day: \(total.total), \(total.at)")
       let topic = topics.paymentTotal(of: configuration.name)

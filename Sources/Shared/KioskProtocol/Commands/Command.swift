@@ -17,6 +17,8 @@ package enum Command: Hashable, Sendable {
   case machine(MachineStatus)
   /// A payment device's answer about a charge.
   case paid(PaymentAnswer)
+  /// A payment device has published the states of all its open charges, as the ledger with this epoch requested.
+  case inventory(epoch: Int)
   /// A payment device's report on its own state.
   case payment(MachineStatus)
   /// A payment device's end of day.
@@ -53,7 +55,7 @@ package enum Command: Hashable, Sendable {
     case .job, .charge, .sensor: .job
     case .program: .program
     case .made, .machine: .made
-    case .paid, .payment, .total: .paid
+    case .paid, .inventory, .payment, .total: .paid
     }
   }
 }
@@ -89,6 +91,7 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// | `program` | `{"machine":"bar","program":"clean"}` |
 /// | `made` | `{"job":1234,"status":"done"}` |
 /// | `paid` | `{"charge":17,"status":"held","amount":350,"currency":"EUR"}` |
+/// | `paid` | `{"status":"open","epoch":7211}` |
 ///
 /// ```swift
 /// let request = try Request(kind: .order, payload: Array("kiwi".utf8))

@@ -131,6 +131,11 @@ extension Command {
       self = .job(JobDecision(job: job, choice: choice, used: try json.used()))
     case .made:
       self = .made(MachineAnswer(job: try json.job(), status: try json.machineStatus()))
+    case .paid where json["status"] == .string(ChargeRequest.Action.open.rawValue):
+      guard let epoch = json.epoch else {
+        throw Rejection(.malformed, "epoch is not that of the request")
+      }
+      self = .inventory(epoch: epoch)
     case .paid:
       self = .paid(
         PaymentAnswer(

@@ -1,11 +1,12 @@
 package import JuiceDomain
 
 extension Request {
-  /// The payload. A status and a total omit `id` and `sentAt`.
+  /// The payload. A status, a total and the end of an inventory omit `id` and `sentAt`.
   package var payload: [UInt8] {
     switch command {
     case .machine(let status), .payment(let status): return Array(status.text.utf8)
     case .total(let total): return total.payload
+    case .inventory(let epoch): return PaymentAnswer.inventory(epoch: epoch)
     default: break
     }
     return JSONWriter.object { json in
@@ -44,7 +45,7 @@ extension Request {
         json.member("charge", decision.charge)
         json.member("decision", decision.choice.rawValue)
       case .sensor(let decision): json.members(decision)
-      case .machine, .payment, .total: break
+      case .machine, .payment, .total, .inventory: break
       }
       if let sentAt { json.member("sent_at", sentAt.description) }
     }

@@ -58,7 +58,7 @@ package struct ChargeRequest: Hashable, Sendable {
     return request
   }
 
-  /// A request about an earlier charge: the last level of `charge/<device>/...`.
+  /// A request about an earlier charge, or about all of them: the last level of `charge/<device>/...`.
   package enum Action: String, CaseIterable, Hashable, Sendable {
     /// Captures a part of the held amount or all of it, and releases the rest.
     case capture
@@ -68,6 +68,19 @@ package struct ChargeRequest: Hashable, Sendable {
     case refund
     /// Requests the known state of the charge, and moves no money.
     case state
+    /// Requests the states of all charges that may still hold an amount, and moves no money.
+    case open
+  }
+
+  /// Returns the payload of `charge/<device>/open`.
+  package static func payload(epoch: Int) -> [UInt8] {
+    JSONWriter.object { $0.member("epoch", epoch) }
+  }
+
+  /// Parses a payload that `payload(epoch:)` returned.
+  package static func epoch(_ payload: [UInt8]) throws(JSONError) -> Int {
+    guard let epoch = try JSON.parse(payload).epoch else { throw JSONError("epoch is missing") }
+    return epoch
   }
 
   /// Returns the payload of a request about a charge.
@@ -137,6 +150,11 @@ extension JSON {
   /// Reads the number of a charge, 1 to 2^53 - 1, or returns `nil` for any other value.
   package func chargeNumber(_ key: String) -> Int? {
     integer(key).flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
+  }
+
+  /// The epoch of a ledger, 1 to 2^53 - 1, or `nil` for any other value.
+  package var epoch: Int? {
+    integer("epoch").flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
   }
 
   /// Reads an amount from 1 to `maximumUnits` smallest units and its currency, or returns `nil` if

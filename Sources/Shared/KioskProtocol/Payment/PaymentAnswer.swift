@@ -54,6 +54,14 @@ package struct PaymentAnswer: Hashable, Sendable {
   }
 
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
+
+  /// Returns the payload by which a device reports that it has published the states of all open charges.
+  package static func inventory(epoch: Int) -> [UInt8] {
+    JSONWriter.object { json in
+      json.member("status", ChargeRequest.Action.open.rawValue)
+      json.member("epoch", epoch)
+    }
+  }
 }
 
 /// The data that may be stored about a payment besides its amount: enough to find the payment in

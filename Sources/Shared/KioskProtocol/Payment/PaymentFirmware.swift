@@ -36,6 +36,8 @@ package struct PaymentFirmware: Sendable {
     case store(Record)
     case publish(PaymentAnswer)
     case total(PaymentTotal)
+    /// Publishes that all open charges were published.
+    case inventory(epoch: Int)
   }
 
   package init() {}
@@ -66,7 +68,12 @@ package struct PaymentFirmware: Sendable {
     ]
   }
 
-  /// Processes a message on `charge/<device>/<action>`.
+  /// Processes a message on `charge/<device>/open`.
+  package func inventory(epoch: Int) -> [Action] {
+    openAnswers.map { .publish($0) } + [.inventory(epoch: epoch)]
+  }
+
+  /// Processes a message on `charge/<device>/<action>`, except `open`.
   ///
   /// - Parameter units: The amount to capture in smallest units, or `nil` for the whole held
   ///   amount.

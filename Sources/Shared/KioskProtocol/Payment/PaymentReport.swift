@@ -17,6 +17,9 @@ package struct PaymentReport: Hashable, Sendable {
   package var charges: [Charge]
   /// The sum by which the device's totals exceed the ledger's, in smallest units; may be negative.
   package var difference: Int
+  /// Whether the kiosk has requested all that the device holds, because its ledger is new or restored, and
+  /// the device has not answered.
+  package var needsInventory = false
   /// The sums of the captures and of the refunds since the device's last end of day, or `nil`
   /// before the first capture, refund or end of day.
   package var captured, refunded: Money?
@@ -90,6 +93,7 @@ extension PaymentReport: FormattedMessage {
     queue = try members.required("queue", \.queue, or: 0)
     charges = members.list("charges", \.charges, upTo: Self.limit)
     difference = try members.required("difference", \.difference, or: 0)
+    needsInventory = members.flag("needs_inventory", \.needsInventory)
     // If there is an amount, `units` has already written the currency.
     let currency = members.optional("currency") { $0.amount == nil ? $0.captured?.currency : nil }
     let sum = { (units: Int) in currency.map { Money(units: units, $0) } }
