@@ -4,19 +4,27 @@ package import KioskCore
 package import KioskProtocol
 
 extension KioskLedger {
-  /// Returns one day of the record of food safety.
+  /// Returns one day of the record of food safety, or one page of its entries. Only the first page
+  /// has the readings of sensors.
   ///
   /// - Parameters:
+  ///   - seq: The entry after which the page begins.
+  ///   - limit: Maximum number of entries of the page.
   ///   - id: The id of the request.
   ///   - settings: The settings with the sensors, their limits and the time zone.
   package func safety(
-    on day: CivilDate, id: Request.ID, _ settings: KioskSettings
+    on day: CivilDate, after seq: Int = 0, limit: Int = .max - 1, id: Request.ID,
+    _ settings: KioskSettings
   ) throws(LedgerError) -> SafetyDay {
     let start = settings.wallClock.start(ofDay: day.daysSinceEpoch)
     let end = settings.wallClock.start(ofDay: day.daysSinceEpoch + 1)
     return try reading { database in
       let rows = try database.rows(
-        Self.otherEntries, [start.milliseconds, end.milliseconds, SafetyDay.maximumEntries + 1])
+        Self.otherEntries, [start.milliseconds, end.milliseconds, seq, limit + 1])
+      if seq > 0 {
+        return SafetyDay(
+          id: id, day: day, entries: try rows.map { try LedgerRow($0).entry }, limit: limit)
+      }
       let hours = try database.rows(Self.sensorHours, [start.description, end.description])
       // An hour that is not over has no entry yet.
       let open = try Self.sensors(in: database).compactMap { name, record -> SensorStep? in
@@ -32,13 +40,13 @@ extension KioskLedger {
       }
       return SafetyDay(
         id: id, day: day, sensors: configured,
-        entries: try (hours + rows).map { try LedgerRow($0).entry }, open: open)
+        entries: try (hours + rows).map { try LedgerRow($0).entry }, open: open, limit: limit)
     }
   }
 
   /// Selects the entries that have no juice and no status of `SafetyDay.omitted`, with the index `other_entry`.
-  private static let otherEntries = """
-    SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ?
+  static let otherEntries = """
+    SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ? AND +seq > ?
       AND status NOT IN (\(omitted)) ORDER BY seq LIMIT ?
     """
 
@@ -47,8 +55,8 @@ extension KioskLedger {
 
   /// Selects the hours of sensors, with the index `sensor_hour`. The index contains the start of
   /// the hour, because the kiosk may record the entry of an hour later, even on the next day.
-  private static let sensorHours = """
+  static let sensorHours = """
     SELECT * FROM entry WHERE status = 'sensor_hour' AND extra ->> 'hour' >= ? AND extra ->> 'hour' < ?
-    ORDER BY seq LIMIT 5000
+    ORDER BY seq
     """
 }

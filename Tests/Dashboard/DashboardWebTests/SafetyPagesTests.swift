@@ -110,7 +110,7 @@ import Testing
       id: request.id, day: request.day,
       sensors: [
         .init(name: "fridge", unit: .celsius, minimum: nil, maximum: 7000, hours: [hour, next])
-      ], entries: [entry, restock], isShortened: false)
+      ], entries: [entry, restock])
   }
 
   @Test(arguments: ["safety", "safety.csv"])
@@ -147,6 +147,52 @@ import Testing
       // A week that has not begun lacks no days.
       let later = try await scene.get("/kiosks/k1/safety?from=2036-11-10").text
       #expect(later.contains("Food safety") && !later.contains("has not sent all days"))
+    }
+  }
+
+  /// A kiosk that sends `pages` pages of one day, and no other days.
+  @Test(arguments: ["safety", "safety.csv"], [2, 9])
+  func aRecordIsWholeOrSaysThatItIsNot(path: String, pages: Int) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      async let loaded = scene.get("/kiosks/k1/\(path)?from=2026-11-10")
+      for page in 1...min(pages, 4) {
+        let request = try SafetyRequest(payload: try await scene.nextCommand().payload)
+        #expect(request.day.description == "2026-11-10" && request.after == (page - 1) * 10)
+        var day = try Self.day(request)
+        day.next = page < pages ? page * 10 : nil
+        try await scene.kiosk("report/dashboard/result", day.payload, retain: false)
+      }
+      for _ in 0..<6 {
+        let request = try SafetyRequest(payload: try await scene.nextCommand().payload)
+        let day = SafetyDay(id: request.id, day: request.day, sensors: [], entries: [])
+        try await scene.kiosk("report/dashboard/result", day.payload, retain: false)
+      }
+      let text = try await loaded.text
+      let isWhole = pages <= 4
+      if path == "safety" {
+        #expect(text.contains("Not whole") != isWhole)
+        #expect(text.contains(isWhole ? " Kiwi 6</p>" : "at least Kiwi 12</p>"))
+      } else {
+        let lines = text.split(separator: "\r\n")
+        #expect(lines.count { $0.contains("sensor_discard") } == min(pages, 4))
+        #expect(
+          lines.filter { $0.contains(",incomplete,") }
+            == (isWhole
+              ? []
+              : ["2026-11-10,,incomplete,,,,,,,,,,there is more: see juice-kiosk ledger export"]))
+      }
+    }
+  }
+
+  @Test func theTableSaysWhichDaysTheKioskHasNotSent() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      try await scene.kiosk("status", Array(#"{"status":"offline"}"#.utf8))
+      let text = try await scene.get("/kiosks/k1/safety.csv?from=2026-11-10").text
+      #expect(text.split(separator: "\r\n").count { $0.contains(",incomplete,") } == 7)
+      let page = try await scene.get("/kiosks/k1/safety?from=2026-11-10").text
+      #expect(page.contains("has not sent all days") && page.contains("Discarded: unknown"))
     }
   }
 

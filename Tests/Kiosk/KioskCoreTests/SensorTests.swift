@@ -535,6 +535,30 @@ import Testing
     #expect(try safety(on: 20_779).entries.isEmpty)
   }
 
+  @Test func theRecordIsWholeInPages() throws {
+    for _ in 0..<7 { try kiosk.receive(.restock(#"{"add":{"kiwi":1}}"#)) }
+    let whole = try safety()
+    #expect(whole.entries.count == 8 && !whole.isShortened)
+    let date = CivilDate(daysSinceEpoch: 20_778)
+    var day = try kiosk.ledger.safety(on: date, limit: 3, id: "r", kiosk.settings)
+    #expect(day.entries.count == 3 && day.isShortened)
+    #expect(day.rows.last?[2] == "incomplete" && whole.rows.last?[2] == "entry")
+    #expect(try SafetyDay(payload: day.payload) == day)
+    while let next = day.next {
+      day.append(
+        try kiosk.ledger.safety(on: date, after: next, limit: 3, id: "r", kiosk.settings))
+    }
+    #expect(day == whole)
+  }
+
+  @Test func anEntryThatCannotBeReadMakesTheRecordIncomplete() throws {
+    try kiosk.receive(.restock(#"{"add":{"kiwi":1}}"#))
+    let payload = String(decoding: try safety().payload, as: UTF8.self)
+      .replacing(#""restocked""#, with: #""of_a_later_version""#)
+    let day = try SafetyDay(payload: Array(payload.utf8))
+    #expect(day.entries.count == 1 && day.isShortened)
+  }
+
   @Test func aRemovedSensorStaysInTheRecord() throws {
     try read(5)
     _ = try read(8, minutes: 5)

@@ -60,26 +60,32 @@ extension ChainQuery {
     of kiosk: KioskID, on day: CivilDate, _ localTime: LocalTime
   ) throws(DatabaseError) -> SafetyDay {
     let next = CivilDate(daysSinceEpoch: day.daysSinceEpoch + 1)
+    let limit = SafetyDay.maximumEntries * SafetyPage.maximumPages
     let times = [day, next].map { localTime.time(field: "\($0)T00:00")?.description }
     let rows = try rows(
       """
       , entry AS (
         (SELECT kiosk, at, epoch, seq, \(Self.entry) AS entry FROM juice.event
           WHERE kiosk = $2 AND status = 'sensor_hour' AND left(more->>'hour', 20) >= $3
-            AND left(more->>'hour', 20) < $4 LIMIT 5000)
+            AND left(more->>'hour', 20) < $4 LIMIT \(Self.maximumHours))
         UNION ALL
         (SELECT kiosk, at, epoch, seq, \(Self.entry) FROM juice.event
           WHERE kiosk = $2 AND at >= $3::timestamptz AND at < $4::timestamptz AND juice IS NULL
             AND status <> ALL ($5::text[])
-          ORDER BY at, epoch, seq LIMIT \(SafetyDay.maximumEntries + 1))
+          ORDER BY at, epoch, seq LIMIT \(limit + 1))
       )
       SELECT entry FROM own JOIN entry USING (kiosk) ORDER BY at, epoch, seq
       """,
       [kiosk.text] + times + ["{\(SafetyDay.omitted.map(\.rawValue).joined(separator: ","))}"])
-    return SafetyDay(
-      id: "archive", day: day,
-      entries: rows.compactMap { try? LedgerEntry(payload: Array($0[0].utf8)) })
+    let entries = rows.compactMap { try? LedgerEntry(payload: Array($0[0].utf8)) }
+    var safety = SafetyDay(id: "archive", day: day, entries: entries, limit: limit)
+    let hours = entries.count { $0.status == .sensorHour }
+    if hours >= Self.maximumHours || entries.count < rows.count { safety.omitsSome = true }
+    return safety
   }
+
+  /// Maximum number of hours of sensors of one day.
+  private static let maximumHours = 5000
 
   /// Returns the kiosks that the user may see.
   func ownKiosks() throws(DatabaseError) -> Set<KioskID> {

@@ -18,6 +18,8 @@ struct SafetyPage {
   private var language: Language { localTime.language }
 
   static let dayCount: Int64 = 7
+  /// Maximum number of pages that the dashboard requests of each day.
+  static let maximumPages = 4
 
   var kioskTitle: String { name ?? kiosk.title(language) }
   var kioskAddress: String { "\(isOfChain ? "/chain" : "")/kiosks/\(kiosk.id)" }
@@ -32,24 +34,37 @@ struct SafetyPage {
     days.flatMap(\.sensors).map(\.name).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 
+  /// The days of this week that have begun and that the kiosk has not sent.
+  private var missing: [CivilDate] {
+    let week = first.daysSinceEpoch..<first.daysSinceEpoch + Self.dayCount
+    return week.filter { $0 <= localTime.today.daysSinceEpoch }
+      .map { CivilDate(daysSinceEpoch: $0) }
+      .filter { day in !days.contains { $0.day == day } }
+  }
+
+  /// The rows of the CSV file below its header.
+  var rows: [[String]] {
+    days.flatMap(\.rows)
+      + missing.map { SafetyDay.incompleteRow($0, "the kiosk has not sent this day") }
+  }
+
   var body: HTML {
     let address = "\(kioskAddress)/safety"
     func week(_ offset: Int64) -> String {
       "\(address)?from=\(CivilDate(daysSinceEpoch: first.daysSinceEpoch + offset))"
     }
-    // The days of this week that have begun.
-    let begun = min(Self.dayCount, localTime.today.daysSinceEpoch - first.daysSinceEpoch + 1)
-    let missing: HTML? =
-      days.count < Int(begun) && !isOfChain
-      ? language.notice(
+    let notSent: HTML? =
+      missing.isEmpty
+      ? nil
+      : language.notice(
         .warn, "The kiosk has not sent all days of this week: load the page again.",
-        "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.") : nil
+        "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.")
     let place: HTML? = kiosk.place.map { " · \($0)" }
     return """
       <p class="muted"><span class="nowrap">\(first.description) – \(last.description)</span>\(place)</p><nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
       <a href="\(week(-7))">← \(language("week before", "이전 주"))</a>
       <a href="\(week(7))">\(language("week after", "다음 주")) →</a></nav>
-      \(missing)
+      \(notSent)
       \(sensors.map(section))
       \(actions)
       <p class="muted">\(language("Discarded:", "폐기:")) \(waste)</p>
@@ -149,10 +164,15 @@ struct SafetyPage {
       <td>\(page.parts(of: entry).text)</td></tr>
       """
     }
+    let shortened = days.filter(\.isShortened).map { localTime.day($0.day) }
     let more: HTML? =
-      days.contains(where: \.isShortened)
-      ? "<p>\(language("There are more entries: see the CSV export of the ledger.", "기록이 더 있어요."))</p>"
-      : nil
+      shortened.isEmpty
+      ? nil
+      : language.notice(
+        .warn,
+        "Not whole: \(shortened.joined(separator: ", ")). The command juice-kiosk report --haccp prints all of it.",
+        "전체 기록이 아니에요: \(shortened.joined(separator: ", ")). juice-kiosk report --haccp 명령이 모두 출력해요."
+      )
     return """
       <section class="card wide" tabindex="0">
       <h2>\(language("What was done", "한 일"))</h2>
@@ -164,8 +184,13 @@ struct SafetyPage {
 
   private var waste: String {
     let waste = days.reduce(into: FruitAmounts()) { $0 += $1.waste }
-    guard !waste.isEmpty else { return language("nothing", "없음") }
-    return waste.map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
+    let isWhole = missing.isEmpty && !days.contains(where: \.isShortened)
+    let least = isWhole ? "" : language("at least ", "최소 ")
+    guard !waste.isEmpty else {
+      return isWhole ? language("nothing", "없음") : language("unknown", "알 수 없음")
+    }
+    return least
+      + waste.map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
       .joined(separator: ", ")
   }
 }

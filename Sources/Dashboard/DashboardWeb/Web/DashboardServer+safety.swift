@@ -28,7 +28,7 @@ extension DashboardServer {
     }
     router.get("safety.csv") { request, context in
       let page = try await load(request, context)
-      let lines = ([SafetyDay.header] + page.days.flatMap(\.rows)).map {
+      let lines = ([SafetyDay.header] + page.rows).map {
         CSVWriter().line($0, numbers: SafetyDay.numberColumns) + "\r\n"
       }
       return RouteCSV.response("\u{FEFF}" + lines.joined(), name: "safety-\(page.kiosk.id)")
@@ -76,6 +76,12 @@ extension DashboardServer {
       // Stop at the first day without an answer. Otherwise, the page would wait for each later day.
       guard let answer = try? await link.ask(request, of: kiosk.id) else { break }
       days.append(answer)
+      for _ in 1..<SafetyPage.maximumPages {
+        guard let after = days.last?.next else { break }
+        let more = SafetyRequest(id: .random, day: request.day, after: after)
+        guard let page = try? await link.ask(more, of: kiosk.id) else { break }
+        days[days.count - 1].append(page)
+      }
     }
     return SafetyPage(
       kiosk: kiosk, first: CivilDate(daysSinceEpoch: first), days: days, localTime: localTime,

@@ -5,14 +5,16 @@ import Ledger
 import MessageBroker
 
 /// Answers requests for the sales in the ledger and for the record of food safety. Each turn of the
-/// loop in `Controller.run` answers one request with one page of sales or one day of the record. So
-/// requests delay an order by the query for one page or day at most.
+/// loop in `Controller.run` answers one request with one page of sales or of a day of the record. So
+/// requests delay an order by the query for one page at most.
 struct SalesResponder: Sendable {
   /// Maximum number of queued requests. The kiosk drops further ones; their senders repeat them.
   private static let maximumRequests = 8
 
   private let settings: KioskSettings
   private var requests: [(sender: Request.ID, request: ReportRequest)] = []
+  /// Whether the ledger has the indexes of the record.
+  private var isIndexed = false
 
   private enum ReportRequest {
     case sales(SalesRequest)
@@ -59,7 +61,15 @@ struct SalesResponder: Sendable {
     switch oldest {
     case .sales(let sales): request = sales
     case .safety(let safety):
-      let day = try ledger.safety(on: safety.day, id: safety.id, settings)
+      if !isIndexed {
+        // A kiosk without sensors and dates has no indexes for the record until somebody reads it.
+        // If they cannot be written, the request gets no answer, and no order waits for it.
+        do { try ledger.createIndexes(ofCharges: false, ofSafety: true) } catch { return [] }
+        isIndexed = true
+      }
+      let day = try ledger.safety(
+        on: safety.day, after: safety.after, limit: SafetyDay.maximumEntries, id: safety.id,
+        settings)
       return [
         Message(topic: settings.topics.reportResult(for: sender), payload: day.payload)
       ]

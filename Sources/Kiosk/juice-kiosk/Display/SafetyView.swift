@@ -46,9 +46,7 @@ struct SafetyView {
           time(of: entry, on: day), entry.safetySender, entry.status.rawValue, entry.safetyText,
         ].joined(separator: "  ")
       }
-      if day.isShortened {
-        lines.append("\(day.day)  more than \(SafetyDay.maximumEntries) entries: see ledger export")
-      }
+      if day.isShortened { lines.append("\(day.day)  \(SafetyDay.shortenedNote)") }
     }
     let waste = days.reduce(into: FruitAmounts()) { $0 += $1.waste }
     lines += ["", "Discarded: " + (waste.isEmpty ? "nothing" : "\(waste)")]

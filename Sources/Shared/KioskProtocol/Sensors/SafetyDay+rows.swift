@@ -9,7 +9,15 @@ extension SafetyDay {
   /// The columns of `rows` that contain numbers, counted from 0.
   package static let numberColumns = 5...8
 
-  /// A row for each sensor and for each entry, with the columns of `header`.
+  package static let shortenedNote = "there is more: see juice-kiosk ledger export"
+
+  /// The row of a day that is not whole.
+  package static func incompleteRow(_ day: CivilDate, _ note: String) -> [String] {
+    ["\(day)", "", "incomplete"] + Array(repeating: "", count: header.count - 4) + [note]
+  }
+
+  /// A row for each sensor and for each entry, and one if the day is not whole, with the columns of
+  /// `header`.
   package var rows: [[String]] {
     let readings = sensors.map { sensor in
       [
@@ -26,10 +34,10 @@ extension SafetyDay {
           entry.changes.map { "\($0.fruit) \($0.amount)" }.joined(separator: "; "),
           entry.safetyText,
         ]
-      }
+      } + (isShortened ? [Self.incompleteRow(day, Self.shortenedNote)] : [])
   }
 
-  /// The fruit that people have taken out.
+  /// The fruit that people have taken out, as far as `entries` show.
   package var waste: FruitAmounts {
     entries.reduce(into: FruitAmounts()) { waste, entry in
       if let removal = entry.outcome.removal { waste += removal.amounts }

@@ -6,16 +6,18 @@ package struct SafetyRequest: Hashable, Sendable {
   package let id: Request.ID
   /// The day in the kiosk's time zone.
   package let day: CivilDate
+  /// The `seq` after which the requested page begins, or 0 for the first page.
+  package let after: Int
 
-  package init(id: Request.ID, day: CivilDate) {
-    self.id = id
-    self.day = day
+  package init(id: Request.ID, day: CivilDate, after: Int = 0) {
+    (self.id, self.day, self.after) = (id, day, after)
   }
 
   package var payload: [UInt8] {
     JSONWriter.object { json in
       json.member("id", id.text)
       json.member("day", day.description)
+      if after > 0 { json.member("after", after) }
     }
   }
 
@@ -27,7 +29,7 @@ package struct SafetyRequest: Hashable, Sendable {
     guard let id = json.text("id").flatMap({ Request.ID($0) }),
       let day = json.text("day").flatMap({ CivilDate($0) })
     else { throw JSONError("id and day are required") }
-    self.init(id: id, day: day)
+    self.init(id: id, day: day, after: json.integer("after") ?? 0)
   }
 }
 
@@ -39,9 +41,9 @@ extension Timestamp {
 }
 
 /// One day of the record of food safety: the readings of the sensors, and the entries that have no
-/// juice and no status in `omitted`.
+/// juice and no status in `omitted`. A message has a page of it; `append(_:)` puts pages together.
 package struct SafetyDay: Hashable, Sendable {
-  /// Maximum number of entries of a day. Further ones are omitted.
+  /// Maximum number of entries of a page. Further ones are in the next page.
   package static let maximumEntries = 500
   private static let maximumSensors = 100
   fileprivate static let maximumHours = 26
@@ -51,8 +53,14 @@ package struct SafetyDay: Hashable, Sendable {
   package var sensors: [Sensor]
   /// Restocks, states of sensors, decisions and other entries of the record, in the order of the ledger.
   package var entries: [LedgerEntry]
-  /// Whether the day has more than `maximumEntries` entries.
-  package var isShortened: Bool
+  /// The `seq` after which the next page begins, or `nil` if there are no further entries.
+  package var next: Int?
+  /// Whether there are more sensors or hours than a day can have, or entries that this version
+  /// cannot read.
+  package var omitsSome = false
+
+  /// Whether the day has further entries, sensors or hours. Each form of the record shows it.
+  package var isShortened: Bool { next != nil || omitsSome }
 
   package struct Sensor: Hashable, Sendable {
     package var name: SensorID
@@ -113,10 +121,16 @@ package struct SafetyDay: Hashable, Sendable {
   }
 
   package init(
-    id: Request.ID, day: CivilDate, sensors: [Sensor], entries: [LedgerEntry], isShortened: Bool
+    id: Request.ID, day: CivilDate, sensors: [Sensor], entries: [LedgerEntry], next: Int? = nil
   ) {
     (self.id, self.day, self.sensors) = (id, day, sensors)
-    (self.entries, self.isShortened) = (entries, isShortened)
+    (self.entries, self.next) = (entries, next)
+  }
+
+  /// Adds the page that begins after `next`.
+  package mutating func append(_ page: SafetyDay) {
+    entries += page.entries
+    (next, omitsSome) = (page.next, omitsSome || page.omitsSome)
   }
 
   /// The statuses of the entries other than orders that a day does not show: rejections, payments,
@@ -131,17 +145,22 @@ package struct SafetyDay: Hashable, Sendable {
   /// - Parameters:
   ///   - sensors: The configured sensors, without hours. The day also gets other sensors with readings.
   ///   - entries: The readings of each hour, with the limits at that time, and the entries that the
-  ///     day shows: of the latter at most `maximumEntries`, and one more if there are more.
+  ///     day shows.
   ///   - open: The readings of hours that are not over.
+  ///   - limit: Maximum number of entries other than readings.
   package init(
     id: Request.ID, day: CivilDate, sensors: [Sensor] = [], entries: [LedgerEntry],
-    open: [SensorStep] = []
+    open: [SensorStep] = [], limit: Int = .max
   ) {
     var (sensors, others): ([Sensor], [LedgerEntry]) = (sensors, [])
+    var omitsSome = false
     func add(_ step: SensorStep, _ hour: Hour) {
       let index = sensors.firstIndex { $0.name == step.sensor } ?? sensors.count
       if index == sensors.count {
-        guard index < Self.maximumSensors else { return }
+        guard index < Self.maximumSensors else {
+          omitsSome = true
+          return
+        }
         sensors.append(
           Sensor(name: step.sensor, unit: step.unit, minimum: nil, maximum: nil, hours: []))
       }
@@ -151,6 +170,8 @@ package struct SafetyDay: Hashable, Sendable {
         sensors[index].hours[same].add(hour)
       } else if sensors[index].hours.count < Self.maximumHours {
         sensors[index].hours.append(hour)
+      } else {
+        omitsSome = true
       }
     }
     for entry in entries {
@@ -161,9 +182,11 @@ package struct SafetyDay: Hashable, Sendable {
       }
     }
     for step in open { if let hour = step.hour { add(step, hour) } }
-    self.init(
-      id: id, day: day, sensors: sensors, entries: Array(others.prefix(Self.maximumEntries)),
-      isShortened: others.count > Self.maximumEntries)
+    let page = Array(others.prefix(limit))
+    // guard: a record that is not whole says so
+    let next = others.count > page.count ? page.last?.seq : nil
+    self.init(id: id, day: day, sensors: sensors, entries: page, next: next)
+    self.omitsSome = omitsSome
   }
 
   package var payload: [UInt8] {
@@ -180,7 +203,8 @@ package struct SafetyDay: Hashable, Sendable {
         }
       }
       json.member("entries", entries) { $0.members($1) }
-      if isShortened { json.member("shortened", true) }
+      if let next { json.member("next", next) }
+      if omitsSome { json.member("shortened", true) }
     }
   }
 
@@ -196,8 +220,8 @@ package struct SafetyDay: Hashable, Sendable {
     else { throw JSONError("this is not a day of a record") }
     self.init(
       id: id, day: day, sensors: sensors.compactMap(Sensor.init),
-      entries: entries.compactMap { try? LedgerEntry($0) },
-      isShortened: json["shortened"] == .bool(true))
+      entries: entries.compactMap { try? LedgerEntry($0) }, next: json.integer("next"))
+    omitsSome = json["shortened"] == .bool(true) || self.entries.count < entries.count
   }
 }
 

@@ -1,11 +1,13 @@
+import GRDB
 import InMemoryBroker
 import JuiceDomain
 import KioskCore
 import KioskDaemon
 import KioskProtocol
-import Ledger
 import MessageBroker
 import Testing
+
+@testable import Ledger
 
 /// Tests the answers to requests for the sales in the ledger.
 @Suite struct SalesResponderTests {
@@ -77,6 +79,46 @@ import Testing
     fixture.crashConnection()
     fixture.advance(by: .seconds(10))
     #expect(try answers().isEmpty)
+  }
+
+  /// The first request for the record creates its indexes if the kiosk has no sensors and no dates.
+  @Test func aRequestForTheRecordDoesNotReadAllOrders() throws {
+    func plan(_ query: String) throws -> String {
+      try fixture.ledger {
+        try $0.database.read { database in
+          try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(query)", arguments: [1, 2, 0, 9])
+            .map { $0["detail"] as String }.joined(separator: "; ")
+        }
+      }
+    }
+    let hours = KioskLedger.sensorHours + " LIMIT ?3 + ?4"
+    #expect(try plan(KioskLedger.otherEntries).hasPrefix("SCAN"))
+    press("banana")
+    ask(#"{"id":"a","day":"2026-11-21"}"#)
+    let day = try SafetyDay(payload: try #require(office.take().first).payload)
+    #expect(day.entries.map(\.status) == [.opened] && !day.isShortened)
+    #expect(try plan(KioskLedger.otherEntries).hasPrefix("SEARCH entry USING INDEX other_entry"))
+    #expect(try plan(hours).hasPrefix("SEARCH entry USING INDEX sensor_hour"))
+  }
+
+  @Test func aRecordOfManyEntriesHasPages() throws {
+    for number in 0..<SafetyDay.maximumEntries + 5 {
+      fixture.publish(#"{"add":{"kiwi":1}}"#, to: "kiosk/k1/restock/desk", by: panel)
+      fixture.publish(#"{"add":{"kiwi":-1}}"#, to: "kiosk/k1/restock/desk", by: panel)
+      if number % 20 == 19 { fixture.advance(by: .seconds(1)) }
+    }
+    var days: [SafetyDay] = []
+    var after: Int? = 0
+    while let last = after, days.count < 9 {
+      ask(#"{"id":"a","day":"2026-11-21","after":\#(last)}"#)
+      let day = try SafetyDay(payload: try #require(office.take().first).payload)
+      #expect(day.entries.count <= SafetyDay.maximumEntries)
+      days.append(day)
+      after = day.next
+    }
+    let entries = days.flatMap(\.entries).map(\.seq)
+    let last = try fixture.ledger { try $0.state().seq }
+    #expect(days.count > 1 && last > 500 && entries == Array(1...last))
   }
 
   @Test func aFloodOfRequestsDelaysNoOrder() throws {
