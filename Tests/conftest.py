@@ -185,6 +185,12 @@ def faults(tmp_path: Path) -> Faults:
 
 
 @pytest.fixture
+def confirmed_clock(faults: Faults) -> dict[str, str]:
+    """Variables of a kiosk whose clock a time server has confirmed, whatever this computer's shows."""
+    return faults.variables | {"CLOCK_STATE": "0"}
+
+
+@pytest.fixture
 def say(capsys: pytest.CaptureFixture) -> Say:
     """For figures, which are shown whatever the outcome."""
 

@@ -14,7 +14,7 @@ extension ArchiveSchema {
       SELECT kiosk, epoch, seq, at, more->>'sensor' AS sensor, status, source, more->'value' AS value,
         more->>'unit' AS unit, more->'fruits' AS fruits, more->'machines' AS machines, more->>'word' AS word, changes
       FROM juice.event
-      WHERE status IN ('sensor_alarm', 'sensor_blocked', 'sensor_silent', 'sensor_ok', 'sensor_discard',
-        'sensor_release') AND \(counted("event"))
+      WHERE status IN ('sensor_alarm', 'sensor_blocked', 'sensor_silent', 'sensor_gap', 'sensor_ok',
+        'sensor_discard', 'sensor_release') AND \(counted("event"))
     """
 }

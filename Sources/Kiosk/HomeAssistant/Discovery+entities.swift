@@ -227,6 +227,7 @@ extension Discovery {
           case .celsius: "temperature"
           case .milliliters: "volume_storage"
           case .grams: "weight"
+          case .seconds: "duration"
           }
         json.member("device_class", type)
         json.member("state_class", "measurement")

@@ -22,11 +22,11 @@ extension Kiosk {
       }
     }
     for (name, var record) in state.sensors
-    where record.outside != nil && record.state != .blocked
+    where (record.outside != nil || record.unread != nil) && record.state != .blocked
       && !settings.sensors.contains(where: { $0.name == name })
     {
       // The values of a sensor are unknown while it is not configured.
-      record.outside = nil
+      (record.outside, record.unread) = (nil, nil)
       transaction.sensors[name] = record
     }
     guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }

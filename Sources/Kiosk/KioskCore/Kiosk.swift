@@ -40,7 +40,8 @@ package struct Kiosk: ~Copyable, Sendable {
   var programs: Programs?
   package internal(set) var charges: Charges
   package internal(set) var sensors: Sensors
-  package var batches: Batches
+  package internal(set) var batches: Batches
+  package internal(set) var elapsed: ElapsedClock
   /// The last ticket number of each day, by days since 1970-01-01.
   var tickets: [Int: Int]
   private var debounce: Debounce
@@ -81,6 +82,7 @@ package struct Kiosk: ~Copyable, Sendable {
     // guard: a restart keeps a block
     jobs.blocked = sensors.blocked
     batches = Batches(settings, state: state)
+    elapsed = ElapsedClock(state)
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
@@ -94,7 +96,7 @@ package struct Kiosk: ~Copyable, Sendable {
     (switched, isWithinHours) = (other.switched, other.isWithinHours)
     (seq, epoch) = (other.seq, other.epoch)
     (jobs, programs, charges) = (other.jobs, other.programs, other.charges)
-    (sensors, batches) = (other.sensors, other.batches)
+    (sensors, batches, elapsed) = (other.sensors, other.batches, other.elapsed)
     (debounce, marks, counters) = (other.debounce, other.marks, other.counters)
   }
 
@@ -112,6 +114,7 @@ package struct Kiosk: ~Copyable, Sendable {
     next.charges.adoptAges(of: charges)
     next.sensors.adopt(sensors)
     next.batches.adopt(batches)
+    next.elapsed = elapsed
     next.marks.adopt(marks)
     self = next
   }
@@ -130,6 +133,7 @@ package struct Kiosk: ~Copyable, Sendable {
     next.charges.adopt(charges)
     next.sensors.adopt(sensors)
     next.batches.adopt(batches)
+    next.elapsed = elapsed
     next.marks.adopt(marks)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
     next.settings.update(&next.alerts, stock: next.stock)
@@ -144,6 +148,7 @@ package struct Kiosk: ~Copyable, Sendable {
   ) -> Decision {
     let (before, stockBefore) = (switched, stock)
     let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : machineReports
+    updateClock(at: now)
     updateHours(at: now)
     let paymentBefore = settings.payment == nil ? nil : charges.reports
     var decision = Decision()
@@ -172,7 +177,8 @@ package struct Kiosk: ~Copyable, Sendable {
       decision.machinesChanged = !machineReports.elementsEqual(reportsBefore, by: ==)
     }
     updateBatches(at: now, in: &decision)
-    batches.save(in: &decision.transaction, at: now.uptime)
+    batches.save(in: &decision.transaction, at: now)
+    elapsed.save(in: &decision.transaction, at: now)
     if switched != before { decision.transaction.service = switched }
     settings.update(&alerts, stock: stock, since: stockBefore)
     return decision
@@ -289,6 +295,7 @@ package struct Kiosk: ~Copyable, Sendable {
     case .charge(let decided): execute(decided, in: row.entry, at: now, in: &decision)
     case .sensor(let decided):
       guard case .sensor = row.entry.outcome else { break }
+      if decided.sensor == .clock, decided.choice == .release { elapsed.accept() }
       changeSensors(at: now, in: &decision) { $0.decide(decided, at: now, into: &$1) }
     default: break
     }
@@ -324,6 +331,7 @@ package struct Kiosk: ~Copyable, Sendable {
   package func wait(at now: Moment) -> Duration? {
     [
       machineWait(at: now), charges.wait(at: now), sensors.wait(at: now), batches.wait(at: now),
+      elapsed.hasChanged ? .zero : nil,
     ].compactMap(\.self).min()
   }
 
@@ -332,12 +340,22 @@ package struct Kiosk: ~Copyable, Sendable {
     wait(at: now) == .zero || isWithinHours(at: now.timestamp) != isWithinHours
   }
 
-  /// Determines whether the kiosk is within its hours, and starts the timers of the sensors that
-  /// were outside their limits in an earlier process. Call it at the start of the process: then the
-  /// monotonic clock measures the time outside the limits, also while the kiosk is offline.
+  /// Determines how long the kiosk was off, whether it is within its hours, and the times of the
+  /// sensors of an earlier process. Call it at the start of the process: then the monotonic clock
+  /// measures their times, also while the kiosk is offline.
   package mutating func begin(at now: Moment) {
+    updateClock(at: now)
     updateHours(at: now)
-    sensors.begin(at: now)
+    sensors.begin(elapsed, at: now)
+  }
+
+  /// Applies a step of the wall clock to fruit, sensors and programs. Must be called often: the
+  /// evidence of the clock must belong to the step.
+  package mutating func updateClock(at now: Moment) {
+    let step = elapsed.update(at: now)
+    batches.update(step, at: now)
+    programs?.apply(step, elapsed)
+    sensors.apply(step, elapsed)
   }
 
   package mutating func updateHours(at now: Moment) {

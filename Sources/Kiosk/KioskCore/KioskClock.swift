@@ -7,13 +7,18 @@ package struct Moment: Hashable, Sendable {
   package let timestamp: Timestamp
   /// The day in the kiosk's time zone, counted from 1970-01-01.
   package let day: Int
-  /// The monotonic time since an arbitrary start. Setting the clock does not change it.
+  /// The monotonic time since the start of the computer, or since any other fixed moment of a
+  /// computer whose `evidence` has no `boot`. Setting the clock does not change it.
   package let uptime: Duration
+  package let evidence: ClockEvidence
 
-  package init(timestamp: Timestamp, day: Int, uptime: Duration) {
+  package init(
+    timestamp: Timestamp, day: Int, uptime: Duration, evidence: ClockEvidence = ClockEvidence()
+  ) {
     self.timestamp = timestamp
     self.day = day
     self.uptime = uptime
+    self.evidence = evidence
   }
 }
 
@@ -25,13 +30,34 @@ package struct KioskClock: Sendable {
 
   /// Returns the system's clock.
   ///
-  /// - Parameter wallClock: Determines the local day of each moment.
-  package static func system(wallClock: WallClock) -> KioskClock {
+  /// - Parameters:
+  ///   - wallClock: Determines the local day of each moment.
+  ///   - evidence: Returns what the computer shows about its wall clock.
+  package static func system(
+    wallClock: WallClock,
+    evidence: @escaping @Sendable () -> ClockEvidence = { ClockEvidence() }
+  ) -> KioskClock {
     let start = ContinuousClock.now
+    let age = bootAge ?? .zero
     return KioskClock {
+      // A time server sets the clock before it confirms it: so the evidence is read first.
+      let evidence = evidence()
       let now = Timestamp(
         milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
-      return Moment(timestamp: now, day: wallClock.day(at: now), uptime: .now - start)
+      return Moment(
+        timestamp: now, day: wallClock.day(at: now), uptime: age + (.now - start),
+        evidence: evidence)
     }
+  }
+
+  /// The time since the start of the computer, or `nil` if the system does not report it.
+  private static var bootAge: Duration? {
+    #if os(Linux)
+    var time = timespec()
+    guard clock_gettime(CLOCK_BOOTTIME, &time) == 0 else { return nil }
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    #else
+    return nil
+    #endif
   }
 }

@@ -29,9 +29,6 @@ package struct KioskSettings: Sendable {
   /// The machines that make juices. If empty, no juice needs a machine.
   package var machines: [Machine] = []
   package var sensors: [Sensor] = []
-  /// Whether a sensor that is no longer configured still blocks fruits or machines, so that the
-  /// kiosk must accept a person's decision about it.
-  package private(set) var hasRemovedSensors = false
   /// The payment at devices, or `nil` if no customer pays at a device and no charge is open.
   package var payment: Payment?
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
@@ -145,16 +142,6 @@ extension KioskSettings {
       var payment = settings.payment ?? Payment(devices: [], isEnabled: false)
       payment.devices.append(Payment.Device(name: device, isEnabled: false))
       settings.payment = payment
-    }
-    return settings
-  }
-
-  /// Returns settings that accept decisions about sensors that are no longer configured and still
-  /// block fruits or machines.
-  package func keepingSensors(of records: [SensorID: SensorRecord]) -> Self {
-    var settings = self
-    settings.hasRemovedSensors = records.contains { id, record in
-      record.state == .blocked && !sensors.contains { $0.name == id }
     }
     return settings
   }
@@ -278,15 +265,26 @@ extension KioskSettings {
     package func isWithinLimits(_ value: Int) -> Bool {
       value >= minimum ?? .min && value <= maximum ?? .max
     }
+
+    /// Returns whether a value is so far within the limits that it ends an alarm.
+    func endsAlarm(_ value: Int) -> Bool {
+      // With narrow limits, a quarter of the range.
+      let range = minimum.flatMap { low in maximum.map { $0 - low } }
+      let distance = min(unit.hysteresis, (range ?? .max) / 4)
+      return value >= minimum.map { $0 + distance } ?? .min
+        && value <= maximum.map { $0 - distance } ?? .max
+    }
+
+    /// The time without a reading after which the sensor blocks, while the kiosk runs: a sensor that
+    /// is silent counts as outside its limits. `nil` if it never blocks.
+    var blockAfterSilence: Duration? { blockAfter.map { silentAfter + $0 } }
   }
 
-  /// The kinds of commands that the kiosk accepts. They depend on its machines, payment devices and
-  /// sensors. The kind `job` includes the decisions about charges and sensors.
+  /// The kinds of commands that the kiosk accepts. They depend on its machines and payment devices.
+  /// The kind `job` includes the decisions about charges and sensors, also about the sensor `clock`,
+  /// which each kiosk has.
   package var commandKinds: [Command.Kind] {
-    var kinds: [Command.Kind] = [.order, .restock, .service, .settings]
-    if !machines.isEmpty || payment != nil || !sensors.isEmpty || hasRemovedSensors {
-      kinds.append(.job)
-    }
+    var kinds: [Command.Kind] = [.order, .restock, .service, .settings, .job]
     if !machines.isEmpty { kinds.append(.made) }
     if payment != nil { kinds.append(.paid) }
     if machines.contains(where: { !$0.programs.isEmpty }) { kinds.append(.program) }

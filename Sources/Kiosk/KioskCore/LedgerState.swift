@@ -45,6 +45,9 @@ package struct LedgerState: Hashable, Sendable {
 
   package var sensors: [SensorID: SensorRecord] = [:]
 
+  /// The clocks at the last record of a batch, a sensor or a program, or `nil` before the first.
+  package var clock: ClockRecord?
+
   package struct Press: Hashable, Sendable {
     package let source: Source
     package let order: Order

@@ -29,6 +29,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
   package var clockStep: ClockStep?
+  package var clock: ClockRecord?
   /// The number of QoS 1 deliveries in the batch, without redeliveries. The ledger deletes
   /// fingerprints by this count, so the count includes deliveries that added no entry.
   package var deliveries = 0
@@ -40,7 +41,7 @@ package struct LedgerTransaction: Hashable, Sendable {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
       && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil && sensors.isEmpty
-      && batches.isEmpty && expired.isEmpty
+      && batches.isEmpty && expired.isEmpty && clock == nil
   }
 
   /// A row with the key of its repeats and the destination of its answer.

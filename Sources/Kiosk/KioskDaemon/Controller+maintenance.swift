@@ -62,7 +62,7 @@ extension Controller {
   /// new time. The queries for sales then correct the times of the earlier entries of this process.
   func recordClockStep() throws(LedgerError) {
     let now = clock.now()
-    core.batches.update(at: now)
+    core.updateClock(at: now)
     clockWatch.check(now, seq: core.seq)
     guard let step = clockWatch.pending else { return }
     var transaction = LedgerTransaction()

@@ -46,7 +46,7 @@ extension Controller {
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
     let makers = self.settings.machines.map { Maker(machine: $0.name, juices: $0.juices) }
     let settings = settings.keepingMachines(of: core.jobs.open, makers)
-      .keepingPayment(of: core.charges.open).keepingSensors(of: core.sensors.records)
+      .keepingPayment(of: core.charges.open)
     reload = Reload(settings: settings, outcome: outcome)
     if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
     for await outcome in outcomes { return outcome }
@@ -67,13 +67,12 @@ extension Controller {
     guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
     let settings = reload.settings.keepingMachines(of: state.jobs, state.makers)
-      .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
+      .keepingPayment(of: state.charges)
     guard settings.machines == reload.settings.machines,
-      settings.payment == reload.settings.payment,
-      settings.hasRemovedSensors == reload.settings.hasRemovedSensors
+      settings.payment == reload.settings.payment
     else {
-      // Since the subscriptions were requested, the open jobs of removed machines, the open charges
-      // of removed payment devices or the blocks of removed sensors have changed.
+      // Since the subscriptions were requested, the open jobs of removed machines or the open
+      // charges of removed payment devices have changed.
       (reload.settings, reload.isGranted) = (settings, false)
       self.reload = reload
       if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }

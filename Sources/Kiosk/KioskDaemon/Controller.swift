@@ -98,7 +98,7 @@ package actor Controller {
       state = try ledger.state()
     }
     let settings = settings.keepingMachines(of: state.jobs, state.makers)
-      .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
+      .keepingPayment(of: state.charges)
     try ledger.createIndexes(
       ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
     log.disabledMachines(of: settings)

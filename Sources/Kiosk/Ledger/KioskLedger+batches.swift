@@ -12,6 +12,7 @@ extension KioskLedger {
       guard let id = BatchID(row) else { continue }
       state.batches[id] = Batch(
         quantity: row["quantity"], expires: Timestamp(milliseconds: row["expires"]),
+        bestBefore: (row["best_before"] as Int64?).map(Timestamp.init(milliseconds:)),
         at: Timestamp(milliseconds: row["at"]), behind: row["behind"])
     }
     for row in try database.rows("SELECT * FROM expired") {
@@ -68,10 +69,10 @@ extension LedgerWriter {
           .execute(arguments: [id.fruit.text, id.number])
         continue
       }
-      try database.cachedStatement(sql: "INSERT OR REPLACE INTO batch VALUES (?, ?, ?, ?, ?, ?)")
+      try database.cachedStatement(sql: "INSERT OR REPLACE INTO batch VALUES (?, ?, ?, ?, ?, ?, ?)")
         .execute(arguments: [
           id.fruit.text, id.number, batch.quantity, batch.expires.milliseconds,
-          batch.at.milliseconds, batch.behind,
+          batch.at.milliseconds, batch.behind, batch.bestBefore?.milliseconds,
         ])
     }
     for (id, quantity) in transaction.expired {

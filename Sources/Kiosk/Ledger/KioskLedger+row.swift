@@ -80,8 +80,8 @@ extension LedgerEntry.Outcome {
         return nil
       }
       self = .program(step)
-    case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorOk, .sensorDiscard, .sensorRelease,
-      .sensorHour:
+    case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorGap, .sensorOk, .sensorDiscard,
+      .sensorRelease, .sensorHour:
       guard let kind = (row["status"] as String?).flatMap(SensorStep.Kind.init(rawValue:)),
         let json = row.json("extra"), let step = SensorStep(kind, json, changes: changes ?? [:])
       else { return nil }

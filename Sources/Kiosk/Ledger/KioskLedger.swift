@@ -180,6 +180,7 @@ extension KioskLedger {
     try readBatches(into: &state, in: database)
     state.lastCharge = try lastCharge(in: database)
     state.sensors = try sensors(in: database)
+    state.clock = try clock(in: database)
     state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
       .compactMap(Maker.init)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)

@@ -81,7 +81,7 @@ enum LedgerSchema {
         ELSE (extra IS NOT NULL OR job IS NOT NULL OR changes IS NOT NULL) AND instr(
           ' opened restocked poured again give_back held captured refunded released capture release \
            refund kept total program_due program_requested program_done program_failed sensor_alarm \
-           sensor_blocked sensor_silent sensor_ok sensor_discard sensor_release sensor_hour \
+           sensor_blocked sensor_silent sensor_gap sensor_ok sensor_discard sensor_release sensor_hour \
            expired removed ',
           ' ' || status || ' ') END),
       -- Only entries that change the stock have `used` or `changes`.
@@ -123,6 +123,7 @@ enum LedgerSchema {
       expires INTEGER NOT NULL,                    -- by the clock as it was at `at`
       at INTEGER NOT NULL,                         -- milliseconds since 1970
       behind INTEGER NOT NULL CHECK (behind >= 0), -- by which the clock was set back since
+      best_before INTEGER,                         -- the date on the package, whatever the clock is set to
       PRIMARY KEY (fruit, number)
     ) STRICT, WITHOUT ROWID;
 
@@ -224,8 +225,23 @@ enum LedgerSchema {
       discarded INTEGER NOT NULL CHECK (discarded IN (0, 1)),
       hour INTEGER,                               -- its start; null: no reading
       low INTEGER, high INTEGER,
-      outside_s INTEGER, measured_s INTEGER
+      outside_s INTEGER, measured_s INTEGER,
+      elapsed_ms INTEGER NOT NULL,                -- `at` on a clock that is never set
+      unread_ms INTEGER,                          -- without a reading until `at`; null: there was none
+      waiting INTEGER NOT NULL CHECK (waiting IN (0, 1))  -- blocked until a reading
     ) STRICT, WITHOUT ROWID;
+
+    -- The clocks at the last record of a batch, a sensor or a program.
+    CREATE TABLE last_clock (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      at INTEGER NOT NULL,                        -- milliseconds since 1970
+      boot INTEGER,                               -- identifies the start of the computer
+      uptime_ms INTEGER NOT NULL,                 -- since that start
+      elapsed_ms INTEGER NOT NULL,                -- on a clock that is never set
+      behind_ms INTEGER NOT NULL,                 -- by which the clock was set back
+      doubtful INTEGER,                           -- the last entry whose age is in doubt; null: no doubt
+      accepted INTEGER NOT NULL CHECK (accepted IN (0, 1))  -- a person has said that the clock is right
+    ) STRICT;
 
     -- The last status of each machine, and its number of consecutive failed jobs.
     CREATE TABLE machine (

@@ -129,6 +129,7 @@ final class LedgerWriter {
             sql: "INSERT INTO maker VALUES (?, ?)", arguments: [maker.machine.text, juices])
         }
       }
+      if let clock = transaction.clock { try set(clock, on: database) }
       if let step = transaction.clockStep { try add(step, on: database) }
       if let service = transaction.service {
         try setService.bind(1, service.rawValue)

@@ -1,11 +1,13 @@
 import Foundation
+package import KioskCore
 import KioskProtocol
+import Synchronization
 
 /// Identifies the current start of the system, and shows whether its wall clock is reliable.
 package struct SystemClock: Sendable {
   /// A random number that identifies this start of the system, or `nil` if it is unknown.
   package var boot: Int?
-  /// Whether systemd-timesyncd has set the wall clock since the start of the system; `true` if this is not Linux.
+  /// Whether a time server has set the wall clock since the start of the system; `true` if this is not Linux.
   package var isSynchronised: Bool
   /// The seconds since 1970 that the hardware clock shows, or `nil` if there is no such clock. A
   /// clock that was without power shows a time long ago.
@@ -26,13 +28,58 @@ package struct SystemClock: Sendable {
     let seconds = read("/sys/class/rtc/rtc0/since_epoch")
     return SystemClock(
       boot: boot.flatMap { Int($0.filter(\.isHexDigit).prefix(15), radix: 16) },
-      // systemd-timesyncd.service(8) creates this file after setting the time.
-      isSynchronised: access("/run/systemd/timesync/synchronized", F_OK) == 0,
+      isSynchronised: isSynchronisedNow,
       hardwareSeconds: seconds.flatMap { Int64($0.filter(\.isNumber)) })
     #else
     return SystemClock(boot: nil, isSynchronised: true, hardwareSeconds: nil)
     #endif
   }
+
+  #if os(Linux)
+  /// Whether a time server has set the wall clock since the start of the system.
+  private static var isSynchronisedNow: Bool {
+    // systemd-timesyncd.service(8) creates this file after setting the time.
+    kernelConfirms == true || access("/run/systemd/timesync/synchronized", F_OK) == 0
+  }
+  #endif
+
+  /// Whether the kernel reports that a time server keeps the clock synchronized, or `nil` if it reports nothing.
+  ///
+  /// Swift's Glibc module does not include <sys/timex.h>. The argument of ntp_adjtime(3) is smaller
+  /// than 512 bytes; if all its bytes are zero, the function changes nothing. A result of 5 is
+  /// TIME_ERROR: STA_UNSYNC is set.
+  package static var kernelConfirms: Bool? {
+    guard let symbol = dlsym(nil, "ntp_adjtime") else { return nil }
+    typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int32
+    var timex = [UInt64](repeating: 0, count: 64)
+    let state = timex.withUnsafeMutableBytes { bytes in
+      bytes.baseAddress.map(unsafeBitCast(symbol, to: Function.self))
+    }
+    return state.flatMap { $0 < 0 ? nil : $0 != 5 }
+  }
+
+  /// Returns a function that returns the evidence for the wall clock.
+  ///
+  /// The hardware clock is read once, because reading one at an I2C bus takes a millisecond. It
+  /// confirms the wall clock if both agree. The kernel is asked until it confirms the clock.
+  package static func evidence() -> @Sendable () -> ClockEvidence {
+    let start = current
+    let seconds = Int64(Date().timeIntervalSince1970)
+    let agrees = start.hardwareSeconds.map { abs($0 - seconds) <= tolerance } ?? false
+    let evidence = Mutex(
+      ClockEvidence(boot: start.boot, isConfirmed: start.isSynchronised || agrees))
+    return {
+      evidence.withLock { evidence in
+        #if os(Linux)
+        if !evidence.isConfirmed { evidence.isConfirmed = isSynchronisedNow }
+        #endif
+        return evidence
+      }
+    }
+  }
+
+  /// The greatest difference, in seconds, with which two clocks agree.
+  private static let tolerance: Int64 = 60
 
   /// Returns whether the wall clock ran while the system was off, or has been set since. The clock
   /// of a Raspberry Pi continues from the time of its shutdown until it receives the time from the

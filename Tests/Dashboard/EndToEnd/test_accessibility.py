@@ -45,7 +45,7 @@ def client(make_client: MakeClient) -> Client:
 
 
 @pytest.fixture
-def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
+def kiosks(make_kiosk: MakeKiosk, client: Client, confirmed_clock: dict[str, str]) -> None:
     """A running kiosk with everything that its pages can show, and twenty simulated ones."""
     make_kiosk(
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
@@ -56,10 +56,10 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
             {"name": "tap", "juices": [], "programs": {"prime": {}}},
         ],
         sensors=[{"name": "fridge", "topic": "t", "unit": "°C", "max": 7, "fruits": ["pineapple"],
-                  "alarm_after_seconds": 0, "block_after_seconds": 1}],
+                  "alarm_after_seconds": 10, "block_after_seconds": 10}],
         payment={"devices": [{"name": "till"}], "pay_seconds": 300},
         menu={"base": "standard", "currency": "EUR", "juices": {"banana": {"price": 3.50}}},
-    ).start()
+    ).start(**confirmed_clock)
     client.publish("kiosk/k1/payment/till/status", "online", retain=True)
     for juice in ("strawberry_banana", "strawberry", "pineapple"):
         client.order(juice)

@@ -41,11 +41,11 @@ def fits(phone: Browser, name: str) -> None:
 
 
 def test_a_week_of_food_safety_prints_on_one_page(
-    browser: Browser, broker: Mosquitto, make_kiosk: MakeKiosk, tmp_path: Path
+    browser: Browser, broker: Mosquitto, make_kiosk: MakeKiosk, confirmed_clock: dict[str, str], tmp_path: Path
 ) -> None:
     sensors = [
         {"name": "fridge", "topic": "t/fridge", "unit": "°C", "min": 0, "max": 7,
-         "alarm_after_seconds": 0, "block_after_seconds": 1, "fruits": ["kiwi", "mango"]},
+         "alarm_after_seconds": 10, "block_after_seconds": 10, "fruits": ["kiwi", "mango"]},
         {"name": "tank", "topic": "t/tank", "unit": "ml", "min": 500},
     ]
     machines = [{"name": "bar", "programs": {"clean": {"every_glasses": 1}}}]
@@ -69,7 +69,7 @@ def test_a_week_of_food_safety_prints_on_one_page(
             add("fridge", at, fridge - 0.3, fridge + 0.2, unit="°C", min=0, max=7, outside=3600 if warm else 0)
             tank = 4000 - index * 18
             add("tank", at, tank - 18, tank, unit="ml", min=500, outside=0)
-    kiosk.start()
+    kiosk.start(**confirmed_clock)
     client = Client(broker.port, "kiosk/#")
     client.publish("t/fridge", "9.5")
     client.publish("t/tank", "990")

@@ -442,6 +442,12 @@ import Testing
         + "below kiosk/k1/measure"
     ),
     ("{name: a, topic: t, unit: F, min: 1}", ".unit: must be °C or ml or g, not 'F'"),
+    ("{name: a, topic: t, unit: s, min: 1}", ".unit: must be °C or ml or g, not 's'"),
+    ("{name: clock, topic: t, unit: g, min: 1}", ".name: is the name of the kiosk's own sensor"),
+    (
+      "{\(sensor), min: 1, alarm_after_seconds: 0}",
+      ".alarm_after_seconds: must be a whole number from 10 to 86400, not 0"
+    ),
     ("{\(sensor)}", ": a sensor needs a limit; add min or max"),
     ("{\(sensor), min: 2, max: 2}", ".min: must be less than 'max'"),
     ("{\(sensor), min: '2'}", ".min: must be a number from -1000 to 1000000, not '2'"),

@@ -77,10 +77,10 @@ def judge_batches(ledger: list[dict]) -> tuple[int, int]:
 @pytest.mark.parametrize("ends", [["kiosk"], ["broker"], ["kiosk", "broker"]], ids="+".join)
 def test_nothing_expired_is_sold_whoever_is_killed(
     make_broker: MakeBroker, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say,
-    chance: random.Random, ends: list[str],
+    chance: random.Random, confirmed_clock: dict[str, str], ends: list[str],
 ) -> None:
     broker = make_broker(counts="broker" in ends)
-    kiosk = make_kiosk(broker, stock={"initial": 0, "capacity": PLENTY}).start()
+    kiosk = make_kiosk(broker, stock={"initial": 0, "capacity": PLENTY}).start(**confirmed_clock)
     scene = make_scene(kiosk, broker)
 
     def ask(restock: dict) -> None:
@@ -104,7 +104,7 @@ def test_nothing_expired_is_sold_whoever_is_killed(
         if "broker" in ends:
             broker.start()
         if "kiosk" in ends:
-            kiosk.launch()
+            kiosk.launch(**confirmed_clock)
         if "broker" in ends:
             kiosk.wait_for_log(" online", since)
             for panel in scene.panels:

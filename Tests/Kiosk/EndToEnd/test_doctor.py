@@ -365,8 +365,11 @@ def test_clock(kiosk: Kiosk, faults: Faults, panel: Client) -> None:
     is_fine(kiosk, **known)
 
 
-def test_dates(kiosk: Kiosk, faults: Faults, panel: Client) -> None:
-    known = faults.variables | {"CLOCK_STATE": "0"}
+def test_dates(
+    make_kiosk: MakeKiosk, faults: Faults, panel: Client, confirmed_clock: dict[str, str]
+) -> None:
+    known = confirmed_clock
+    kiosk = make_kiosk().start(**known)
     panel.restock({
         "add": {"mango": 5, "kiwi": 1}, "best_before": {"mango": soon(1), "kiwi": soon(86400)}})
     panel.messages.first(lambda m: m.topic == f"{BASE}/events" and m.json["status"] == "expired")
@@ -923,7 +926,7 @@ def test_payment_devices(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
 
 def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     fridge = {"name": "fridge", "topic": "t/fridge", "value": "/t", "unit": "°C", "max": 7,
-              "alarm_after_seconds": 0, "fruits": ["kiwi"]}
+              "alarm_after_seconds": 10, "fruits": ["kiwi"]}
     level = {"name": "tank", "topic": "t/tank", "unit": "ml", "min": 500}
     kiosk = make_kiosk(sensors=[fridge, level]).start()
     panel.publish("t/tank", "900")
@@ -940,10 +943,10 @@ def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     state('"alarm"')
     fault(kiosk, 1, "sensors", "warning", "outside its limits: 9.5 °C")
     kiosk.stop()
-    kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 1, "max": 45}, level | {"min": 0}]})
+    kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 10, "max": 45}, level | {"min": 0}]})
     fault(kiosk, 1, "sensors", "warning", "45 °C: is that in °F?")
     fault(kiosk, 1, "sensors", "warning", "cannot have less than 0 ml")
-    kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 1}]})
+    kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 10}]})
     kiosk.start()
     state('"blocked"')
     fault(kiosk, 1, "sensors", "warning", "has blocked kiwi", "juice-kiosk sensor fridge: discard or release")

@@ -366,7 +366,7 @@ def test_what_leaves_the_kiosk_leaves_home_assistant(
 
 def test_food_safety_is_watched(kiosk: ShownKiosk, home: HomeAssistant, secured_broker: SecuredBroker) -> None:
     fridge = {"name": "fridge", "topic": "kiosk/k1/measure/fridge", "unit": "°C", "max": 7,
-              "alarm_after_seconds": 0, "fruits": ["mango"]}
+              "alarm_after_seconds": 10, "fruits": ["mango"]}
     bar = {"name": "bar", "programs": {"clean": {"every_hours": 24}, "rinse": {"every_glasses": 9}}}
     menu = {"base": "standard", "fruits": {"mango": {"keeps_hours": 48}}}
     kiosk.start_with(menu=menu, machines=[bar], sensors=[fridge])

@@ -58,7 +58,7 @@ def test_what_a_sensor_blocks_is_decided_and_recorded(
 ) -> None:
     sensor = {
         "name": "fridge", "topic": "zigbee/fridge", "value": "/temperature", "unit": "°C", "max": 7,
-        "alarm_after_seconds": 0, "block_after_seconds": 1, "fruits": ["kiwi"],
+        "alarm_after_seconds": 10, "block_after_seconds": 12, "fruits": ["kiwi"],
     }
     kiosk = make_kiosk(sensors=[sensor]).start()
     panel = Client(broker.port, "kiosk/#")

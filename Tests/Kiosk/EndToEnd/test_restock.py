@@ -5,6 +5,7 @@ from datetime import timedelta
 from client import BASE, Client, soon
 from conftest import MakeClient, MakeKiosk
 from displays import moment, wait_for_truth
+from faults import Faults
 from kiosk import FRUITS, RECIPES
 
 
@@ -33,7 +34,10 @@ def test_a_restock_that_is_expected_is_applied(kiosk, panel) -> None:
     assert (applied["status"], applied["stock"]["banana"]) == ("applied", 100)
 
 
-def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(kiosk, panel: Client) -> None:
+def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(
+    make_kiosk: MakeKiosk, panel: Client, confirmed_clock: dict[str, str]
+) -> None:
+    kiosk = make_kiosk().start(**confirmed_clock)
     expires = soon(3)
     restock = {"set": {"kiwi": 0}, "add": {"mango": 5}, "best_before": {"mango": expires}}
     assert panel.restock(restock)["status"] == "applied"
@@ -65,6 +69,25 @@ def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(kiosk, panel: Clie
     ]:
         assert any(line.endswith(text) for line in lines), (text, lines)
     assert lines[-1] == "Discarded: mango 5"
+    kiosk.verify()
+
+
+def test_a_date_waits_until_a_person_confirms_the_clock(
+    make_kiosk: MakeKiosk, panel: Client, faults: Faults
+) -> None:
+    """A kiosk without machines, payment and sensors, on a computer whose clock nothing confirms."""
+    kiosk = make_kiosk().start(**faults.variables, CLOCK_STATE="5")
+    panel.restock({"id": "r", "add": {"mango": 5}, "best_before": {"mango": soon(3600)}})
+    shown = panel.messages.first(lambda m: m.topic == f"{BASE}/sensor/clock").json
+    assert (shown["state"], shown["fruits"]) == ("blocked", ["mango"])
+    assert panel.order("mango")["reason"] == "blocked"
+    assert panel.order("kiwi")["status"] == "ready"
+    kiosk.kill()
+    kiosk.start(**faults.variables, CLOCK_STATE="5")
+    assert panel.order({"id": "m", "juice": "mango"})["reason"] == "blocked"
+    released = kiosk.command("sensor", "clock", "release", "my watch shows the same")
+    assert (released.returncode, released.stderr) == (0, "")
+    assert panel.order({"id": "n", "juice": "mango"})["status"] == "ready"
     kiosk.verify()
 
 

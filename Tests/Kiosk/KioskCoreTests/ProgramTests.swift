@@ -274,6 +274,23 @@ import Testing
 
   // MARK: Overdue
 
+  /// The computer is off from hour 20 to hour 40, and then again for a moment.
+  @Test(arguments: [false, true])
+  func theTimeWithoutPowerMakesACleaningOverdue(again: Bool) throws {
+    let kiosk = try kiosk { ($0.every, $0.grace) = (.seconds(24 * 3_600), .seconds(3_600)) }
+    kiosk.pass(.seconds(20 * 3_600))
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.made(2, "done")
+    try kiosk.cutPower(for: .seconds(20 * 3_600), hasClock: true)
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
+    if again {
+      try kiosk.cutPower(for: .seconds(10), hasClock: true)
+      try kiosk.receive(.message("online", on: "machine/bar/status"))
+    }
+    #expect(kiosk.core.machineReports[0].report.state == .cleaningDue)
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.cleaningDue])
+  }
+
   @Test func anOverdueCleaningClosesTheMachine() throws {
     let kiosk = try kiosk { ($0.everyGlasses, $0.grace) = (1, .seconds(600)) }
     try kiosk.receive(.order("kiwi"))

@@ -167,7 +167,8 @@ import Testing
     #expect(
       filters.map(\.text) == [
         "kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+",
-        "kiosk/k1/settings/+", "hasp/#", "stat/wall/+", "homeassistant/status", "tele/x/LWT",
+        "kiosk/k1/settings/+", "kiosk/k1/job/+", "hasp/#", "stat/wall/+", "homeassistant/status",
+        "tele/x/LWT",
         "kiosk/k1/report/+",
       ])
     for (index, filter) in filters.enumerated() {

@@ -23,6 +23,8 @@ final class TestKiosk {
   /// The retained messages that the last batch has changed.
   private(set) var changes: [Message] = []
   private let folder: URL
+  /// Milliseconds by which the clock is behind, because it stood still without power.
+  private var standstill: Int64 = 0
 
   init(
     settings: KioskSettings = .test(), stock: FruitAmounts? = nil
@@ -40,6 +42,7 @@ final class TestKiosk {
       try ledger.commit(transaction)
     }
     core = Kiosk(settings: settings, state: try ledger.state())
+    core.begin(at: now)
     commandFilter = CommandFilter(settings: settings)
   }
 
@@ -117,14 +120,57 @@ final class TestKiosk {
     sinceTimestamp -= .milliseconds(milliseconds)
     now = Moment(
       timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + milliseconds),
-      day: day ?? now.day, uptime: now.uptime + duration)
+      day: day ?? now.day, uptime: now.uptime + duration, evidence: now.evidence)
+  }
+
+  /// Cuts the power of the computer, and starts the computer and the kiosk after a time.
+  ///
+  /// - Parameter hasClock: Whether the computer has a hardware clock. Otherwise its clock has stood
+  ///   still, and nothing confirms it.
+  func cutPower(for time: Duration, hasClock: Bool) throws {
+    if !hasClock { standstill += time.milliseconds }
+    now = Moment(
+      timestamp: Timestamp(
+        milliseconds: now.timestamp.milliseconds + (hasClock ? time.milliseconds : 0)),
+      day: now.day, uptime: .zero,
+      evidence: ClockEvidence(boot: (now.evidence.boot ?? 0) + 1, isConfirmed: hasClock))
+    try restart()
+  }
+
+  /// Makes the clock one that nothing confirms.
+  func losesItsClock() {
+    now = Moment(
+      timestamp: now.timestamp, day: now.day, uptime: now.uptime,
+      evidence: ClockEvidence(boot: now.evidence.boot, isConfirmed: false))
+  }
+
+  /// Compares the clocks, as the controller does between batches.
+  func updateClock() { core.updateClock(at: now) }
+
+  /// Sets the clock right by the time of the network.
+  func receiveNetworkTime() {
+    now = Moment(
+      timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + standstill),
+      day: now.day, uptime: now.uptime,
+      evidence: ClockEvidence(boot: now.evidence.boot, isConfirmed: true))
+    standstill = 0
+  }
+
+  /// Sends a person's statement that the clock is right.
+  func releaseClock() throws {
+    try receive(
+      Delivery(
+        message: Message(
+          topic: "kiosk/k1/job/anna",
+          payload: Array(#"{"sensor":"clock","decision":"release","word":"a watch"}"#.utf8)),
+        packetID: 0))
   }
 
   /// Sets the clock.
   func setClock(ahead seconds: Int64) {
     now = Moment(
       timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + seconds * 1000),
-      day: now.day, uptime: now.uptime)
+      day: now.day, uptime: now.uptime, evidence: now.evidence)
   }
 
   var stock: FruitAmounts { core.juiceMaker.stock }

@@ -133,7 +133,7 @@ extension Auditor {
     var expires: Int64?
     if fruit == model.variant.keeps { expires = entry.at.milliseconds + 3_600_000 }
     if let message, case .bring = message.sending.content {
-      expires = message.expected.map(Int64.init)
+      expires = [message.expected.map(Int64.init), expires].compactMap(\.self).min()
     }
     let told = entry.batches.first { $0.id.fruit.text == fruit }?.expires?.milliseconds
     let id = BatchModel.ID(fruit: fruit, number: entry.seq)

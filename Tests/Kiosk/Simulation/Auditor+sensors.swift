@@ -13,6 +13,7 @@ extension Auditor {
   mutating func receivedReadings(_ deliveries: [Delivery], at now: Duration) {
     guard rules.hasSensors else { return }
     sensor.before = sensor.readings
+    (sensor.gapSince, sensor.hasGap) = (nil, false)
     for message in deliveries.lazy.map(\.message)
     where message.topic == SensorModel.topic && !message.retain {
       guard let value = Int(text(message.payload)), value < 150 else { continue }
@@ -84,10 +85,14 @@ extension Auditor {
       let hasBlocked =
         step.fruits.map(\.text) == [SensorModel.fruit]
         && step.machines.map(\.text) == [SensorModel.machine]
-      if sensor.isBlocked == .yes || !hasBlocked || !isOutside(for: SensorModel.blockAfter, at: now)
-      {
+      let isOutside = isOutside(for: SensorModel.blockAfter, at: now)
+      // The ledger stores the time of a reading once a minute.
+      let knownAt = min(sensor.knownAt, sensor.before?.knownAt ?? sensor.knownAt)
+      let isUnknown = now - knownAt > SensorModel.blockAfterSilence - .seconds(72)
+      if sensor.isBlocked == .yes || !hasBlocked || !isOutside && !isUnknown {
         fail(.decision, "entry \(entry.seq) has no reason: \(step), \(sensor)")
       }
+      sensor.isWaiting = isUnknown
       (sensor.isBlocked, sensor.isAlarm, sensor.isDiscarded) = (.yes, false, false)
     case .alarm:
       if sensor.isAlarm || sensor.isBlocked == .yes
@@ -101,6 +106,9 @@ extension Auditor {
         fail(.decision, "entry \(entry.seq) has no reason: \(step), \(sensor)")
       }
       sensor.isSilent = true
+    case .gap:
+      (sensor.isSilent, sensor.hasGap) = (false, true)
+      if step.value ?? 0 > SensorModel.maximum { sensor.gapSince = now - .seconds(step.gap ?? 0) }
     case .ok: checkOk(entry)
     case .hour: checkHour(step, entry)
     case .discard:
@@ -108,6 +116,7 @@ extension Auditor {
       sensor.isBlocked = .maybe
     case .release:
       (sensor.isBlocked, sensor.isAlarm, sensor.isDiscarded) = (.no, false, false)
+      (sensor.knownAt, sensor.isWaiting, sensor.gapSince) = (now, false, nil)
       sensor.outsideSince = sensor.outsideSince.map { _ in now }
       sensor.isCarried = false
       sensor.before = nil
@@ -117,7 +126,7 @@ extension Auditor {
   /// Whether the value may be outside the limits for a time, before the current batch or with it.
   private func isOutside(for time: Duration, at now: Duration) -> Bool {
     mayHaveCarriedMore
-      || [sensor.outsideSince, sensor.before?.outsideSince].contains { since in
+      || [sensor.outsideSince, sensor.before?.outsideSince, sensor.gapSince].contains { since in
         since.map { now - $0 >= time } ?? false
       }
   }
@@ -129,13 +138,13 @@ extension Auditor {
   }
 
   private mutating func checkOk(_ entry: LedgerEntry) {
-    if sensor.isSilent {
-      sensor.isSilent = false
-    } else if sensor.isAlarm {
+    if sensor.isAlarm {
       sensor.isAlarm = false
+    } else if sensor.isWaiting, sensor.isBlocked != .no {
+      (sensor.isBlocked, sensor.isWaiting, sensor.isDiscarded) = (.no, false, false)
     } else if sensor.isDiscarded, sensor.isBlocked != .no {
       (sensor.isBlocked, sensor.isDiscarded) = (.no, false)
-    } else {
+    } else if !sensor.hasGap {
       fail(.decision, "entry \(entry.seq) ends nothing: \(sensor)")
     }
   }
@@ -184,6 +193,10 @@ extension Auditor {
     let watched = now - max(sensor.readAt, sensor.onlineAt ?? now) - Self.slack
     if watched > SensorModel.silentAfter, !sensor.isSilent {
       fail(.decision, "the sensor is not silent: \(sensor)")
+    }
+    let unknown = now - max(sensor.knownAt, sensor.onlineAt ?? now) - Self.slack
+    if unknown > SensorModel.blockAfterSilence, !isBlocked {
+      fail(.decision, "the silence does not block: \(sensor)")
     }
     let topic = "sensor/\(SensorModel.name)"
     guard let report = display[topic].flatMap({ try? SensorReport(payload: Array($0.utf8)) }),

@@ -168,10 +168,12 @@ struct Auditor {
     batches.clockJumped(by: seconds, isRunning: isRunning, startedAt: startedAt)
   }
 
-  mutating func kioskStarts(with sensor: SensorRecord?, at now: Duration, wallClock: Int64) {
+  mutating func kioskStarts(
+    with sensor: SensorRecord?, _ clock: ClockRecord?, at now: Duration
+  ) {
     startedAt = now
     stored = nil
-    self.sensor.kioskStarts(with: sensor, at: now, wallClock: wallClock)
+    self.sensor.kioskStarts(with: sensor, clock, at: now)
     batches.kioskStarts(at: now)
     beginPrograms(at: now)
   }

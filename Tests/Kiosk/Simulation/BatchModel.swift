@@ -32,14 +32,13 @@ struct BatchModel {
     expired.reduce(0) { $0 + ($1.key.fruit == fruit ? $1.value : 0) }
   }
 
-  /// Notes a step of the clock. Whether a step forward is time that has passed is not known for
-  /// batches of an earlier process.
+  /// Notes a step of the clock. A step forward may pass the date on a package.
   mutating func clockJumped(by seconds: Int, isRunning: Bool, startedAt: Duration) {
-    for (id, batch) in held {
+    for id in held.keys {
       if seconds < 0 { held[id]?.hasGoneBack = true }
       guard seconds > 0 else { continue }
       held[id]?.forward += .seconds(seconds)
-      if !isRunning || batch.brought <= startedAt { held[id]?.earliest -= .seconds(seconds) }
+      held[id]?.earliest -= .seconds(seconds)
     }
   }
 

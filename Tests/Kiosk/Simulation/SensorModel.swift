@@ -15,6 +15,7 @@ struct SensorModel {
   static let alarmAfter = Duration.seconds(20)
   static let blockAfter = Duration.seconds(60)
   static let silentAfter = Duration.seconds(90)
+  static let blockAfterSilence = silentAfter + blockAfter
 
   /// The state by the entries of the ledger.
   var (isAlarm, isSilent, isDiscarded) = (false, false, false)
@@ -26,6 +27,13 @@ struct SensorModel {
   var isCarried = false
   /// The time of the last reading that the kiosk has received, or of its start.
   var readAt = Duration.zero
+  /// The time of the last reading that the kiosk has received, also before its start.
+  var knownAt = Duration.zero
+  /// The start of a gap that the current batch has recorded and that ended outside the limits.
+  var gapSince: Duration?
+  /// Whether the block ends with a reading within the limits, and whether the current batch has
+  /// recorded a gap.
+  var (isWaiting, hasGap) = (false, false)
   /// The time at which the kiosk was first online since its start. It may watch the sensor only then.
   var onlineAt: Duration?
   /// The values that the kiosk has received, in thousandths of a degree.
@@ -52,15 +60,16 @@ struct SensorModel {
     let outsideSince: Duration?
     let isCarried: Bool
     let readAt: Duration
+    let knownAt: Duration
   }
 
   var readings: Readings {
-    Readings(outsideSince: outsideSince, isCarried: isCarried, readAt: readAt)
+    Readings(outsideSince: outsideSince, isCarried: isCarried, readAt: readAt, knownAt: knownAt)
   }
 
   /// Notes the time of a reading, and whether it is outside the limits.
   mutating func read(_ value: Int, at now: Duration) {
-    readAt = now
+    (readAt, knownAt) = (now, now)
     outsideSince = value > Self.maximum ? outsideSince ?? now : nil
     if outsideSince == nil { isCarried = false }
     values.insert(value)
@@ -70,16 +79,17 @@ struct SensorModel {
   mutating func batchIsAbandoned() {
     guard let before else { return }
     (outsideSince, isCarried, readAt) = (before.outsideSince, before.isCarried, before.readAt)
+    knownAt = before.knownAt
     self.before = nil
   }
 
   /// Notes a start. The time outside the limits continues from the ledger's record, with the time that
-  /// the wall clock shows since.
-  mutating func kioskStarts(with record: SensorRecord?, at now: Duration, wallClock: Int64) {
+  /// has passed since.
+  mutating func kioskStarts(with record: SensorRecord?, _ clock: ClockRecord?, at now: Duration) {
     (readAt, onlineAt, before) = (now, nil, nil)
     outsideSince = record?.outside.map { outside in
-      let away = max(0, wallClock - (record?.at.milliseconds ?? 0))
-      return now - outside - .milliseconds(away)
+      let recorded = (clock?.elapsed ?? .zero) - (record?.elapsed ?? .zero)
+      return (clock?.uptime ?? now) - recorded - outside
     }
     isCarried = outsideSince != nil
   }

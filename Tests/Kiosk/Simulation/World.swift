@@ -296,7 +296,8 @@ package final class World: @unchecked Sendable {
     let clock = KioskClock { [clock, broker] in
       let now = clock.now(broker)
       return Moment(
-        timestamp: Timestamp(milliseconds: now), day: Model.day(at: now), uptime: broker.now)
+        timestamp: Timestamp(milliseconds: now), day: Model.day(at: now), uptime: broker.now,
+        evidence: ClockEvidence(boot: 1))
     }
     let controller: Controller
     do {
@@ -313,8 +314,8 @@ package final class World: @unchecked Sendable {
       await controller.run(clientID: kioskID) { _ in self.kioskCycleEnded(client) }
     }
     auditor.model.variant = auditor.file
-    let sensor = rules.hasSensors ? try ledger.state().sensors.first?.value : nil
-    auditor.kioskStarts(with: sensor, at: broker.now, wallClock: wallClock)
+    let state = rules.hasSensors ? try ledger.state() : nil
+    auditor.kioskStarts(with: state?.sensors.first?.value, state?.clock, at: broker.now)
     read(ledger)
     auditor.checkState(ledger)
     isReloading = false

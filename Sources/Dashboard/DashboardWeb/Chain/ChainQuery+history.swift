@@ -102,7 +102,7 @@ extension ActivityLog.Kind {
     case .safety:
       [
         .expired, .removed, .programRequested, .programDone, .programFailed, .sensorAlarm,
-        .sensorBlocked, .sensorSilent, .sensorOk, .sensorDiscard, .sensorRelease,
+        .sensorBlocked, .sensorSilent, .sensorGap, .sensorOk, .sensorDiscard, .sensorRelease,
       ]
     case .service: [.open, .closed]
     case .restocks: [.restocked]

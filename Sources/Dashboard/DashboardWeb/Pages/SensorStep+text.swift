@@ -9,8 +9,13 @@ extension SensorStep {
     let blocked = (fruits + machines.map(\.text)).joined(separator: ", ")
     let value: HTML? = value.map { " · \($0.decimalText) \(unit.rawValue)" }
     let what: HTML? = blocked.isEmpty ? nil : " · \(blocked)"
+    let gap: HTML? = gap.map { seconds in
+      let minutes = seconds / 60
+      let least = isGapInDoubt ? language("at least ", "최소 ") : ""
+      return " · \(least)\(minutes)\(language(" min", "분"))"
+    }
     let word: HTML? = word.map { " · \($0)" }
-    return "\(sensor.text): \(kind.text(language))\(value)\(what)\(word)"
+    return "\(sensor.text): \(kind.text(language))\(value)\(gap)\(what)\(word)"
   }
 }
 
@@ -20,6 +25,7 @@ extension SensorStep.Kind {
     case .alarm: language("outside its limits", "한계를 벗어남")
     case .blocked: language("blocked", "차단됨")
     case .silent: language("no reading", "측정값 없음")
+    case .gap: language("first reading after a gap", "공백 뒤 첫 측정값")
     case .ok: language("within its limits again", "정상으로 돌아옴")
     case .discard: language("discarded", "폐기함")
     case .release: language("released", "차단 해제")

@@ -78,10 +78,10 @@ extension Kiosk {
   /// Records the programs that have become due, and requests those that the kiosk starts itself.
   mutating func runSchedule(at now: Moment, in decision: inout Decision) {
     guard let due = programs?.newlyDue(at: now) else { return }
-    for (id, cause) in due {
+    for (id, cause, since) in due {
       let entry = record(
         ProgramStep(.due, id, reason: cause.rawValue), at: now, in: &decision)
-      programs?.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: now.uptime)
+      programs?.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: since)
       decision.transaction.programs[id] = programs?.records[id]
     }
     for machine in settings.machines {

@@ -42,9 +42,10 @@ package struct ProgramRecord: Hashable, Sendable {
 /// closing. It stays due until it is done. While a `clean` is due for longer than its `grace`, the
 /// machine takes no orders.
 ///
-/// The monotonic clock measures durations, because the wall clock may be set. The wall clock
-/// measures a duration that began in an earlier process. If it shows a time before the beginning,
-/// the duration counts as longer than any limit.
+/// The monotonic clock measures durations, because the wall clock may be set, and `ElapsedClock`
+/// measures a duration that began in an earlier process: the time for which the kiosk was off
+/// counts, also for `grace`. If a time is later than the last record, its duration counts as longer
+/// than any limit.
 package struct Programs: Sendable {
   private let settings: [ProgramID: KioskSettings.Machine.Program]
   private(set) var records: [ProgramID: ProgramRecord]
@@ -56,6 +57,8 @@ package struct Programs: Sendable {
   var edges: [MachineProgram.Cause: Duration]?
   /// The wall clock minus the uptime, in milliseconds, with an error of at most two seconds.
   private var offset: Int64 = 0
+  /// See `ElapsedClock.correction`.
+  private var correction: Int64 = 0
 
   /// Time after a failed attempt until the kiosk requests the program again.
   static let retryInterval = Duration.seconds(300)
@@ -111,13 +114,31 @@ package struct Programs: Sendable {
     if abs(offset - self.offset) > 2_000 { self.offset = offset }
     for (id, record) in records where settings[id] != nil && timers[id] == nil {
       timers[id] = ProgramTimer(
-        done: uptime(of: record.at, now), made: record.madeAt.map { uptime(of: $0, now) },
-        due: record.due.map { uptime(of: $0.at, now) })
+        done: uptime(of: record.at, now), made: record.madeAt.map { uptime(of: $0, now) })
+      // guard: the time for which the kiosk was off counts as overdue
+      let dueTime = dueTime(of: id)?.at ?? now.uptime
+      let due = record.due.map { min(uptime(of: $0.at, now), dueTime) }
+      timers[id]?.due = due
+    }
+    correction = 0
+  }
+
+  /// Makes the times of earlier starts older by a step of the clock that is time which has passed.
+  mutating func apply(_ step: ElapsedClock.Step, _ elapsed: ElapsedClock) {
+    // Before the first `update` the step belongs to the start.
+    correction = elapsed.correction + (timers.isEmpty ? step.passed.milliseconds : 0)
+    guard step.passed > .zero else { return }
+    func older(_ time: Duration) -> Duration { elapsed.older(time, by: step) }
+    timers = timers.mapValues { timer in
+      var timer = timer
+      timer.done = older(timer.done)
+      (timer.made, timer.due) = (timer.made.map(older), timer.due.map(older))
+      return timer
     }
   }
 
   private func uptime(of time: Timestamp, _ now: Moment) -> Duration {
-    let age = now.timestamp.since(time)
+    let age = now.timestamp.since(time) + .milliseconds(correction)
     // guard: a clock that was set back makes nothing fresh
     return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
   }
@@ -134,13 +155,18 @@ package struct Programs: Sendable {
   }
 
   /// Returns the programs that have become due, and their causes.
-  func newlyDue(at now: Moment) -> [(id: ProgramID, cause: MachineProgram.Cause)] {
-    var due: [(id: ProgramID, cause: MachineProgram.Cause)] = []
+  ///
+  /// - Returns: Also the uptime at which each program became due, which may be before the start.
+  func newlyDue(
+    at now: Moment
+  ) -> [(id: ProgramID, cause: MachineProgram.Cause, since: Duration)] {
+    var due: [(id: ProgramID, cause: MachineProgram.Cause, since: Duration)] = []
     for (id, record) in records where record.due == nil {
+      let time = dueTime(of: id).flatMap { $0.at <= now.uptime ? $0 : nil }
       if let glasses = settings[id]?.everyGlasses, record.glasses >= glasses {
-        due.append((id, .glasses))
-      } else if let time = dueTime(of: id), time.at <= now.uptime {
-        due.append((id, time.cause))
+        due.append((id, .glasses, time?.at ?? now.uptime))
+      } else if let time {
+        due.append((id, time.cause, time.at))
       }
     }
     return due.sorted { $0.id.description < $1.id.description }
@@ -244,7 +270,7 @@ package struct Programs: Sendable {
 }
 
 extension Duration {
-  var milliseconds: Int64 {
+  package var milliseconds: Int64 {
     components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
   }
 }

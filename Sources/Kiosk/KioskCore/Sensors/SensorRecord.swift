@@ -10,6 +10,11 @@ package struct SensorRecord: Hashable, Sendable {
   package var since: Timestamp
   /// The time of the last recorded reading or change.
   package var at: Timestamp
+  /// The time of `at` as `ClockRecord.elapsed`.
+  package var elapsed = Duration.zero
+  /// The duration without a reading until `at`, or `nil` if there was none. While the sensor
+  /// `isWaiting`, it began with the last reading before the gap.
+  package var unread: Duration?
   /// The last recorded value in thousandths of the unit, or `nil` if there was no reading.
   package var value: Int?
   /// The duration outside the limits until `at`, or `nil` within them.
@@ -22,6 +27,8 @@ package struct SensorRecord: Hashable, Sendable {
   /// Whether a person has discarded the fruit, so that the block ends with the first reading within
   /// the limits.
   package var isDiscarded = false
+  /// Whether the block ends by itself if the readings after a gap permit it; see `Sensors`.
+  package var isWaiting = false
 
   package init(state: SensorReport.State, unit: SensorUnit, since: Timestamp) {
     self.state = state

@@ -15,11 +15,20 @@ package import KioskProtocol
 ///
 /// A sensor that is no longer configured blocks until a decision of either kind.
 ///
-/// The monotonic clock measures durations. After a start a duration continues from the recorded
-/// one, plus the time that has passed since by the wall clock. A sensor that becomes silent keeps
-/// its state, and its time outside the limits continues, because the fruit may still be warm. After
-/// a `release` the durations begin at zero. New limits apply to the last reading: if it is within
-/// them, the time outside ends.
+/// The monotonic clock measures durations, and `ElapsedClock` over a start. After a `release` the
+/// durations begin at zero. New limits apply to the last reading: if it is within them, the time
+/// outside ends. An alarm ends at a distance from the limit (`SensorUnit.hysteresis`).
+///
+/// A sensor without a reading keeps its state, and its time outside the limits continues. What it
+/// protects is unknown meanwhile. So a gap blocks, with `isWaiting`: after `blockAfterSilence` while
+/// the kiosk runs, and after `blockAfter` if the computer was off, or at once if the clock does not
+/// show for how long. The readings after the gap, and a clock that is no longer in doubt, decide:
+///
+/// | first reading, length of the gap | next state |
+/// |---|---|
+/// | outside the limits | the whole gap counts as outside: `blocked` after `blockAfter`, else `outside` |
+/// | within them, at most `longestGap` or `blockAfter` | `ok` |
+/// | within them, longer | `blocked` until a person decides: it may have cooled down again |
 ///
 /// A jump of the value within a minute (see `SensorUnit.jump`) counts when the next reading
 /// confirms it.
@@ -27,6 +36,8 @@ package struct Sensors: Sendable {
   private let settings: [KioskSettings.Sensor]
   package private(set) var records: [SensorID: SensorRecord]
   private var live: [SensorID: Live] = [:]
+  /// See `ElapsedClock.base`.
+  private var base = Duration.zero
   /// The uptime at which `recordMinute` last stored readings, or was first called.
   private var recordedAt: Duration?
 
@@ -35,6 +46,10 @@ package struct Sensors: Sendable {
   private static let interval = Duration.seconds(60)
   private static let longestWait = Duration.seconds(70)
 
+  /// The longest gap after which a reading within the limits is enough. A closed fridge keeps food
+  /// cold for about four hours without power (FDA, "Food and Water Safety During Power Outages").
+  static let longestGap = Duration.seconds(4 * 3_600)
+
   /// The state that the ledger does not store. Uptimes are of the monotonic clock.
   private struct Live: Sendable {
     /// The uptime of the last reading that counted, or of the creation of this value if none has.
@@ -42,6 +57,16 @@ package struct Sensors: Sendable {
     /// The uptime up to which the time is counted in an hour of the record.
     var countedAt: Duration
     var outsideSince: Duration?
+    /// The uptime of the last reading, also of an earlier process, or of the creation of this value
+    /// if there was none. It stays at the last reading before a gap while the sensor `isWaiting`.
+    var knownAt: Duration
+    /// Whether there was a reading.
+    var isKnown: Bool
+    /// The uptime of the first reading after the gap, while the sensor `isWaiting`.
+    var gapEnd: Duration?
+    /// Whether the computer was off since the last reading, and whether it is unknown for how long.
+    var wasOff = false
+    var isGapInDoubt = false
     /// The last reading that counted since the start.
     var value: Int?
     /// The value of a jump that the next reading may confirm, or `nil` if there is none.
@@ -62,7 +87,7 @@ package struct Sensors: Sendable {
     for (id, known) in live where !isOutside(known.value ?? records[id]?.value, of: id) {
       live[id]?.outsideSince = nil
     }
-    recordedAt = other.recordedAt
+    (recordedAt, base) = (other.recordedAt, other.base)
     // The ledger does not record each change between `ok` and `outside`.
     for (id, known) in other.records where known.state == .ok || known.state == .outside {
       guard var record = records[id], record.state == .ok || record.state == .outside else {
@@ -113,7 +138,7 @@ package struct Sensors: Sendable {
           id,
           SensorReport(
             state: .blocked, value: record.value, unit: record.unit, since: record.since,
-            isSilent: true, fruits: record.fruits, machines: record.machines)
+            isSilent: id != .clock, fruits: record.fruits, machines: record.machines)
         )
       }
   }
@@ -157,37 +182,148 @@ package struct Sensors: Sendable {
     live.isUnwritten = true
     var record = records[name] ?? SensorRecord(state: .ok, unit: sensor.unit, since: now.timestamp)
     endHour(of: &record, sensor, at: now, into: &changes)
+    endGap(of: &record, sensor, &live, at: now, into: &changes)
     count(value, in: &record, sensor, &live, at: now)
-    if record.isSilent { changes.add(.ok, name, value, sensor) }
+    let wasSilent = record.isSilent
     record.isSilent = false
     if sensor.isWithinLimits(value) {
-      live.outsideSince = nil
+      if !record.isWaiting { live.outsideSince = nil }
       let ends = record.state == .blocked && record.isDiscarded
+      let endsAlarm = record.state == .alarm && sensor.endsAlarm(value)
+      if ends || endsAlarm || wasSilent && record.state != .alarm && record.state != .blocked {
+        changes.add(.ok, name, value, sensor)
+      }
       // guard: what is blocked stays blocked until a person decides
-      if ends || record.state == .outside || record.state == .alarm || record.state == .unknown {
-        if ends || record.state == .alarm { changes.add(.ok, name, value, sensor) }
+      if ends || endsAlarm || record.state == .outside || record.state == .unknown {
         record = record.with(.ok, at: now)
       }
     } else {
       live.outsideSince = live.outsideSince ?? now.uptime
       if record.state == .ok || record.state == .unknown { record = record.with(.outside, at: now) }
     }
+    decideGap(of: &record, sensor, &live, at: now, into: &changes)
+    if !record.isWaiting {
+      (live.knownAt, live.wasOff, live.isGapInDoubt) = (now.uptime, false, false)
+      live.isKnown = true
+    }
     store(record, name, &live, at: now, into: &changes)
   }
 
-  /// Continues to measure the time of the sensors that were outside their limits in an earlier
-  /// process.
-  mutating func begin(at now: Moment) {
-    for sensor in settings where records[sensor.name]?.outside != nil {
-      live[sensor.name] = live[sensor.name] ?? look(at: sensor.name, at: now)
+  // MARK: Gaps
+
+  /// Records a gap that ends with a reading, and counts it as outside the limits if the reading is.
+  private func endGap(
+    of record: inout SensorRecord, _ sensor: KioskSettings.Sensor, _ live: inout Live,
+    at now: Moment, into changes: inout Changes
+  ) {
+    let gap = now.uptime - live.knownAt
+    let blockAfter = live.wasOff ? sensor.blockAfter : nil
+    let limit = min(sensor.silentAfter, blockAfter ?? sensor.silentAfter)
+    guard live.gapEnd == nil, let value = live.value,
+      record.isSilent || record.isWaiting || live.isGapInDoubt || gap > limit
+    else { return }
+    live.gapEnd = now.uptime
+    guard live.isKnown else { return }
+    var step = SensorStep(.gap, of: sensor.name, value: value, unit: sensor.unit)
+    step.gap = Int(gap / .seconds(1))
+    step.isGapInDoubt = live.isGapInDoubt
+    changes.steps.append(step)
+    // guard: a gap that ends outside the limits counts as outside
+    if !sensor.isWithinLimits(value) { live.outsideSince = live.outsideSince ?? live.knownAt }
+  }
+
+  /// Decides about a block that waits for a reading, if there is one and the length of the gap is
+  /// known.
+  private func decideGap(
+    of record: inout SensorRecord, _ sensor: KioskSettings.Sensor, _ live: inout Live,
+    at now: Moment, into changes: inout Changes
+  ) {
+    defer { if !record.isWaiting { live.gapEnd = nil } }
+    guard record.isWaiting, let end = live.gapEnd, !live.isGapInDoubt, let value = live.value,
+      let blockAfter = sensor.blockAfter
+    else { return }
+    let isShort: Bool
+    if let outside = live.outsideSince {
+      isShort = now.uptime - outside < blockAfter
+    } else {
+      // guard: after a long gap a person decides
+      isShort = end - live.knownAt <= max(Self.longestGap, blockAfter)
+    }
+    record.isWaiting = false
+    guard isShort else { return }
+    let isWithin = sensor.isWithinLimits(value)
+    if isWithin {
+      live.outsideSince = nil
+      changes.add(.ok, sensor.name, value, sensor)
+    }
+    record = record.with(isWithin ? .ok : .outside, at: now)
+  }
+
+  /// Returns whether a sensor that may block has been without a reading for too long.
+  private func isUnknown(_ sensor: KioskSettings.Sensor, _ live: Live, at now: Moment) -> Bool {
+    guard let blockAfter = sensor.blockAfter, let limit = sensor.blockAfterSilence else {
+      return false
+    }
+    // guard: what no sensor has measured is blocked
+    return live.isGapInDoubt || now.uptime - live.knownAt > (live.wasOff ? blockAfter : limit)
+  }
+
+  /// Makes what earlier starts have recorded older by a step of the clock that is time which has
+  /// passed, and notes the end of a doubt.
+  mutating func apply(_ step: ElapsedClock.Step, _ elapsed: ElapsedClock) {
+    base = elapsed.base
+    for (id, var known) in live where known.wasOff {
+      known.knownAt = elapsed.older(known.knownAt, by: step)
+      known.outsideSince = known.outsideSince.map { elapsed.older($0, by: step) }
+      if !elapsed.blocks { known.isGapInDoubt = false }
+      live[id] = known
+    }
+  }
+
+  /// Blocks fruit whose age is in doubt, or ends that block if there is none.
+  mutating func doubt(_ fruits: [Fruit.ID], at now: Moment, into changes: inout Changes) {
+    let unit = SensorUnit.seconds
+    let before = records[.clock]
+    var record = before ?? SensorRecord(state: .ok, unit: unit, since: now.timestamp)
+    if fruits.isEmpty {
+      guard record.state == .blocked else { return }
+      record = record.with(.ok, at: now)
+      changes.steps.append(SensorStep(.ok, of: .clock, value: nil, unit: unit))
+    } else {
+      guard record.state != .blocked || record.fruits != fruits else { return }
+      record = record.with(.blocked, at: now)
+      record.fruits = fruits
+      changes.steps.append(
+        SensorStep(.blocked, of: .clock, value: nil, unit: unit, fruits: fruits))
+    }
+    record.at = now.timestamp
+    records[.clock] = record
+    changes.records[.clock] = record
+  }
+
+  /// Continues to measure the times of the sensors of an earlier process.
+  mutating func begin(_ elapsed: ElapsedClock, at now: Moment) {
+    for sensor in settings where live[sensor.name] == nil {
+      guard let record = records[sensor.name] else { continue }
+      var live = look(at: sensor.name, at: now)
+      // While the sensor waits, the computer may have been off before an earlier process.
+      live.wasOff = elapsed.wasOff && live.isKnown || record.isWaiting
+      live.isGapInDoubt = live.wasOff && elapsed.blocks
+      self.live[sensor.name] = live
     }
   }
 
   /// Returns the initial state of a sensor after a start: its time outside the limits continues.
   private func look(at name: SensorID, at now: Moment) -> Live {
-    let since = records[name].map { max(.zero, now.timestamp.since($0.at)) } ?? .zero
-    var live = Live(readAt: now.uptime, countedAt: now.uptime - since)
-    if let outside = records[name]?.outside, isOutside(records[name]?.value, of: name) {
+    let record = records[name]
+    let since = record.map { now.uptime + base - $0.elapsed } ?? .zero
+    let unread = record?.unread
+    var live = Live(
+      readAt: now.uptime, countedAt: now.uptime - since,
+      knownAt: now.uptime - (unread.map { $0 + since } ?? .zero), isKnown: unread != nil)
+    if let outside = record?.outside,
+      record?.isWaiting == true || isOutside(record?.value, of: name)
+    {
       // guard: a restart keeps the time outside the limits
       live.outsideSince = now.uptime - outside - since
     }
@@ -231,11 +367,21 @@ package struct Sensors: Sendable {
       let name = sensor.name
       var live = self.live[name] ?? look(at: name, at: now)
       defer { self.live[name] = live }
-      guard let blockAfter = sensor.blockAfter, let since = live.outsideSince,
-        now.uptime - since >= blockAfter, var record = records[name], record.state != .blocked
-      else { continue }
+      guard let blockAfter = sensor.blockAfter else { continue }
+      var record =
+        records[name] ?? SensorRecord(state: .unknown, unit: sensor.unit, since: now.timestamp)
+      if record.state == .blocked {
+        // The doubt about the clock may have ended.
+        decideGap(of: &record, sensor, &live, at: now, into: &changes)
+        if record != records[name] { store(record, name, &live, at: now, into: &changes) }
+        continue
+      }
+      let isWarm = live.outsideSince.map { now.uptime - $0 >= blockAfter } ?? false
+      let isUnknown = isUnknown(sensor, live, at: now)
+      guard isWarm || isUnknown else { continue }
       record = record.with(.blocked, at: now)
       (record.fruits, record.machines) = (sensor.fruits, sensor.machines)
+      record.isWaiting = isUnknown
       changes.add(.blocked, name, live.value ?? record.value, sensor)
       store(record, name, &live, at: now, into: &changes)
     }
@@ -308,6 +454,8 @@ package struct Sensors: Sendable {
   ) {
     var record = record
     (record.at, record.value) = (now.timestamp, live.value ?? record.value)
+    record.elapsed = now.uptime + base
+    record.unread = live.isKnown ? now.uptime - live.knownAt : nil
     record.outside = live.outsideSince.map { now.uptime - $0 }
     records[name] = record
     changes.records[name] = record
@@ -326,7 +474,13 @@ package struct Sensors: Sendable {
         ]
       }
       let silent = record?.isSilent == true ? nil : live.readAt + sensor.silentAfter
-      return ((outside ?? []) + [silent]).compactMap { $0.map { max(.zero, $0 - now.uptime) } }
+      let limit = live.wasOff ? sensor.blockAfter : sensor.blockAfterSilence
+      let unknown =
+        record?.state == .blocked
+        ? nil : limit.map { live.isGapInDoubt ? .zero : live.knownAt + $0 + .milliseconds(1) }
+      return ((outside ?? []) + [silent, unknown]).compactMap {
+        $0.map { max(.zero, $0 - now.uptime) }
+      }
     }.min()
   }
 
@@ -338,13 +492,14 @@ package struct Sensors: Sendable {
     guard var record = records[name], record.state == .blocked else { return }
     var live = self.live[name] ?? look(at: name, at: now)
     let isOutside = live.outsideSince != nil
-    if decision.choice == .discard, isOutside {
-      record.isDiscarded = true
+    if decision.choice == .discard, isOutside || record.isWaiting {
+      (record.isDiscarded, record.isWaiting) = (true, false)
     } else {
       // guard: after a release the time outside the limits begins anew
       if isOutside { live.outsideSince = now.uptime }
       record = record.with(isOutside ? .outside : .ok, at: now)
     }
+    (live.knownAt, live.gapEnd, live.wasOff, live.isGapInDoubt) = (now.uptime, nil, false, false)
     store(record, name, &live, at: now, into: &changes)
     self.live[name] = live
   }
@@ -375,7 +530,8 @@ package struct Sensors: Sendable {
 extension SensorRecord {
   fileprivate func with(_ state: SensorReport.State, at now: Moment) -> Self {
     var record = self
-    (record.state, record.since, record.isDiscarded) = (state, now.timestamp, false)
+    (record.state, record.since) = (state, now.timestamp)
+    (record.isDiscarded, record.isWaiting) = (false, false)
     if state != .blocked { (record.fruits, record.machines) = ([], []) }
     return record
   }

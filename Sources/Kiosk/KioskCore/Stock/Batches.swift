@@ -8,28 +8,25 @@ package import KioskProtocol
 /// because it counts as the oldest, and then the batch that expires first. Fruit that is returned
 /// goes back to its batch.
 ///
-/// The monotonic clock measures the time while the process runs, because the wall clock may be set.
-/// At a start the wall clock determines the ages of the batches. If it shows an earlier time than
-/// the last record, each batch is as old as it was at that record, and `behind` grows by the
-/// difference.
+/// The age of fruit is elapsed time: the monotonic clock measures it while the computer runs, and
+/// `ElapsedClock` over a start. A date on a package is absolute. If a batch has both, the earlier
+/// limits it, whenever the wall clock is set.
 ///
 /// A step back of the wall clock makes no batch fresher, and adds to `behind`. A step forward first
-/// reduces `behind`, at most to zero. Within `settlingTime` of a start, the rest of the step counts
-/// as time in which the computer was off: the batches of earlier processes become older by it.
-/// After that time, the rest is only a change of the clock.
+/// reduces `behind`, at most to zero. While a start is in doubt, the rest of the step counts as
+/// time in which the computer was off: the batches of earlier starts become older by it. Otherwise
+/// the rest is only a change of the clock, which may pass the date on a package.
 package struct Batches: Sendable {
   private let keeps: [Fruit.ID: Int]
   private(set) var held: [BatchID: Batch]
   /// The uptimes at which batches expire.
   private var deadlines: [BatchID: Duration] = [:]
-  /// The batches that earlier processes have recorded.
-  private var earlier: Set<BatchID>
+  /// The dates on the packages of the last restock, until `apply` adds its batches.
+  private var bestBefore: [BatchID: Timestamp] = [:]
   package private(set) var expired: [BatchID: Int]
   /// The fruit of open orders and programs, the oldest first, by the numbers of their entries.
   /// Fruit without a date has batch 0.
   private var taken: [Int: [BatchChange]] = [:]
-  /// The wall clock minus the uptime, in milliseconds, and the uptime of the first `update`; or `nil` before that.
-  private var clock: (offset: Int64, start: Duration)?
   /// The uptime at which the ledger last recorded a time with a batch.
   private var savedAt = Duration.zero
   /// Whether the menu has `keepsHours` or a fruit has had a date since the start. Otherwise entries change no batch.
@@ -38,13 +35,8 @@ package struct Batches: Sendable {
   private var changed: Set<BatchID> = []
   private var changedExpired: Set<BatchID> = []
 
-  /// The smallest step of the clock that changes batches, in milliseconds. A time server adjusts
-  /// smaller errors.
-  private static let leastStep: Int64 = 1_000
   /// The smallest error of the clock that is reported, in milliseconds.
   private static let leastDoubt: Int64 = 60_000
-  /// The time after a start within which a step forward counts as time in which the computer was off.
-  static let settlingTime = Duration.seconds(3_600)
   /// Maximum time between two records of the time. If the clock is behind after a power cut, the
   /// ages of the batches continue from the last record.
   static let recordInterval = Duration.seconds(600)
@@ -54,7 +46,6 @@ package struct Batches: Sendable {
   init(_ settings: KioskSettings, state: LedgerState) {
     keeps = Self.keeps(of: settings.menu)
     held = state.batches
-    earlier = Set(state.batches.keys)
     expired = state.expired
     isActive = !keeps.isEmpty || !held.isEmpty || !expired.isEmpty || !state.taken.isEmpty
     for entry in state.taken { note(entry) }
@@ -66,14 +57,14 @@ package struct Batches: Sendable {
 
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Batches) {
-    (clock, savedAt) = (other.clock, other.savedAt)
+    savedAt = other.savedAt
     deadlines = other.deadlines.filter { held[$0.key] != nil }
-    earlier = other.earlier.intersection(held.keys)
     for id in other.changed {
       // The ledger may lack a step of the clock.
       guard let known = held[id], let batch = other.held[id] else { continue }
       held[id] = Batch(
-        quantity: known.quantity, expires: batch.expires, at: batch.at, behind: batch.behind)
+        quantity: known.quantity, expires: batch.expires, bestBefore: known.bestBefore,
+        at: batch.at, behind: batch.behind)
       changed.insert(id)
     }
   }
@@ -84,15 +75,17 @@ package struct Batches: Sendable {
   ///
   /// - Parameters:
   ///   - bestBefore: The times at which fruits expire, in milliseconds since 1970.
-  ///   - keeps: The number of hours until a fruit expires; applies to each fruit that `bestBefore` does
-  ///     not contain.
+  ///   - keeps: The number of hours until a fruit expires, also if its package has a later date.
   static func brought(
     by changes: FruitAmounts, bestBefore: [Fruit.ID: Int64], keeps: [Fruit.ID: Int], seq: Int,
     at now: Timestamp
   ) -> [BatchChange] {
     changes.compactMap { fruit, amount in
       let kept = keeps[fruit].map { now.milliseconds + Int64($0) * 3_600_000 }
-      guard amount > 0, let expires = bestBefore[fruit] ?? kept else { return nil }
+      // guard: of an age and a date the earlier limits fruit
+      guard amount > 0, let expires = [bestBefore[fruit], kept].compactMap(\.self).min() else {
+        return nil
+      }
       return BatchChange(
         BatchID(fruit: fruit, number: seq), amount, expires: Timestamp(milliseconds: expires))
     }
@@ -103,6 +96,9 @@ package struct Batches: Sendable {
   ) -> [BatchChange] {
     guard isActive || !restock.bestBefore.isEmpty else { return [] }
     isActive = true
+    bestBefore = restock.bestBefore.reduce(into: [:]) { dates, date in
+      dates[BatchID(fruit: date.key, number: seq)] = Timestamp(milliseconds: date.value)
+    }
     return Self.brought(
       by: changes, bestBefore: restock.bestBefore, keeps: keeps, seq: seq, at: now)
   }
@@ -146,7 +142,9 @@ package struct Batches: Sendable {
 
   private mutating func bring(_ change: BatchChange, at now: Moment) {
     guard let expires = change.expires else { return }
-    held[change.id] = Batch(quantity: change.amount, expires: expires, at: now.timestamp)
+    held[change.id] = Batch(
+      quantity: change.amount, expires: expires, bestBefore: bestBefore[change.id],
+      at: now.timestamp)
     deadlines[change.id] = Self.deadline(of: expires, at: now)
     changed.insert(change.id)
   }
@@ -238,7 +236,6 @@ package struct Batches: Sendable {
 
   private mutating func remove(_ id: BatchID) {
     (held[id], deadlines[id]) = (nil, nil)
-    earlier.remove(id)
     changed.insert(id)
   }
 
@@ -249,58 +246,59 @@ package struct Batches: Sendable {
 
   // MARK: Time
 
-  /// Applies a step of the wall clock to the batches. Must be called often: whether a step counts
-  /// as time in which the computer was off depends on the time from the start until the call.
-  package mutating func update(at now: Moment) {
+  /// Applies a change of the wall clock to the batches, and determines when those expire that were
+  /// read from the ledger.
+  mutating func update(_ step: ElapsedClock.Step, at now: Moment) {
     guard isActive else { return }
-    let offset = now.timestamp.milliseconds - now.uptime.milliseconds
-    if clock == nil { start(at: now) }
-    let step = offset - (clock?.offset ?? offset)
-    if abs(step) >= Self.leastStep {
-      let isSettling = now.uptime - (clock?.start ?? .zero) < Self.settlingTime
-      for id in held.keys { shift(id, by: step, isSettling, at: now.timestamp) }
-      clock?.offset = offset
+    if step.milliseconds != 0 {
+      for id in held.keys { shift(id, by: step, at: now) }
     }
-    if now.uptime - savedAt >= Self.recordInterval, let id = held.keys.min() {
-      held[id]?.at = now.timestamp
-      changed.insert(id)
-    }
-    // Batches that were read from the ledger have no deadline yet.
     for (id, batch) in held where deadlines[id] == nil {
       deadlines[id] = Self.deadline(of: batch.expires, at: now)
     }
   }
 
-  private mutating func start(at now: Moment) {
-    clock = (now.timestamp.milliseconds - now.uptime.milliseconds, now.uptime)
-    savedAt = now.uptime
-    guard let known = held.values.lazy.map(\.at).max(), known > now.timestamp else { return }
-    // guard: a clock that shows an earlier time makes no fruit fresher
-    let gap = known.milliseconds - now.timestamp.milliseconds
-    for id in held.keys { setBack(id, by: gap, at: now.timestamp) }
-  }
-
-  private mutating func setBack(_ id: BatchID, by gap: Int64, at now: Timestamp) {
-    guard let batch = held[id] else { return }
-    held[id]?.expires = Timestamp(milliseconds: batch.expires.milliseconds - gap)
-    held[id]?.behind = batch.behind + gap
-    held[id]?.at = now
+  /// Marks a batch as changed if the ledger must record the time again.
+  private mutating func recordTime(at now: Moment) {
+    guard now.uptime - savedAt >= Self.recordInterval, let id = held.keys.min() else { return }
+    held[id]?.at = now.timestamp
     changed.insert(id)
   }
 
-  private mutating func shift(
-    _ id: BatchID, by step: Int64, _ isSettling: Bool, at now: Timestamp
-  ) {
-    let ended = step > 0 ? min(step, held[id]?.behind ?? 0) : step
-    setBack(id, by: -ended, at: now)
+  private mutating func shift(_ id: BatchID, by change: ElapsedClock.Step, at now: Moment) {
+    guard var batch = held[id] else { return }
+    let step = change.milliseconds
+    // guard: a clock that shows an earlier time makes no fruit fresher
+    let ended = step > 0 ? min(step, batch.behind) : step
+    var expires = batch.expires.milliseconds + ended
+    batch.behind -= ended
     let rest = step - ended
-    guard rest > 0 else { return }
-    if isSettling, earlier.contains(id) {
-      // guard: the time that a computer was off makes fruit older
-      deadlines[id] = deadlines[id].map { $0 - .milliseconds(rest) }
-    } else if let expires = held[id]?.expires {
-      held[id]?.expires = Timestamp(milliseconds: expires.milliseconds + rest)
+    if rest > 0 {
+      if id.number <= change.ages {
+        // guard: the time that a computer was off makes fruit older
+        deadlines[id] = deadlines[id].map { $0 - .milliseconds(rest) }
+      } else {
+        expires += rest
+      }
     }
+    batch.expires = Timestamp(milliseconds: expires)
+    // guard: a date on a package does not move with the clock
+    if let date = batch.bestBefore, date < batch.expires {
+      batch.expires = date
+      deadlines[id] = deadlines[id].map { min($0, Self.deadline(of: date, at: now)) }
+    }
+    batch.at = now.timestamp
+    held[id] = batch
+    changed.insert(id)
+  }
+
+  /// The fruits that may have expired although the clock does not show it: those of entries up to
+  /// `seq`, and those with a date on the package, which only the wall clock can compare.
+  func inDoubt(since seq: Int) -> Set<Fruit.ID> {
+    Set(
+      held.lazy.filter { id, batch in
+        batch.quantity > 0 && (id.number <= seq || batch.bestBefore != nil)
+      }.map(\.key.fruit))
   }
 
   /// Removes the batches that have expired, and returns the fruit to take out of the stock.
@@ -368,8 +366,10 @@ package struct Batches: Sendable {
   }
 
   /// Adds to a transaction the changes since the last call.
-  mutating func save(in transaction: inout LedgerTransaction, at uptime: Duration) {
-    if !changed.isEmpty { savedAt = uptime }
+  mutating func save(in transaction: inout LedgerTransaction, at now: Moment) {
+    guard isActive else { return }
+    recordTime(at: now)
+    if !changed.isEmpty { savedAt = now.uptime }
     for id in changed { transaction.batches[id] = .some(held[id]) }
     for id in changedExpired { transaction.expired[id] = .some(expired[id]) }
     (changed, changedExpired) = ([], [])

@@ -26,7 +26,6 @@ extension Kiosk {
   /// called before each change that takes fruit.
   mutating func updateBatches(at now: Moment, in decision: inout Decision) {
     guard batches.isActive else { return }
-    batches.update(at: now)
     applyToBatches(at: now, in: &decision)
     let changes = batches.expire(at: now)
     if !changes.isEmpty {
@@ -44,6 +43,17 @@ extension Kiosk {
       entry.batches = changes
       decision.record(LedgerRow(entry), answering: nil, on: settings.topics)
       applyToBatches(at: now, in: &decision)
+    }
+    blockDoubtfulFruit(at: now, in: &decision)
+  }
+
+  /// Blocks the fruit whose age or date is in doubt, with the sensor `clock`, until the doubt ends.
+  private mutating func blockDoubtfulFruit(at now: Moment, in decision: inout Decision) {
+    // guard: fruit whose age is in doubt is not sold
+    let fruits = elapsed.blocks ? batches.inDoubt(since: elapsed.doubtful ?? 0) : []
+    guard !fruits.isEmpty || sensors.record(blocking: .clock) != nil else { return }
+    changeSensors(at: now, in: &decision) {
+      $0.doubt(fruits.sorted(), at: now, into: &$1)
     }
   }
 

@@ -16,7 +16,7 @@ import YAMLConfiguration
 ///     unit: "°C"                   # or ml, g
 ///     min: 0                       # in the unit; at least one of min and max
 ///     max: 7
-///     alarm_after_seconds: 600     # time outside the limits; default: 600
+///     alarm_after_seconds: 600     # time outside the limits, at least 10; default: 600
 ///     block_after_seconds: 3600    # time outside the limits; default: never
 ///     silent_after_seconds: 3600   # time without a reading; default: 3600
 ///     fruits: [kiwi]               # the fruits that the sensor blocks
@@ -41,7 +41,7 @@ struct SensorReader {
         unit: unit ?? .celsius)
       sensor.minimum = section.read("min", .limit(of: sensor.unit))
       sensor.maximum = section.read("max", .limit(of: sensor.unit))
-      section.read("alarm_after_seconds", .seconds(0...86_400), into: &sensor.alarmAfter)
+      section.read("alarm_after_seconds", .seconds(10...86_400), into: &sensor.alarmAfter)
       sensor.blockAfter = section.read("block_after_seconds", .seconds(1...604_800))
       section.read("silent_after_seconds", .seconds(60...604_800), into: &sensor.silentAfter)
       sensor.fruits = section.list("fruits", of: .name(of: "fruit", among: fruits)) ?? []
@@ -54,6 +54,9 @@ struct SensorReader {
             "is one of the kiosk's own topics below \(base)",
             hint: "bind the device's topic, or one below \(base)/measure"),
           at: "topic")
+      }
+      if name == .clock {
+        section.report(Diagnostic("is the name of the kiosk's own sensor"), at: "name")
       }
       if sensors.contains(where: { $0.name == name }) {
         section.report(Diagnostic("there is a sensor of this name already"), at: "name")

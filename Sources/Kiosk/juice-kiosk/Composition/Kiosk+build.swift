@@ -23,7 +23,8 @@ extension Controller {
     let settings = KioskSettings(configuration, retainedTopics: state.topics, stock: state.stock)
     return try Controller(
       settings: settings, broker: broker, ledger: ledger, uplinkProgress: uplinkProgress,
-      clock: .system(wallClock: settings.wallClock), logger: logger)
+      clock: .system(wallClock: settings.wallClock, evidence: SystemClock.evidence()),
+      logger: logger)
   }
 }
 

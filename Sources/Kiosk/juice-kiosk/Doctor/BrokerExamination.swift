@@ -46,7 +46,7 @@ struct BrokerExamination {
     let state = ledger.state
     settings = KioskSettings(configuration, retainedTopics: state.topics)
       .keepingMachines(of: state.jobs, state.makers)
-      .keepingPayment(of: state.charges).keepingSensors(of: state.sensors)
+      .keepingPayment(of: state.charges)
     self.ledger = ledger
     self.now = now
     self.timeout = timeout

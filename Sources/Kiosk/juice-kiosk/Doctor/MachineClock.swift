@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import KioskProtocol
+import Ledger
 
 // Facts about this computer, for the doctor.
 
@@ -19,22 +20,8 @@ struct MachineClock {
     let attributes = try? FileManager.default.attributesOfItem(atPath: program)
     let modified = attributes?[.modificationDate] as? Date
     return MachineClock(
-      now: .now, isSynchronised: kernelState.map { $0 != 5 },
+      now: .now, isSynchronised: SystemClock.kernelConfirms,
       builtAt: modified.map { Timestamp($0) })
-  }
-
-  /// The result of ntp_adjtime(3), or `nil` if it fails or is missing. 5 is TIME_ERROR: not synchronized.
-  ///
-  /// Swift's Glibc module does not include <sys/timex.h>. The argument is smaller than 512 bytes;
-  /// if all its bytes are zero, the function changes nothing.
-  private static var kernelState: Int32? {
-    guard let symbol = dlsym(nil, "ntp_adjtime") else { return nil }
-    typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int32
-    var timex = [UInt64](repeating: 0, count: 64)
-    let state = timex.withUnsafeMutableBytes { bytes in
-      bytes.baseAddress.map(unsafeBitCast(symbol, to: Function.self))
-    }
-    return state.flatMap { $0 < 0 ? nil : $0 }
   }
 }
 

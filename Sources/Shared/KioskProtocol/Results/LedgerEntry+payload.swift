@@ -75,8 +75,8 @@ extension LedgerEntry.Outcome {
     case .programDue, .programRequested, .programDone, .programFailed:
       guard let step = ProgramStep(status, json) else { return nil }
       self = .program(step)
-    case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorOk, .sensorDiscard, .sensorRelease,
-      .sensorHour:
+    case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorGap, .sensorOk, .sensorDiscard,
+      .sensorRelease, .sensorHour:
       guard let kind = SensorStep.Kind(rawValue: status.rawValue),
         let step = SensorStep(kind, json, changes: changes)
       else { return nil }

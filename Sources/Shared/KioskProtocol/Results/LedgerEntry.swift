@@ -198,6 +198,7 @@ extension LedgerEntry {
     case sensorAlarm = "sensor_alarm"
     case sensorBlocked = "sensor_blocked"
     case sensorSilent = "sensor_silent"
+    case sensorGap = "sensor_gap"
     case sensorOk = "sensor_ok"
     case sensorDiscard = "sensor_discard"
     case sensorRelease = "sensor_release"

@@ -7,6 +7,11 @@ package enum SensorUnit: String, CaseIterable, Hashable, Sendable {
   case celsius = "°C"
   case milliliters = "ml"
   case grams = "g"
+  /// The unit of the kiosk's own sensor `clock`. No configured sensor has it.
+  case seconds = "s"
+
+  /// The units of the sensors in a configuration.
+  package static let allCases: [SensorUnit] = [.celsius, .milliliters, .grams]
 
   /// The values that a sensor can measure, in thousandths of the unit. The kiosk ignores others.
   package var plausible: ClosedRange<Int> {
@@ -17,6 +22,14 @@ package enum SensorUnit: String, CaseIterable, Hashable, Sendable {
   /// or `nil` without a limit. The temperature of a fridge changes slowly, but the value of a scale
   /// changes at once when a person lifts the container.
   package var jump: Int? { self == .celsius ? 10_000 : nil }
+
+  /// The distance from a limit, in thousandths of the unit, at which a value ends an alarm.
+  package var hysteresis: Int { self == .celsius ? 500 : 10_000 }
+}
+
+extension SensorID {
+  /// The kiosk's own sensor, which blocks fruit whose age is in doubt.
+  package static let clock: SensorID = "clock"
 }
 
 /// The state of a sensor: the retained payload of `sensor/<sensor>`.

@@ -36,6 +36,8 @@ package struct SensorStep: Hashable, Sendable {
     case blocked = "sensor_blocked"
     /// No reading has arrived for longer than `silent_after_seconds`.
     case silent = "sensor_silent"
+    /// The first reading after a gap: a silence, or a time for which the kiosk was off.
+    case gap = "sensor_gap"
     /// An alarm, a silence, or a block after `discard` is over.
     case ok = "sensor_ok"
     case discard = "sensor_discard"
@@ -48,6 +50,7 @@ package struct SensorStep: Hashable, Sendable {
       case .alarm: .sensorAlarm
       case .blocked: .sensorBlocked
       case .silent: .sensorSilent
+      case .gap: .sensorGap
       case .ok: .sensorOk
       case .discard: .sensorDiscard
       case .release: .sensorRelease
@@ -72,6 +75,10 @@ package struct SensorStep: Hashable, Sendable {
   package let minimum, maximum: Int?
   /// The readings of an hour, for the kind `hour`; `nil` for other kinds.
   package let hour: SafetyDay.Hour?
+  /// The shortest time without readings in seconds, for the kind `gap`, and whether the gap may have
+  /// been longer, because the clock was in doubt.
+  package var gap: Int?
+  package var isGapInDoubt = false
 
   package init(
     _ kind: Kind, of sensor: SensorID, value: Int?, unit: SensorUnit, fruits: [Fruit.ID] = [],
@@ -107,6 +114,8 @@ package struct SensorStep: Hashable, Sendable {
       word: json.visibleText("word", upTo: SensorDecision.maximumWord),
       changes: changes, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
       hour: hour)
+    gap = kind == .gap ? json.integer("gap") : nil
+    isGapInDoubt = json["in_doubt"] == .bool(true)
   }
 }
 
@@ -120,6 +129,7 @@ extension SensorStep {
         "\($0.at): \($0.low.decimalText) to \($0.high.decimalText) \(unit.rawValue), "
           + "\($0.secondsOutside / 60) min outside"
       },
+      gap.map { "\(isGapInDoubt ? "at least " : "")\($0 / 60) min without a reading" },
       blocked.isEmpty ? nil : blocked, word,
     ].compactMap(\.self).joined(separator: ", ")
   }
@@ -136,6 +146,8 @@ extension JSONWriter {
     if let minimum = step.minimum { member("min", Double(minimum) / 1000) }
     if let maximum = step.maximum { member("max", Double(maximum) / 1000) }
     if let hour = step.hour { members(hour, at: "hour") }
+    if let gap = step.gap { member("gap", gap) }
+    if step.isGapInDoubt { member("in_doubt", true) }
   }
 }
 

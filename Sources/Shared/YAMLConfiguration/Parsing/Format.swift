@@ -120,8 +120,8 @@ extension Format {
   package static func choice() -> Self
   where Value: CaseIterable & RawRepresentable<String> & SendableMetatype {
     Format { scalar throws(Diagnostic) in
-      if let value = Value(rawValue: scalar.text) { return value }
       let choices = Value.allCases.map(\.rawValue)
+      if choices.contains(scalar.text), let value = Value(rawValue: scalar.text) { return value }
       throw Diagnostic(
         "must be \(choices.joined(separator: " or ")), not \(scalar.text.quoted)")
     }
