@@ -115,7 +115,7 @@ let shared: [Target] = [
   Product.shared.tests("KioskProtocolTests", ["JuiceDomain", "KioskProtocol"]),
   Product.shared.tests(
     "MessageBrokerTests", ["InMemoryBroker", "MessageBroker", "MosquittoBroker", "TestSupport"]),
-  Product.shared.tests("CommandLineSupportTests", ["CommandLineSupport"]),
+  Product.shared.tests("CommandLineSupportTests", ["CommandLineSupport", "TestSupport"]),
   Product.shared.testLibrary(
     "FuzzTargets",
     [
@@ -215,7 +215,7 @@ let dashboard: [Target] = [
     ]),
 
   Product.dashboard.tests("FleetTests", ["Fleet", "JuiceDomain", "KioskProtocol"]),
-  Product.dashboard.tests("DeliveryTests", ["Delivery"]),
+  Product.dashboard.tests("DeliveryTests", ["Delivery", "TestSupport"]),
   Product.dashboard.tests(
     "DashboardWebTests",
     [

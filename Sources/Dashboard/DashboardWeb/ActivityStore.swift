@@ -6,7 +6,8 @@ import KioskProtocol
 import Logging
 import ServiceLifecycle
 
-/// Records the history of the fleet and the actions of users, in one file per day for 90 days.
+/// Records the history of the fleet and the actions of users for 90 days: a file of records for each
+/// day, to which it appends, and the state of `ActivityLog`.
 actor ActivityStore: Service {
   /// Number of days before today whose files are stored. Days on which the dashboard did not run
   /// do not count, so the store removes at most one file after the clock is wrong once.
@@ -15,24 +16,26 @@ actor ActivityStore: Service {
   static let maximumRecords = 5_000
 
   private static let directory = "history"
-  /// The name of the file that stores the day of the last write. If the clock was ahead before,
-  /// later days can have files, too.
-  private static let latest = "history-latest"
-  /// Maximum size of a file, in bytes: enough for 10,000 records and 10,000 open alerts.
+  /// Maximum size of a file, in bytes: more than the limits of `ActivityLog.Room` permit, or 10,000 open
+  /// alerts.
   private static let maximumSize = 16 << 20
-  /// Minimum time between two writes of changes of the fleet, and the time after which the file is
-  /// written even without a new record. The file therefore shows until when the dashboard ran.
+  /// Minimum time between two writes of the state, and the time after which it is written even without
+  /// a change. It therefore shows until when the dashboard ran.
   private static let (pause, heartbeat) = (Duration.seconds(15), Duration.seconds(300))
 
   private let link: KioskLink
   private let folder: StateFolder
   private let logger: Logger
+  private let state: StateFile<ActivityLog>
   private var log: ActivityLog?
+  /// The file of the log's day, and the part of the log that it has.
+  private var today: RecordFile<ActivityLog.Line>?
+  private var (appended, hasCut) = (0, false)
   private var hasChanged = false
+  /// Whether the file has records that are not synced yet.
+  private var isUnsynced = false
   private var failedLogins = FailedLoginReport()
   private var savedAt: Timestamp?
-  /// The day in the file `latest`, or `nil` if this process has not written it yet.
-  private var savedDay: Int64?
   /// The problem that was logged last. It is not logged again before a write has succeeded.
   private var problem: String?
   private nonisolated let executor = DiskExecutor(label: "history")
@@ -40,6 +43,26 @@ actor ActivityStore: Service {
 
   init(link: KioskLink, folder: StateFolder, logger: Logger) {
     (self.link, self.folder, self.logger) = (link, folder, logger)
+    state = Self.state(in: folder)
+  }
+
+  /// The file of the state. The day in it is that of the last write, also if later days have files
+  /// because the clock was ahead before.
+  static func state(in folder: StateFolder) -> StateFile<ActivityLog> {
+    StateFile(
+      folder.path(of: "history-state.json"), upTo: maximumSize, makesFolder: true,
+      withoutCopy: "current outages begin anew, and the next write replaces the file",
+      encode: \.state, decode: { try ActivityLog(state: $0) })
+  }
+
+  /// The file of the records of a day.
+  private static func file(
+    of day: Int64, in folder: StateFolder
+  ) -> RecordFile<ActivityLog.Line> {
+    RecordFile(
+      folder.path(of: "\(directory)/\(CivilDate(daysSinceEpoch: day)).jsonl"), upTo: maximumSize,
+      mode: 0o600, makesFolder: true, whenDamaged: "the other lines are shown",
+      encode: \.payload, decode: ActivityLog.Line.init(payload:))
   }
 
   func run() async {
@@ -50,14 +73,15 @@ actor ActivityStore: Service {
     save(at: link.time)
   }
 
-  /// Records the changes of the fleet since the last call, and writes the file if a write is due.
+  /// Records the changes of the fleet since the last call, and writes what is due.
   func update() {
     let now = link.time
     let day = now.milliseconds / 86_400_000
     if current().day != day {
       // The log switches to today's file below: write the last records of the previous day first.
       if log?.day != 0 { save(at: now) }
-      log?.begin(day: day, continuing: stored(day))
+      log?.begin(day: day, continuing: open(day))
+      (appended, hasCut) = (log?.records.count ?? 0, log?.isCut ?? false)
       savedAt = nil
       removeOld()
     }
@@ -66,22 +90,25 @@ actor ActivityStore: Service {
     }
     if let sum = failedLogins.sum(at: .now) {
       log?.add(ActivityLog.Record(at: now, .action(sum)))
-      hasChanged = true
+      isUnsynced = true
     }
     let age = savedAt.map { now.since($0) } ?? Self.heartbeat
-    if age >= Self.heartbeat || (hasChanged && age >= Self.pause) || age < .zero { save(at: now) }
+    if age >= Self.heartbeat || (hasChanged && age >= Self.pause) || age < .zero {
+      save(at: now)
+    } else if isUnsynced, age >= Self.pause {
+      append(isSynced: true)
+    }
   }
 
   /// Whether the last write has succeeded.
   var isStored: Bool { problem == nil }
 
-  /// Records an action of a user. Writes the file immediately if the action changes something; the
-  /// records of logins wait for the next write, so that many logins cause few writes.
+  /// Records an action of a user: one line. When the call returns, an action that changes something is
+  /// on the disk; a login is after `pause`.
   func record(_ action: ActivityLog.Action) {
     update()
-    let now = link.time
-    log?.add(ActivityLog.Record(at: now, .action(action)))
-    if action.isLogin { hasChanged = true } else { save(at: now) }
+    log?.add(ActivityLog.Record(at: link.time, .action(action)))
+    append(isSynced: !action.isLogin)
   }
 
   /// Logs a login with a wrong name or password, or one that was rejected unchecked. Records the
@@ -106,9 +133,10 @@ actor ActivityStore: Service {
     var (found, isCut) = (wanted(today.open) + wanted(today.records), today.isCut)
     let first = start.milliseconds / 86_400_000
     for day in days().reversed() where found.count <= Self.maximumRecords {
-      guard day >= first, day != today.day, let log = read(day) else { continue }
-      found += wanted(log.records)
-      isCut = isCut || log.isCut
+      guard day >= first, day != today.day else { continue }
+      for line in lines(of: day) {
+        if case .record(let record) = line { found += wanted([record]) } else { isCut = true }
+      }
     }
     found.sort { ($0.at, $0.kiosk?.text ?? "") > ($1.at, $1.kiosk?.text ?? "") }
     return (Array(found.prefix(Self.maximumRecords)), isCut || found.count > Self.maximumRecords)
@@ -116,46 +144,55 @@ actor ActivityStore: Service {
 
   private func current() -> ActivityLog {
     if let log { return log }
-    var latest: ActivityLog?
-    let name = (try? folder.read(Self.latest, upTo: 64)).map { String(decoding: $0, as: UTF8.self) }
-    let last = name.flatMap { CivilDate($0) }?.daysSinceEpoch
-    for day in [last].compactMap(\.self) + Array(days().reversed()) where latest == nil {
-      latest = read(day)
+    let (stored, problem) = state.load()
+    if let problem { report("\(problem)") }
+    var log = stored ?? ActivityLog()
+    if log.day != 0 {
+      log.restore(open(log.day))
+      (appended, hasCut) = (log.records.count, log.isCut)
     }
-    let log = latest ?? ActivityLog()
     self.log = log
     return log
   }
 
-  /// Returns the log in the file of a day that begins, or an empty log if no file can be read.
-  /// Renames an unreadable file, because `save(at:)` writes a file with the same name.
-  private func stored(_ day: Int64) -> ActivityLog {
-    if let log = read(day) { return log }
-    let name = Self.name(of: day)
-    do throws(StateError) { try folder.move(name, to: "\(name).unreadable") } catch {
+  /// Makes the file of a day the one to which the store appends, and returns its lines. Keeps what is
+  /// no readable file under another name.
+  private func open(_ day: Int64) -> [ActivityLog.Line] {
+    let file = Self.file(of: day, in: folder)
+    today = file
+    do throws(StateError) { return try lines(of: file) } catch {
       report("\(error)")
+      do throws(StateError) { try Disk.keepAside(file.path) } catch { report("\(error)") }
+      return []
     }
-    return ActivityLog()
   }
 
-  private func save(at now: Timestamp) {
-    guard let log, log.day != 0 else { return }
-    (savedAt, hasChanged) = (now, false)
+  /// Appends the records that the file does not have yet.
+  private func append(isSynced: Bool) {
+    guard let log, let today else { return }
+    var lines = log.records.dropFirst(appended).map(ActivityLog.Line.record)
+    if log.isCut, !hasCut { lines.append(.cut) }
     do throws(StateError) {
-      try folder.write(Self.name(of: log.day), Data(log.payload))
-      if savedDay != log.day {
-        try folder.write(Self.latest, Data("\(CivilDate(daysSinceEpoch: log.day))".utf8))
-        savedDay = log.day
-      }
+      try today.append(lines, isSynced: isSynced)
+      (appended, hasCut, isUnsynced) = (log.records.count, log.isCut, !isSynced)
       problem = nil
     } catch {
       report("the history is not stored: \(error)")
     }
   }
 
+  private func save(at now: Timestamp) {
+    guard let log, log.day != 0 else { return }
+    (savedAt, hasChanged) = (now, false)
+    append(isSynced: true)
+    do throws(StateError) { try state.write(log) } catch {
+      report("the history is not stored: \(error)")
+    }
+  }
+
   private func removeOld() {
     for day in days().dropLast(Self.retention) {
-      do throws(StateError) { try folder.remove(Self.name(of: day)) } catch {
+      do throws(StateError) { try Disk.remove(Self.file(of: day, in: folder).path) } catch {
         report("\(error)")
       }
     }
@@ -163,23 +200,36 @@ actor ActivityStore: Service {
 
   /// Returns the days that have a file, the earliest first.
   private func days() -> [Int64] {
-    do throws(StateError) {
-      return try folder.names(in: Self.directory).compactMap { Self.day(of: $0) }
-    } catch {
+    do throws(StateError) { return try Self.days(in: folder) } catch {
       report("\(error)")
       return []
     }
   }
 
-  private func read(_ day: Int64) -> ActivityLog? {
-    let name = Self.name(of: day)
-    do {
-      guard let data = try folder.read(name, upTo: Self.maximumSize) else { return nil }
-      return try ActivityLog(payload: Array(data))
-    } catch {
-      report("\(name) cannot be read: \(error)")
-      return nil
+  private static func days(in folder: StateFolder) throws(StateError) -> [Int64] {
+    try Disk.names(in: folder.path(of: directory)).compactMap { day(of: $0) }
+  }
+
+  /// Returns the files of all days.
+  static func files(
+    in folder: StateFolder
+  ) throws(StateError) -> [RecordFile<ActivityLog.Line>] {
+    try days(in: folder).map { file(of: $0, in: folder) }
+  }
+
+  private func lines(of day: Int64) -> [ActivityLog.Line] {
+    do throws(StateError) { return try lines(of: Self.file(of: day, in: folder)) } catch {
+      report("\(error)")
+      return []
     }
+  }
+
+  private func lines(
+    of file: RecordFile<ActivityLog.Line>
+  ) throws(StateError) -> [ActivityLog.Line] {
+    let contents = try file.read(skipsDamage: true)
+    if let problem = contents.problem { report("\(problem)") }
+    return contents.records
   }
 
   private func report(_ text: String) {
@@ -187,13 +237,9 @@ actor ActivityStore: Service {
     problem = text
   }
 
-  private static func name(of day: Int64) -> String {
-    "\(directory)/\(CivilDate(daysSinceEpoch: day)).json"
-  }
-
   /// Returns the day of a file, or `nil` for another file.
   private static func day(of name: String) -> Int64? {
-    guard name.hasSuffix(".json") else { return nil }
-    return CivilDate(String(name.dropLast(5)))?.daysSinceEpoch
+    guard name.hasSuffix(".jsonl") else { return nil }
+    return CivilDate(String(name.dropLast(6)))?.daysSinceEpoch
   }
 }

@@ -1,6 +1,5 @@
 import CommandLineSupport
 import Fleet
-import Foundation
 import JuiceDomain
 import KioskProtocol
 
@@ -13,7 +12,7 @@ actor RouteStore {
 
   private let folder: StateFolder
   private var routes: [Route.ID: Route]?
-  /// The errors of the folder and of unreadable files. The store does not change these files.
+  /// The errors of the folder and of damaged files, whose copies are used.
   private(set) var problems: [StateError] = []
 
   private nonisolated let executor = DiskExecutor(label: "routes")
@@ -38,7 +37,7 @@ actor RouteStore {
       let first = Self.replaceable(others, by: route)
         .min(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) })
     {
-      try folder.remove(Self.name(of: first.id))
+      try file(first.id.text).remove()
       others[first.id] = nil
       routes = others
     }
@@ -59,7 +58,7 @@ actor RouteStore {
   func remove(_ id: Route.ID) throws(StateError) -> Bool {
     guard let route = loaded()[id] else { return true }
     guard !route.hasStarted else { return false }
-    try folder.remove(Self.name(of: id))
+    try file(id.text).remove()
     routes?[id] = nil
     return true
   }
@@ -94,24 +93,20 @@ actor RouteStore {
   }
 
   private func save(_ route: Route) throws(StateError) {
-    let payload = route.payload
-    guard payload.count <= Route.maximumPayload else {
-      throw StateError(
-        Self.name(of: route.id), "the route is too large: choose fewer kiosks")
+    guard route.payload.count <= Route.maximumPayload else {
+      throw StateError(route.id.text, "the route is too large: choose fewer kiosks")
     }
-    try folder.write(Self.name(of: route.id), Data(payload))
+    try file(route.id.text).write(route)
   }
 
   private func loaded() -> [Route.ID: Route] {
     if let routes { return routes }
     var found: [Route.ID: Route] = [:]
     do throws(StateError) {
-      for name in try folder.names(in: Self.directory) where name.hasSuffix(".json") {
-        do throws(StateError) {
-          if let route = try read(name) { found[route.id] = route }
-        } catch {
-          problems.append(error)
-        }
+      for file in try Self.files(in: folder) {
+        let (route, problem) = file.load()
+        if let route { found[route.id] = route }
+        if let problem { problems.append(problem) }
       }
     } catch {
       problems.append(error)
@@ -120,20 +115,27 @@ actor RouteStore {
     return found
   }
 
-  private func read(_ name: String) throws(StateError) -> Route? {
-    let name = "\(Self.directory)/\(name)"
-    guard let data = try folder.read(name, upTo: Route.maximumPayload) else { return nil }
-    let route: Route
-    do {
-      route = try Route(payload: Array(data))
-    } catch {
-      throw StateError(name, "cannot be read: \(error)")
-    }
-    guard name == Self.name(of: route.id) else { throw StateError(name, "contains another route") }
-    return route
+  /// Returns the files of all routes.
+  static func files(in folder: StateFolder) throws(StateError) -> [StateFile<Route>] {
+    try Disk.names(in: folder.path(of: directory)).filter { $0.hasSuffix(".json") }
+      .map { file(String($0.dropLast(5)), in: folder) }
   }
 
-  private static func name(of id: Route.ID) -> String { "\(directory)/\(id).json" }
+  private func file(_ id: String) -> StateFile<Route> { Self.file(id, in: folder) }
+
+  /// Returns the file of the route with an id.
+  private static func file(_ id: String, in folder: StateFolder) -> StateFile<Route> {
+    StateFile(
+      folder.path(of: "\(directory)/\(id).json"), upTo: Route.maximumPayload,
+      makesFolder: true,
+      withoutCopy: "the route is left out until you restore the file or remove it",
+      encode: \.payload,
+      decode: { payload in
+        let route = try Route(payload: payload)
+        guard route.id.text == id else { throw LineError(1, "contains another route") }
+        return route
+      })
+  }
 }
 
 extension Route {

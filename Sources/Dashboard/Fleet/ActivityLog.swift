@@ -15,11 +15,6 @@ package import KioskProtocol
 /// It is a value without a clock: its records depend only on the fleets and times that are passed
 /// to it. `begin(day:continuing:)` starts the next day.
 package struct ActivityLog: Sendable, Equatable {
-  /// Maximum numbers of records of a day: in total, and of one kiosk. Actions that are no logins
-  /// are always recorded.
-  package static let (maximum, maximumOfKiosk) = (10_000, 500)
-  /// Maximum numbers of records of logins on a day: in total, and of one user.
-  package static let (maximumLogins, maximumLoginsOfUser) = (2_000, 200)
   /// Time after a start or a reconnect in which retained messages arrive. In this time the log
   /// records no alerts and no entries of kiosks.
   package static let settleTime = Duration.seconds(10)
@@ -50,11 +45,6 @@ package struct ActivityLog: Sendable, Equatable {
       case .entry(let kiosk, _): kiosk
       case .action(let action): action.kiosk
       }
-    }
-
-    /// The action if it is a login.
-    fileprivate var login: Action? {
-      if case .action(let action) = event, action.isLogin { action } else { nil }
     }
 
     package var kind: Kind {
@@ -120,6 +110,9 @@ package struct ActivityLog: Sendable, Equatable {
     /// Whether the action changes nothing: a login or an attempt.
     package var isLogin: Bool { verb == .loggedIn || verb == .failedLogin }
 
+    /// Whether the action changes only the user's own password or sessions.
+    var isAboutOwnAccount: Bool { subject == nil && kiosk == nil }
+
     package init(
       _ user: String, _ verb: Verb, subject: String? = nil, kiosk: KioskID? = nil,
       detail: String? = nil
@@ -163,7 +156,7 @@ package struct ActivityLog: Sendable, Equatable {
   private(set) var lasting: [Alert: Beginning] = [:]
   /// The `seq` of the last recorded entry of each ledger, by kiosk and epoch.
   private(set) var known: [KioskID: [Int: Int]] = [:]
-  private var counts: [KioskID: Int] = [:]
+  private var counts = Counts()
   /// The start of the current connection to the broker, or `nil` if there is none.
   private var connectedAt: Timestamp?
   /// The start of the time without a connection to the broker, or `nil` if there is one.
@@ -224,10 +217,37 @@ package struct ActivityLog: Sendable, Equatable {
 
   /// Starts another day. The alerts that have not ended remain open.
   ///
-  /// - Parameter stored: The stored log of the day. It has records if the day begins again, after
-  ///   the clock was wrong.
-  package mutating func begin(day: Int64, continuing stored: ActivityLog) {
-    (self.day, records, counts, isCut) = (day, stored.records, stored.counts, stored.isCut)
+  /// - Parameter stored: The stored lines of the day. There are some if the day begins again, after
+  ///   the clock was wrong or the state was lost.
+  package mutating func begin(day: Int64, continuing stored: [Line] = []) {
+    (self.day, records, counts, isCut) = (day, [], Counts(), false)
+    restore(stored)
+  }
+
+  mutating func restore(
+    updatedAt: Timestamp?, open: [(Alert, Beginning)], known: [(KioskID, epoch: Int, seq: Int)]
+  ) {
+    self.updatedAt = updatedAt
+    for (alert, beginning) in open.prefix(AlertEvaluator.maximum) { lasting[alert] = beginning }
+    for (kiosk, epoch, seq) in known { self.known[kiosk, default: [:]][epoch] = seq }
+  }
+
+  /// Adds the stored lines of the day to a new log with the state that was stored before them.
+  package mutating func restore(_ lines: [Line]) {
+    for line in lines {
+      guard case .record(let record) = line else {
+        isCut = true
+        continue
+      }
+      add(record)
+      switch record.event {
+      case .entry(let kiosk, let entry):
+        known[kiosk, default: [:]][entry.epoch, default: 0].formMax(entry.seq)
+      case .alert(let alert, _, until: .some) where lasting[alert]?.at == record.at:
+        lasting[alert] = nil
+      case .alert, .stopped, .action: break
+      }
+    }
   }
 
   private mutating func begin(_ alert: Alert, _ details: Details, at time: Timestamp) {
@@ -266,29 +286,14 @@ package struct ActivityLog: Sendable, Equatable {
     }
   }
 
+  /// Adds a record, unless its `Room` is full.
   package mutating func add(_ record: Record) {
-    // guard: a change of rights is always recorded
-    if case .action(let action) = record.event {
-      let logins = records.lazy.compactMap(\.login)
-      guard
-        !action.isLogin
-          || logins.count < Self.maximumLogins
-            && logins.count(where: { $0.user == action.user }) < Self.maximumLoginsOfUser
-      else {
-        isCut = true
-        return
-      }
-      records.append(record)
-      return
-    }
-    let count = record.kiosk.map { counts[$0, default: 0] } ?? 0
-    guard records.count < Self.maximum, count < Self.maximumOfKiosk else {
-      isCut = true
-      return
-    }
-    if let kiosk = record.kiosk { counts[kiosk] = count + 1 }
-    records.append(record)
+    if counts.add(Room(record)) { records.append(record) } else { isCut = true }
   }
+}
+
+extension Int {
+  fileprivate mutating func formMax(_ other: Int) { self = Swift.max(self, other) }
 }
 
 extension KioskState {
@@ -300,104 +305,6 @@ extension KioskState {
         machine: machine?.state, reason: machine?.reason ?? machine?.out.first?.text)
     case .payment(_, let id): return ActivityLog.Details(reason: payments[id]?.reason)
     default: return ActivityLog.Details()
-    }
-  }
-}
-
-// The log as JSON, for the disk.
-extension ActivityLog {
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("day", Int(day))
-      if let updatedAt { json.member("at", updatedAt.description) }
-      if isCut { json.member("cut", true) }
-      json.member("open", open) { $1.write(to: &$0) }
-      json.member(
-        "known",
-        known.flatMap { kiosk, ledgers in ledgers.map { (kiosk: kiosk, ledger: $0) } }
-      ) { json, known in
-        json.member("kiosk", known.kiosk.text)
-        json.member("epoch", known.ledger.key)
-        json.member("seq", known.ledger.value)
-      }
-      json.member("records", records) { $1.write(to: &$0) }
-    }
-  }
-
-  /// Reads a log that `payload` has written. Skips records that cannot be read.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let day = json.integer("day"), let records = json.elements("records") else {
-      throw JSONError("day or records is missing")
-    }
-    self.day = Int64(day)
-    updatedAt = json.text("at").flatMap(Timestamp.init)
-    isCut = json["cut"] == .bool(true)
-    for record in records.compactMap(Record.init) { add(record) }
-    for record in (json.elements("open") ?? []).compactMap(Record.init) {
-      if case .alert(let alert, let details, nil) = record.event {
-        begin(alert, details, at: record.at)
-      }
-    }
-    for ledger in json.elements("known") ?? [] {
-      guard let kiosk = ledger.text("kiosk").flatMap({ KioskID($0) }),
-        let epoch = ledger.integer("epoch"), let seq = ledger.integer("seq")
-      else { continue }
-      known[kiosk, default: [:]][epoch] = seq
-    }
-  }
-}
-
-extension ActivityLog.Record {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.member("since", at.description)
-    switch event {
-    case .alert(let alert, let details, let until):
-      alert.write(to: &json)
-      if let state = details.machine { json.member("state", state.rawValue) }
-      if let reason = details.reason { json.member("reason", reason) }
-      if let time = details.restartedAt { json.member("restarted", time.description) }
-      if let until { json.member("until", until.description) }
-    case .stopped(let until): json.member("until", until.description)
-    case .entry(let kiosk, let entry):
-      json.member("kiosk", kiosk.text)
-      json.member("entry") { $0.members(entry) }
-    case .action(let action):
-      json.member("action", action.verb.rawValue)
-      json.member("user", action.user)
-      if let subject = action.subject { json.member("subject", subject) }
-      if let kiosk = action.kiosk { json.member("kiosk", kiosk.text) }
-      if let detail = action.detail { json.member("detail", detail) }
-    }
-  }
-
-  fileprivate init?(_ json: JSON) {
-    guard let at = json.text("since").flatMap(Timestamp.init) else { return nil }
-    let until = json.text("until").flatMap(Timestamp.init)
-    if let entry = json["entry"] {
-      guard let kiosk = json.text("kiosk").flatMap({ KioskID($0) }),
-        let entry = try? LedgerEntry(entry)
-      else { return nil }
-      self.init(at: at, .entry(kiosk, entry))
-    } else if json["action"] != nil {
-      guard let verb = json.text("action").flatMap(ActivityLog.Action.Verb.init(rawValue:)),
-        let user = json.text("user")
-      else { return nil }
-      self.init(
-        at: at,
-        .action(
-          ActivityLog.Action(
-            user, verb, subject: json.text("subject"),
-            kiosk: json.text("kiosk").flatMap { KioskID($0) }, detail: json.text("detail"))))
-    } else if json["alert"] != nil {
-      guard let alert = Alert(json) else { return nil }
-      let details = ActivityLog.Details(
-        machine: json.text("state").flatMap(MachineReport.State.init(rawValue:)),
-        reason: json.text("reason"), restartedAt: json.text("restarted").flatMap(Timestamp.init))
-      self.init(at: at, .alert(alert, details, until: until))
-    } else {
-      guard let until else { return nil }
-      self.init(at: at, .stopped(until: until))
     }
   }
 }

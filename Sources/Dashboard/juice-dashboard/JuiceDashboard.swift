@@ -1,5 +1,5 @@
 import ArgumentParser
-package import CommandLineSupport
+import CommandLineSupport
 import DashboardWeb
 import YAMLConfiguration
 
@@ -17,13 +17,9 @@ struct JuiceDashboard: AsyncParsableCommand {
       KIOSK_BROKER_HOST and KIOSK_DASHBOARD_PORT override the file.
       """,
     version: Release.version,
-    subcommands: [Run.self, UserCommands.self, Notify.self])
+    subcommands: [Run.self, UserCommands.self, Notify.self, Doctor.self])
 
   static func main() { runAndExit(daemon: "run") }
-}
-
-extension StateError: ExitCodeConvertible {
-  package var failure: Failure { .badConfiguration("\(self)") }
 }
 
 typealias ConfigurationOptions = ConfigurationFileOptions<DashboardConfiguration>

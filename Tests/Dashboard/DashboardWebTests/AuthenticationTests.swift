@@ -99,10 +99,9 @@ import Testing
       let reads = Mutex(0)
       let isShort = Mutex(false)
       let path = created.path
-      let file = UserFile(path: path) { path in
+      let file = UserFile(path: path) { () throws(StateError) in
         reads.withLock { $0 += 1 }
-        if isShort.withLock({ $0 }) { throw POSIXError(.EMFILE) }
-        return try Data(contentsOf: URL(filePath: path))
+        if isShort.withLock({ $0 }) { throw StateError(path, "Too many open files") }
       }
       // A file that was changed a moment ago is read again, until its stamp is settled.
       while FileStamp(path)?.isSettled != true {

@@ -721,12 +721,14 @@ import Testing
       _ = try await scene.post("/kiosks/k1/wall", new + "create")
       #expect(try await scene.get(String(link)).status == .notFound)
       _ = try await scene.post("/kiosks/k1/wall", new + "revoke")
-      #expect(try await scene.dashboard.walls.token(for: "k1") == nil)
+      #expect(await scene.dashboard.walls.token(for: "k1") == nil)
       // Another process has the same links.
       _ = try await scene.post("/kiosks/k1/wall", new + "create")
-      let other = WallLinks(folder: StateFolder(path: scene.dashboard.settings.stateFolder))
-      let token = try #require(try await scene.dashboard.walls.token(for: "k1"))
-      #expect(try await other.kiosk(for: token) == "k1")
+      let other = WallLinks(
+        folder: StateFolder(path: scene.dashboard.settings.stateFolder),
+        logger: scene.dashboard.link.logger)
+      let token = try #require(await scene.dashboard.walls.token(for: "k1"))
+      #expect(await other.kiosk(for: token) == "k1")
     }
   }
 

@@ -72,6 +72,16 @@ final class Scene: Sendable {
     }
   }
 
+  /// Returns the scene after a restart of the dashboard, with the same files and without cookies.
+  func restarted() -> Scene {
+    let clock = clock
+    let dashboard = DashboardServer(
+      settings: dashboard.settings, users: UserFile(path: dashboard.users.path),
+      link: dashboard.link, archive: dashboard.archive, cost: .small,
+      now: { clock.now.withLock { $0 } })
+    return Scene(dashboard: dashboard, network: network, clock: clock)
+  }
+
   /// Connects the kiosk and waits until the dashboard has received its state.
   private func open() async throws {
     await broker.connect(

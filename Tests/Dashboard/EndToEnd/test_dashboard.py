@@ -840,12 +840,12 @@ def test_a_user_who_was_removed_stays_away_after_a_power_cut(
     tracer = ["strace", "-f", "-y", "-o", trace, "-e", calls]
     removed = dashboard.command("user", "remove", "vera", under=tracer)
     assert removed.returncode == 0, removed.stderr
-    # The new file, its new name, and then the folder that contains the name; then the same of the copy.
+    # The copy: the new file, its new name, and then the folder that contains the name. Then the same of the file.
     written = re.findall(r"^\d+ +(rename|fsync)\w*\((.*)\) += 0$", trace.read_text(), re.M)
     users = f"{dashboard.folder}/users"
     assert [call for call, _ in written] == ["fsync", "rename", "fsync"] * 2, written
-    assert f"<{users}.good.new>" in written[3][1]
-    assert f"<{users}.new>" in written[0][1] and f"<{dashboard.folder}>" in written[2][1]
+    assert f"<{users}.good.new>" in written[0][1]
+    assert f"<{users}.new>" in written[3][1] and f"<{dashboard.folder}>" in written[5][1]
 
 
 @pytest.mark.parametrize("kind", ["kept", "stripped", "ingress"])

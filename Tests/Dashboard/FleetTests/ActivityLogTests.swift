@@ -11,6 +11,7 @@ import Testing
   private var isConnected = true
   private let start = Timestamp(milliseconds: 1_795_251_600_000)
   private var seconds = 0
+  private let maximumOfKiosk = ActivityLog.Room.events(nil).limits.one
 
   private func time(_ seconds: Int) -> Timestamp {
     Timestamp(milliseconds: start.milliseconds + Int64(seconds) * 1000)
@@ -50,6 +51,16 @@ import Testing
     LedgerEntry(
       seq: seq, epoch: epoch, at: time(second), source: Source(kind: .restock, name: "minji"),
       id: nil, outcome: .restocked(changes: ["kiwi": 5]))
+  }
+
+  /// Returns the log as the next process reads it.
+  ///
+  /// - Parameter state: The state that was written last, which may be older than the records.
+  private func stored(_ state: [UInt8]? = nil) throws -> ActivityLog {
+    var stored = try ActivityLog(state: state ?? log.state)
+    let lines = log.records.map(ActivityLog.Line.record) + (log.isCut ? [.cut] : [])
+    stored.restore(lines.compactMap { ActivityLog.Line(payload: $0.payload) })
+    return stored
   }
 
   private func entries() -> [Int] {
@@ -107,7 +118,7 @@ import Testing
     receive("k1/events", restock(5).payload)
     run(until: 30)
     #expect(entries() == [3, 5])
-    log = try ActivityLog(payload: log.payload)
+    log = try stored()
     run(until: 60)
     #expect(entries() == [3, 5])
     // A restored backup counts its entries again.
@@ -120,7 +131,7 @@ import Testing
     settle()
     status("offline")
     run(until: 30)
-    log = try ActivityLog(payload: log.payload)
+    log = try stored()
     fleet = KioskFleet(root: "kiosk")
     seconds = 30_000
     status("online")
@@ -158,21 +169,21 @@ import Testing
 
   @Test mutating func theRecordsOfADayAreLimited() throws {
     settle()
-    for seq in 1...(ActivityLog.maximumOfKiosk + 50) {
+    for seq in 1...(maximumOfKiosk + 50) {
       receive("k1/events", restock(seq).payload)
       run(until: seconds + 1)
     }
-    #expect(log.records.count == ActivityLog.maximumOfKiosk)
+    #expect(log.records.count == maximumOfKiosk)
     #expect(log.isCut)
-    #expect(try ActivityLog(payload: log.payload).isCut)
-    log.begin(day: log.day + 1, continuing: ActivityLog())
+    #expect(try stored().isCut)
+    log.begin(day: log.day + 1)
     #expect(log.records.isEmpty && !log.isCut)
   }
 
   @Test mutating func aFullLogChangesIfOneAlertEndsAndAnotherBegins() {
     receive("k2/status", Array("online".utf8))
     settle()
-    for seq in 1...(ActivityLog.maximumOfKiosk + 1) {
+    for seq in 1...(maximumOfKiosk + 1) {
       receive("k1/events", restock(seq).payload)
       run(until: seconds + 1)
     }
@@ -191,8 +202,42 @@ import Testing
     run(until: 30)
     status("offline")
     run(until: 40)
-    let copy = try ActivityLog(payload: log.payload)
-    #expect(copy.records == log.records && copy.open == log.open && copy.payload == log.payload)
-    #expect(throws: JSONError.self) { try ActivityLog(payload: Array("{}".utf8)) }
+    let copy = try stored()
+    #expect(copy.records == log.records && copy.open == log.open && copy.state == log.state)
+    #expect(throws: JSONError.self) { try ActivityLog(state: Array("{}".utf8)) }
+    #expect(ActivityLog.Line(payload: Array("{}".utf8)) == nil)
+  }
+
+  /// The state is written less often than the records.
+  @Test mutating func anOldStateRepeatsNoRecord() throws {
+    settle()
+    status("offline")
+    run(until: 30)
+    let state = log.state
+    receive("k1/events", restock(5).payload)
+    status("online")
+    run(until: 40)
+    #expect(log.records.count == 2 && log.open.isEmpty)
+    let records = log.records
+    log = try stored(state)
+    #expect(log.open.isEmpty)
+    run(until: 60)
+    #expect(log.records == records)
+  }
+
+  @Test mutating func otherRecordsDisplaceNoPayment() {
+    settle()
+    for seq in 1...(maximumOfKiosk + 1) {
+      receive("k1/events", restock(seq).payload)
+      run(until: seconds + 1)
+    }
+    let none = Money(units: 0, .euro)
+    let end = PaymentTotal(total: 1, at: time(0), captured: none, refunded: none, count: 0)
+    let total = LedgerEntry(
+      seq: 9_999, epoch: 1, at: time(0), source: nil, id: nil,
+      outcome: .total(end, device: "terminal", difference: nil))
+    receive("k1/events", total.payload)
+    run(until: seconds + 1)
+    #expect(entries().last == 9_999)
   }
 }

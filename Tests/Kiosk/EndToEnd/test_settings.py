@@ -147,15 +147,26 @@ def test_a_kiosk_starts_without_a_broken_change(kiosk: Kiosk, panel: Client, con
     assert checked.returncode == 78 and str(file(kiosk)) in checked.stderr
     findings = json.loads(kiosk.command("doctor", "--json").stdout)["findings"]
     assert [f["severity"] for f in findings if f["where"] == "the change of the settings"] == ["error"]
-    if content is None:
-        assert change(panel, "s1", low={"kiwi": 9})["reason"] == "not_recorded"
-        file(kiosk).rmdir()
     assert change(panel, "s2", low={"kiwi": 9})["status"] == "applied"
-    # A running kiosk keeps the change whose file is broken.
-    file(kiosk).write_bytes(b"{")
+    kept = file(kiosk).with_name(file(kiosk).name + ".damaged-1")
+    assert kept.is_dir() if content is None else kept.read_bytes() == content
+    # A running kiosk keeps the change whose file and copy are broken.
+    copy = file(kiosk).with_name(file(kiosk).name + ".good")
+    good = copy.read_bytes()
+    for each in (file(kiosk), copy):
+        each.write_bytes(b"{")
     since = len(panel.messages)
     reload(kiosk)
     assert report(panel, since)["low"] == {"kiwi": 9}
+    # With its last good copy a broken file has no effect, also at a start.
+    copy.write_bytes(good)
+    assert kiosk.stop() == 0
+    since = len(panel.messages)
+    kiosk.start()
+    kiosk.wait_for_log("its last good copy is used; to restore it: mv ")
+    assert report(panel, since)["low"] == {"kiwi": 9}
+    findings = json.loads(kiosk.command("doctor", "--json").stdout)["findings"]
+    assert [f["severity"] for f in findings if f["where"] == "a file beside the ledger"] == ["warning"]
 
 
 @pytest.mark.parametrize("call", ["openat", "fsync", "rename", None])

@@ -64,10 +64,10 @@ class Dashboard(Daemon):
         done = self.command("user", "add", name, "--role", role, *more, stdin=PASSWORDS[name] + "\n")
         assert done.returncode == 0, done.stderr
 
-    def start(self) -> "Dashboard":
+    def start(self, **variables: str) -> "Dashboard":
         since = len(self.log)
-        self.execute(program(), "run", "--config", self.config)
-        for text in ("in a browser", " online"):
+        self.execute(program(), "run", "--config", self.config, variables=variables)
+        for text in ("in a browser", "online"):
             self.log.first(lambda line: text in line, since)
         return self
 

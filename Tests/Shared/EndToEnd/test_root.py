@@ -142,6 +142,7 @@ def test_a_machine_remembers_as_the_owner_of_the_folder(place: Place) -> None:
     process.kill()
     process.wait()
     place.judge_theirs()
+    memory.with_name("bar.last.good").unlink()
     for file in (memory, log):
         file.unlink()
         place.plant(file.name)

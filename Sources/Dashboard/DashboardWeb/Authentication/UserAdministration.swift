@@ -1,8 +1,8 @@
 import CLibcrypto
 import CommandLineSupport
-import Foundation
 import JuiceDomain
 import KioskProtocol
+import Logging
 
 /// Changes the file of users for an administrator, and makes the links with which users set a
 /// password.
@@ -15,29 +15,35 @@ actor UserAdministration {
   /// Maximum number of links. A further link replaces the oldest one.
   static let maximumLinks = 200
 
-  private static let file = "password-links.json"
-  private static let maximumSize = 1 << 17
-
   /// The reason why a change is not made.
   enum Problem: Error {
     case exists, unknown, oneself, notAllowed
   }
 
-  private struct Link {
+  struct Link: Sendable {
     let user: User.Name
     let hash: String
     let expires: Timestamp
   }
 
   private let users: UserFile
-  private let folder: StateFolder
+  private let file: StateFile<[Link]>
+  private let logger: Logger
   private let cost: PasswordHash.Cost
   private var links: [Link]?
   private nonisolated let executor = DiskExecutor(label: "users")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  init(users: UserFile, folder: StateFolder, cost: PasswordHash.Cost) {
-    (self.users, self.folder, self.cost) = (users, folder, cost)
+  init(users: UserFile, folder: StateFolder, cost: PasswordHash.Cost, logger: Logger) {
+    (self.users, self.cost, self.logger) = (users, cost, logger)
+    file = Self.file(in: folder)
+  }
+
+  /// The file of the links.
+  static func file(in folder: StateFolder) -> StateFile<[Link]> {
+    StateFile(
+      folder.path(of: "password-links.json"), upTo: 1 << 17, makesFolder: true,
+      withoutCopy: "make the links for passwords again", encode: payload(of:), decode: links(in:))
   }
 
   /// Adds a user, who cannot log in before setting a password with a link.
@@ -79,9 +85,9 @@ actor UserAdministration {
   }
 
   /// Returns the user who may set a password with a token, or `nil` if the token is not valid.
-  func user(of token: String, at now: Timestamp) throws(StateError) -> User.Name? {
+  func user(of token: String, at now: Timestamp) -> User.Name? {
     let hash = Self.hash(of: token)
-    let link = try loaded().first { $0.hash == hash && now < $0.expires }
+    let link = loaded().first { $0.hash == hash && now < $0.expires }
     return link.flatMap { users.current.users[$0.user] == nil ? nil : $0.user }
   }
 
@@ -89,7 +95,7 @@ actor UserAdministration {
   ///
   /// - Returns: The user, or `nil` if the token is not valid.
   func redeem(_ token: String, _ password: PasswordHash, at now: Timestamp) throws -> User? {
-    guard let name = try user(of: token, at: now) else { return nil }
+    guard let name = user(of: token, at: now) else { return nil }
     // Remove the link before storing the password: after a crash in between, the link is lost, but
     // it is never valid twice.
     try save(loaded().filter { $0.user != name })
@@ -108,7 +114,7 @@ actor UserAdministration {
     let token = HMACSigner.makeToken()
     let expires = Timestamp(
       milliseconds: now.milliseconds + Self.lifetime.components.seconds * 1_000)
-    let others = try loaded().filter { $0.user != name && now < $0.expires }
+    let others = loaded().filter { $0.user != name && now < $0.expires }
     try save(
       others.suffix(Self.maximumLinks - 1)
         + [Link(user: name, hash: Self.hash(of: token), expires: expires)])
@@ -134,33 +140,39 @@ actor UserAdministration {
   }
 
   private func save(_ links: [Link]) throws(StateError) {
-    if links.isEmpty, try loaded().isEmpty { return }
-    let payload = JSONWriter.object { json in
+    if links.isEmpty, loaded().isEmpty { return }
+    try file.write(links)
+    self.links = links
+  }
+
+  private func loaded() -> [Link] {
+    if let links { return links }
+    let (stored, problem) = file.load()
+    if let problem { logger.error("\(problem)") }
+    links = stored ?? []
+    return stored ?? []
+  }
+
+  private static func payload(of links: [Link]) -> [UInt8] {
+    JSONWriter.object { json in
       json.member("links", links) { json, link in
         json.member("user", link.user.text)
         json.member("sha256", link.hash)
         json.member("expires", link.expires.description)
       }
     }
-    try folder.write(Self.file, Data(payload))
-    self.links = links
   }
 
-  private func loaded() throws(StateError) -> [Link] {
-    if let links { return links }
-    guard let data = try folder.read(Self.file, upTo: Self.maximumSize) else { return [] }
-    guard let json = try? JSON.parse(Array(data)), let elements = json.elements("links") else {
-      throw StateError(Self.file, "cannot be read: remove it, and create the links again")
+  private static func links(in payload: [UInt8]) throws -> [Link] {
+    guard let elements = try JSON.parse(payload).elements("links") else {
+      throw JSONError("'links' is missing")
     }
-    let found = elements.compactMap { link -> Link? in
-      guard let user = link.text("user").flatMap({ User.Name($0) }),
-        let hash = link.text("sha256"),
+    return try elements.map { link in
+      guard let user = link.text("user").flatMap({ User.Name($0) }), let hash = link.text("sha256"),
         let expires = link.text("expires").flatMap(Timestamp.init)
-      else { return nil }
+      else { throw JSONError("a link is incomplete") }
       return Link(user: user, hash: hash, expires: expires)
     }
-    links = found
-    return found
   }
 
   /// Returns the SHA-256 of the first 256 bytes of a text, in hexadecimal digits. Tokens have 256

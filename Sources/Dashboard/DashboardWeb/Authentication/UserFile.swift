@@ -12,8 +12,8 @@ import Synchronization
 package final class UserFile: Sendable {
   package let path: String
   private let logger: Logger?
-  /// Reads a file, with the same errors as `Data(contentsOf:)`.
-  private let read: @Sendable (String) throws -> Data
+  /// Called before each reading of the file; its error replaces the result.
+  private let willRead: @Sendable () throws(StateError) -> Void
   private let known = Mutex(Known())
 
   /// The users read last.
@@ -29,20 +29,23 @@ package final class UserFile: Sendable {
   ///
   /// - Parameter logger: Logs each problem of `current` once, and its end.
   package convenience init(path: String, logger: Logger? = nil) {
-    self.init(path: path, logger: logger) { try Data(contentsOf: URL(filePath: $0)) }
+    self.init(path: path, logger: logger) {}
   }
 
   init(
-    path: String, logger: Logger? = nil, read: @escaping @Sendable (String) throws -> Data
+    path: String, logger: Logger? = nil, willRead: @escaping @Sendable () throws(StateError) -> Void
   ) {
-    (self.path, self.logger, self.read) = (path, logger, read)
+    (self.path, self.logger, self.willRead) = (path, logger, willRead)
   }
 
   /// Returns the users in the file, or none if the file does not exist.
   ///
   /// - Throws: `StateError` with the first invalid line, or if the file cannot be read, or if users
   ///   of the system other than its owner may read or change the file.
-  package func users() throws(StateError) -> [User.Name: User] { try users(in: contents()) }
+  package func users() throws(StateError) -> [User.Name: User] {
+    try willRead()
+    return try file.read() ?? [:]
+  }
 
   /// The current users. The file is read only if its stamp is new or not settled. If the file is
   /// missing, empty (half written), unreadable or invalid, the users read last remain.
@@ -54,12 +57,15 @@ package final class UserFile: Sendable {
       let before = known.problem
       known.stamp = nil
       do throws(StateError) {
-        let data = try contents()
+        try willRead()
+        let (users, problem) = load()
+        if let problem { throw problem }
         if let stamp, stamp.isSettled { known.stamp = stamp }
-        guard !data.isEmpty || known.users.isEmpty else {
-          throw StateError(path, "is missing or empty")
+        guard users != nil || known.users.isEmpty else {
+          throw StateError(path, "is missing")
         }
-        (known.users, known.problem) = (try users(in: data), nil)
+        (known.users, known.problem) = (users ?? [:], nil)
+        if let users { keepCopy(of: users) }
       } catch {
         known.problem = "\(error)"
       }
@@ -67,7 +73,7 @@ package final class UserFile: Sendable {
       if let problem = known.problem {
         logger?.error(
           known.users.isEmpty
-            ? "\(problem); no user can log in until it is repaired\(copyHint)"
+            ? "no user can log in: \(problem)"
             : "\(problem); the users read last may still log in")
       } else {
         logger?.notice("\(path): can be read again")
@@ -76,84 +82,68 @@ package final class UserFile: Sendable {
     }
   }
 
-  /// The path of the copy that `update` writes after each change.
-  private var copyPath: String { "\(target).good" }
+  /// The file itself, also if `path` is a symbolic link. Its copy is for a person who repairs the file:
+  /// the dashboard does not read it, because a copy that is older than a change by a person could bring
+  /// back a removed user.
+  private var file: StateFile<[User.Name: User]> { Self.file(target) }
 
-  /// A phrase with the command that restores the copy, or an empty text if there is none.
-  private var copyHint: String {
-    FileManager.default.fileExists(atPath: copyPath)
-      ? ", for example with the last good copy: cp -p \(copyPath) \(target)" : ""
+  private static func file(_ path: String) -> StateFile<[User.Name: User]> {
+    StateFile(
+      path, upTo: 16 << 20, isPrivate: true, usesCopy: false,
+      withoutCopy: "correct it, or restore a backup",
+      encode: text(of:), decode: users(in:))
   }
 
-  /// Returns the contents of the file, or empty data if the file does not exist.
-  private func contents() throws(StateError) -> Data {
-    do {
-      return try read(path)
-    } catch CocoaError.fileReadNoSuchFile {
-      return Data()
-    } catch {
-      throw StateError(path, "cannot be read: \(error.localizedDescription)")
-    }
+  /// Reads the file. A problem says what a person can do, also if a link has replaced the file.
+  func load() -> (users: [User.Name: User]?, problem: StateError?) {
+    let (users, problem) = file.load()
+    guard let problem, target != path else { return (users, problem) }
+    let own = Self.file(path)
+    return FileManager.default.fileExists(atPath: own.copyPath)
+      ? (nil, own.load().problem) : (nil, problem.prefixed(by: "\(path) leads to "))
   }
 
-  private func users(in data: Data) throws(StateError) -> [User.Name: User] {
-    guard FileStamp(path)?.isShared != true else {
-      throw StateError(
-        path, "can be read or changed by others than its owner; run: chmod 600 \(path)")
-    }
-    guard let text = String(data: data, encoding: .utf8) else {
-      throw StateError(path, "is not UTF-8 text")
+  /// Updates the copy after a person has changed the file, if the dashboard may write the folder.
+  private func keepCopy(of users: [User.Name: User]) {
+    let file = file
+    guard access(Disk.folder(of: file.path), W_OK) == 0,
+      (try? Data(contentsOf: URL(filePath: file.copyPath))) != Data(Self.text(of: users))
+    else { return }
+    do throws(StateError) { try file.writeCopy(users) } catch { logger?.warning("\(error)") }
+  }
+
+  private static func users(in bytes: [UInt8]) throws -> [User.Name: User] {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw LineError(1, "is not UTF-8 text")
     }
     var users: [User.Name: User] = [:]
     for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty && !line.hasPrefix("#") {
       guard let user = User(line: line), users.updateValue(user, forKey: user.name) == nil else {
-        throw StateError(
-          "\(path):\(number + 1)", "invalid or repeated user; a line is: name role hash region")
+        throw LineError(number + 1, "invalid or repeated user; a line is: name role hash region")
       }
     }
     return users
   }
 
+  private static func text(of users: [User.Name: User]) -> [UInt8] {
+    // Not an empty text, because an empty file counts as half written.
+    let lines = users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
+    return Array((users.isEmpty ? "# no users\n" : lines).utf8)
+  }
+
   /// Changes the file atomically, and removes its comments. Concurrent changes are serialized. A
   /// symbolic link remains, and its target changes. If root changes the file, its owner remains. A
   /// file that root creates belongs to the owner of the folder, which is the dashboard's user.
-  ///
-  /// Also writes a copy, whose name ends in `.good`, for a person who has to repair the file. The
-  /// dashboard never reads the copy: an old copy could bring back a removed user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(StateError) {
-    let path = target
-    let folder = Self.folder(of: path)
+    let file = file
     // The lock is on the folder, because each change replaces the file.
-    let lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard lock >= 0 else { throw StateError(folder, String(cString: strerror(errno))) }
-    defer { close(lock) }
-    while flock(lock, LOCK_EX) != 0 {
-      guard errno == EINTR else { throw StateError(folder, String(cString: strerror(errno))) }
-    }
-    var users = try users()
-    change(&users)
-    // Not an empty text, because `current` treats an empty file as half written.
-    let text =
-      users.isEmpty
-      ? "# no users\n" : users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
-    let owned = FileManager.default.fileExists(atPath: path) ? path : folder
-    var owner: (user: UInt32, group: UInt32)?
-    if geteuid() == 0, let user = Self.attribute(.ownerAccountID, of: owned),
-      let group = Self.attribute(.groupOwnerAccountID, of: owned)
-    {
-      owner = (user, group)
-    }
-    let name = String(path.dropFirst(folder == "./" ? 0 : folder.count))
-    let state = StateFolder(path: folder)
-    try state.write(name, Data(text.utf8), owner: owner)
-    do throws(StateError) {
-      try state.write("\(name).good", Data(text.utf8), owner: owner)
-    } catch {
-      // The change itself is stored.
-      logger?.warning("\(error)")
+    try FileLock.inFolder(Disk.folder(of: file.path)) { () throws(StateError) in
+      var users = try users()
+      change(&users)
+      try file.write(users)
     }
   }
 }
@@ -194,21 +184,9 @@ extension UserFile {
       guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else {
         break  // Not a link.
       }
-      target = next.hasPrefix("/") ? next : Self.folder(of: target) + next
+      target = next.hasPrefix("/") ? next : Disk.folder(of: target) + next
     }
     return target
-  }
-
-  /// Returns an attribute of a file, or `nil` if the file cannot be examined.
-  private static func attribute(_ key: FileAttributeKey, of path: String) -> UInt32? {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    return (attributes?[key] as? NSNumber)?.uint32Value
-  }
-
-  /// Returns the folder of a file, with a slash at its end.
-  private static func folder(of path: String) -> String {
-    let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    return folder.isEmpty ? "./" : folder.joined(separator: "/") + "/"
   }
 }
 

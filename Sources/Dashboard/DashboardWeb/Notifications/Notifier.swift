@@ -1,7 +1,6 @@
 package import CommandLineSupport
 import Dispatch
 package import Fleet
-import Foundation
 import JuiceDomain
 import KioskProtocol
 package import Logging
@@ -37,16 +36,11 @@ package actor Notifier: Service {
     case failed(String)
   }
 
-  private static let file = "alerts.json"
-  /// Maximum size of the file, in bytes: twice the size of a file with 10,000 alerts and 100 queued
-  /// messages about 10,000 alerts.
-  private static let maximumSize = 16 << 20
-
   private let link: KioskLink
   private let formatter: NotificationFormatter
   private let receivers: [Receiver]
   private let rules: AlertEvaluator.Rules
-  private let folder: StateFolder
+  private let file: StateFile<[UInt8]>
   private let logger: Logger
   /// The serial dispatch queue that writes the state, because fsync blocks the calling thread.
   private let disk = DispatchQueue(label: "alerts")
@@ -66,36 +60,45 @@ package actor Notifier: Service {
   ///
   /// - Parameter state: The state of the notifier that the new one replaces, or `nil` to use the
   ///   state that an earlier process has stored in `folder`.
-  /// - Throws: `StateError` if the stored state cannot be read or written; never if there is a
-  ///   `state`.
   package init(
     link: KioskLink, formatter: NotificationFormatter, receivers: [Receiver],
     rules: AlertEvaluator.Rules,
     folder: StateFolder, state: [UInt8]?, logger: Logger
-  ) throws(StateError) {
+  ) {
     (self.link, self.formatter, self.receivers, self.rules) = (link, formatter, receivers, rules)
-    (self.folder, self.logger) = (folder, logger)
+    (file, self.logger) = (Self.file(in: folder), logger)
     signals = receivers.map { _ in AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
       .map { (new: $0.stream, signal: $0.continuation) }
     (evaluator, queue) = (AlertEvaluator(rules), NotificationQueue())
-    var stored = state
-    if state == nil {
-      stored = try folder.read(Self.file, upTo: Self.maximumSize).map { Array($0) }
+    let (stored, problem) = state == nil ? file.load() : (state, nil)
+    if let problem { logger.error("\(problem)") }
+    if let json = stored.flatMap({ try? JSON.parse($0) }) {
+      evaluator = AlertEvaluator(rules, notified: AlertEvaluator.notified(in: json))
+      queue = NotificationQueue(
+        json, receivers: receivers.map(\.name), at: .now, time: link.time)
     }
-    if let stored {
-      if let json = try? JSON.parse(stored) {
-        evaluator = AlertEvaluator(rules, notified: AlertEvaluator.notified(in: json))
-        queue = NotificationQueue(
-          json, receivers: receivers.map(\.name), at: .now, time: link.time)
-      } else {
-        logger.error("\(folder.path)/\(Self.file) is not JSON: current alerts are sent again")
-      }
+    isSaved = false
+    guard state == nil else { return }
+    do throws(StateError) {
+      try file.write(Self.payload(evaluator, queue))
+      isSaved = true
+    } catch {
+      problems["saving notifications"] = "\(error)"
+      logger.error("saving notifications: \(error); trying again")
     }
-    guard state == nil else {
-      isSaved = false
-      return
-    }
-    try folder.write(Self.file, Data(Self.payload(evaluator, queue)))
+  }
+
+  /// The file of the alerts that were sent and of the messages that wait.
+  static func file(in folder: StateFolder) -> StateFile<[UInt8]> {
+    StateFile(
+      folder.path(of: "alerts.json"),
+      // Twice the size of a file with 10,000 alerts and 100 queued messages about 10,000 alerts.
+      upTo: 16 << 20, makesFolder: true, withoutCopy: "current alerts are sent again",
+      encode: \.self,
+      decode: { payload in
+        _ = try JSON.parse(payload)
+        return payload
+      })
   }
 
   /// The alerts and messages as JSON, for the notifier that replaces this one.
@@ -214,14 +217,14 @@ package actor Notifier: Service {
   /// has failed.
   private func save() async {
     guard !isSaved || writes > 0 else { return }
-    let data = isSaved ? nil : Data(Self.payload(evaluator, queue))
+    let data = isSaved ? nil : Self.payload(evaluator, queue)
     isSaved = true
     writes += 1
     let error = await withCheckedContinuation { continuation in
       // `disk` is serial, so all earlier writes have ended when this block runs.
-      disk.async { [folder] in
+      disk.async { [file] in
         do throws(StateError) {
-          if let data { try folder.write(Self.file, data) }
+          if let data { try file.write(data) }
           continuation.resume(returning: nil as StateError?)
         } catch {
           continuation.resume(returning: error)

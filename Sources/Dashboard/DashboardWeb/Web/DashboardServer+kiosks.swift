@@ -177,7 +177,7 @@ extension DashboardServer {
 
   private func kioskPage(_ context: PageContext) async throws -> KioskPage {
     var page = try kioskPageWithoutLink(context)
-    if context.isOperator { page.wallToken = try await walls.token(for: page.kiosk.id) }
+    if context.isOperator { page.wallToken = await walls.token(for: page.kiosk.id) }
     return page
   }
 

@@ -189,7 +189,7 @@ extension DashboardServer {
 
   private func redeemer(_ context: PageContext) async throws -> (token: String, user: User.Name) {
     let token = context.coreContext.parameters.get("token") ?? ""
-    guard let user = try await administration.user(of: token, at: link.time) else {
+    guard let user = await administration.user(of: token, at: link.time) else {
       throw RequestError.notFound
     }
     return (token, user)

@@ -16,7 +16,7 @@ extension DashboardServer {
     }
     router.get("live") { request, context in
       let token = context.coreContext.parameters.get("token") ?? ""
-      guard let kiosk = try await walls.kiosk(for: token) else { throw RequestError.notFound }
+      guard let kiosk = await walls.kiosk(for: token) else { throw RequestError.notFound }
       return try live(request, context, interest: .kiosk(kiosk)) {
         try await wall(request, context, token).liveParts
       }
@@ -48,7 +48,7 @@ extension DashboardServer {
   private func wall(
     _ request: Request, _ context: PageContext, _ token: String
   ) async throws -> DisplayPage {
-    guard let id = try await walls.kiosk(for: token) else { throw RequestError.notFound }
+    guard let id = await walls.kiosk(for: token) else { throw RequestError.notFound }
     let language = Form(request.uri.query ?? "")["language"].flatMap(Language.init(rawValue:))
     return display(of: link.fleet[id] ?? KioskState(id: id), language ?? context.language)
   }

@@ -72,9 +72,11 @@ package struct DashboardServer: Sendable {
     self.archive = archive
     authenticator = Authenticator(users: users, cost: cost)
     let folder = StateFolder(path: settings.stateFolder)
-    (routes, walls) = (RouteStore(folder: folder), WallLinks(folder: folder))
+    routes = RouteStore(folder: folder)
+    walls = WallLinks(folder: folder, logger: link.logger)
     salesReader = SalesReader(link: link)
-    administration = UserAdministration(users: users, folder: folder, cost: cost)
+    administration = UserAdministration(
+      users: users, folder: folder, cost: cost, logger: link.logger)
     self.cost = cost
     activity = ActivityStore(link: link, folder: folder, logger: link.logger)
     self.now = now

@@ -78,7 +78,7 @@ struct Run: AsyncParsableCommand {
       guard let notify else { return { _ in nil } }
       let receivers = try Notifier.Receiver.all(notify)
       return { state in
-        try Notifier(
+        Notifier(
           link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
           receivers: receivers,
           rules: AlertEvaluator.Rules(

@@ -45,6 +45,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package internal(set) var unusedSettings: [Rejection] = []
   /// The reason why the stored change is not used, or `nil` if there is none.
   package var settingsProblem: String?
+  /// The problems of damaged files beside the ledger whose copies are used.
+  package var usedCopies: [String] = []
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
   package var sensors: [KioskSettings.Sensor] = []

@@ -49,12 +49,13 @@ struct Check: AsyncParsableCommand {
       throw ConfigurationErrors(
         Diagnostic(
           "it cannot be used, the kiosk starts with the file's own values: \(problem)",
-          hint: "to drop it, remove \(SettingsFile(configuration).path)"),
+          hint: "to drop it, remove \(configuration.settingsFile.path)"),
         in: "the change of the settings", key: "")
     }
     let brokers = [configuration.broker, configuration.uplink?.broker].compactMap(\.self)
     var warnings = try brokers.compactMap { try $0.passwordWarning() }
     if let warning = options.serviceLinksWarning { warnings.append(warning) }
+    warnings += configuration.usedCopies
     warnings += PanelBinding.sharedRemotes(of: configuration.panels)
     let settings = KioskSettings(configuration)
     if json {
@@ -95,7 +96,7 @@ struct Check: AsyncParsableCommand {
       ("fruits", settings.menu.fruits.map(\.id.text).joined(separator: ", ")),
       ("juices", settings.menu.juices.map(\.id.text).joined(separator: ", ")),
     ]
-    if menu == nil, let menu = configuration.desiredMenu, let file = MenuFile(configuration) {
+    if menu == nil, let menu = configuration.desiredMenu, let file = configuration.menuFile {
       facts.append(
         (
           "chain",
@@ -174,7 +175,7 @@ extension KioskConfiguration {
   var settingsSummary: String? {
     guard let settings, !settingsDifferences.isEmpty else { return nil }
     return "by \(settings.by) at \(settings.at): \(settingsDifferences.joined(separator: ", ")); "
-      + "to drop it, use the dashboard, or remove \(SettingsFile(self).path) and reload"
+      + "to drop it, use the dashboard, or remove \(settingsFile.path) and reload"
   }
 }
 

@@ -48,6 +48,7 @@ struct Run: PreparedCommand {
       logger.notice("menu \(menu.version) of the chain is used instead of the file's menu")
     }
     if let warning = options.serviceLinksWarning { logger.warning("\(warning)") }
+    for problem in configuration.usedCopies { logger.warning("\(problem)") }
     if let problem = configuration.menuProblem {
       logger.error("the menu of the chain cannot be used, the file's own menu is: \(problem)")
     }

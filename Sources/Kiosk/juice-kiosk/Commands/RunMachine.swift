@@ -98,6 +98,7 @@ struct RunMachine: PreparedCommand {
     }
     try owner.switchUser()
     let memory = try LastJobFile(path: memoryPath)
+    if let problem = memory.problem { StandardError.write("warning: \(problem)") }
     var log: PourLog?
     if let pourLog { log = try PourLog(path: pourLog) }
     let machine = try TerminalMachine(settings, configuration, memory: memory, log: log)

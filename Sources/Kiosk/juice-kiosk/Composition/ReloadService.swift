@@ -115,7 +115,7 @@ struct ReloadService: Service {
   // MARK: Menu from the chain
 
   private func takeMenu(after running: Running) async -> Running {
-    guard let menu = menus.takeDesired(), let file = MenuFile(running.configuration) else {
+    guard let menu = menus.takeDesired(), let file = running.configuration.menuFile else {
       return running
     }
     let old = running.configuration.desiredMenu
@@ -134,14 +134,14 @@ struct ReloadService: Service {
         menus.report(.taken(version: menu.version))
         return Running(text: running.text, configuration: new)
       case .refused(let error):
-        try file.write(old)
+        try file.store(old)
         throw error
       case .stopped:
         // The next start uses this menu and reports it.
         return running
       }
     } catch {
-      let detail = MenuFile.summary(of: error)
+      let detail = summary(of: error)
       logger.warning("menu \(menu.version) of the chain is refused: \(detail)")
       menus.report(.refused(version: menu.version, detail: String(detail.prefix(1000))))
       return running
@@ -156,7 +156,7 @@ struct ReloadService: Service {
     else { return running }
     var result = CommandResult(status: .applied)
     result.id = id
-    let (old, file) = (running.configuration.settings, SettingsFile(running.configuration))
+    let (old, file) = (running.configuration.settings, running.configuration.settingsFile)
     guard id != old?.id else {
       result.isDuplicate = true
       await controller.answer(parsed, result)
@@ -184,7 +184,7 @@ struct ReloadService: Service {
         await controller.answer(parsed, result)
         return Running(text: running.text, configuration: new)
       case .refused(let error):
-        try file.write(old)
+        try file.store(old)
         throw error
       case .stopped:
         // The next start uses the change.
@@ -193,7 +193,7 @@ struct ReloadService: Service {
     } catch {
       let rejection =
         error as? Rejection
-        ?? parsed.rejection(.notRecorded, String(MenuFile.summary(of: error).prefix(1000)))
+        ?? parsed.rejection(.notRecorded, String(summary(of: error).prefix(1000)))
       await controller.answer(parsed, CommandResult(rejection))
       return running
     }

@@ -36,6 +36,11 @@ extension [Finding] {
         .configuration, file,
         "good, for \(configuration.topics.base)")
     ]
+    findings += configuration.usedCopies.map { problem in
+      .warning(
+        .configuration, "a file beside the ledger", problem,
+        fix: "look for the cause of the damage: a power cut, a person or the disk")
+    }
     if let problem = configuration.menuProblem {
       findings.append(
         .error(
@@ -48,7 +53,7 @@ extension [Finding] {
         .error(
           .configuration, "the change of the settings",
           "cannot be used, the kiosk starts with the file's own values: \(problem)",
-          fix: "to drop it, remove \(SettingsFile(configuration).path)"))
+          fix: "to drop it, remove \(configuration.settingsFile.path)"))
     } else if let change = configuration.settingsSummary {
       findings.append(
         configuration.unusedSettings.isEmpty

@@ -2,39 +2,38 @@ import CommandLineSupport
 
 /// The number of a machine's last job, in a file that survives a power cut.
 struct LastJobFile {
-  private let file: DurableFile
   let last: Int
+  /// The reason why `last` comes from the copy of the file, or `nil`.
+  let problem: StateError?
+  private let file: StateFile<Int>
+  private let lock: FileLock
 
-  /// Number of digits written, enough for any `Int`. With a fixed width, each number overwrites the
-  /// previous one completely.
-  private static let digits = 20
-
-  /// Opens, locks and reads the file.
+  /// Locks and reads the file.
   ///
-  /// - Throws: `Failure` if another machine has locked the file, or its content is not a number.
+  /// - Throws: `Failure` if another machine has locked the file, or neither it nor its copy contains a
+  ///   number.
   init(path: String) throws(Failure) {
-    file = try DurableFile(path, appends: false)
-    guard file.lock() else {
-      throw .tryAgain("\(path) is in use: a machine of this name runs already")
-    }
-    if file.isNew {
-      last = 0
-      try store(0)
-      return
-    }
-    // An empty file is an error, too: with 0 the machine could begin a job a second time.
-    let line = String(decoding: try file.read(upTo: 100), as: UTF8.self).prefix { $0 != "\n" }
-    guard let last = Int(line), last >= 0 else {
-      throw .badData(
-        "\(path) contains no number: write the number of the machine's last job into it, or of the "
-          + "kiosk's last entry (juice-kiosk ledger export)")
-    }
-    self.last = last
+    file = StateFile(
+      path, upTo: 100, mode: 0o640,
+      withoutCopy:
+        "write the number of the machine's last job into it, or of the kiosk's last entry "
+        + "(juice-kiosk ledger export)",
+      encode: { Array("\($0)\n".utf8) },
+      decode: { bytes in
+        let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
+        guard let last = Int(line), last >= 0 else { throw LineError(1, "contains no number") }
+        return last
+      })
+    lock = try Failure.from { () throws(StateError) in try FileLock(of: path) }
+    try lock.take(orFail: "\(path) is in use: a machine of this name runs already")
+    let (stored, problem) = file.load()
+    // Not 0 after a damage: the machine could begin a job a second time.
+    if stored == nil, let problem { throw problem.failure }
+    (last, self.problem) = (stored ?? 0, problem)
+    if stored == nil { try store(0) }
   }
 
   func store(_ job: Int) throws(Failure) {
-    let digits = "\(job)"
-    let zeros = String(repeating: "0", count: Self.digits - digits.utf8.count)
-    try file.write("\(zeros)\(digits)\n")
+    try Failure.from { () throws(StateError) in try file.write(job) }
   }
 }

@@ -4,9 +4,12 @@ import KioskProtocol
 
 /// A file to which a machine appends one line of JSON at the start and at the end of each pour.
 struct PourLog {
-  private let file: DurableFile
+  private let file: RecordFile<[UInt8]>
 
-  init(path: String) throws(Failure) { file = try DurableFile(path, appends: true) }
+  init(path: String) throws(Failure) {
+    file = RecordFile(path, upTo: 1 << 30, whenDamaged: "", encode: \.self, decode: \.self)
+    try Failure.from { () throws(StateError) in try file.append([]) }
+  }
 
   func recordStart(_ order: MachineOrder) throws(Failure) {
     try append(order, "begins", at: .now) { _ in }
@@ -35,6 +38,6 @@ struct PourLog {
       json.member("quantity", order.quantity)
       more(&json)
     }
-    try file.write(String(decoding: line, as: UTF8.self) + "\n")
+    try Failure.from { () throws(StateError) in try file.append([line]) }
   }
 }

@@ -3,35 +3,28 @@ import KioskProtocol
 
 /// The journal of a simulated payment device: one line of JSON for each change.
 struct PaymentJournal {
-  private let file: DurableFile
   let records: [PaymentFirmware.Record]
+  private let file: RecordFile<PaymentFirmware.Record>
+  private let lock: FileLock
 
-  /// Maximum size of a journal in bytes, enough for more than 100,000 charges.
-  private static let maximumSize = 50_000_000
-
-  /// Opens, locks and reads the file.
+  /// Locks and reads the file.
   ///
   /// - Throws: `Failure` if another device has locked the file, or the file or a line cannot be read.
   init(path: String) throws(Failure) {
-    file = try DurableFile(path, appends: true)
-    guard file.lock() else {
-      throw .tryAgain("\(path) is in use: a payment device of this name runs already")
+    lock = try Failure.from { () throws(StateError) in try FileLock(of: path) }
+    try lock.take(orFail: "\(path) is in use: a payment device of this name runs already")
+    // The limit is enough for more than 100,000 charges.
+    let file = RecordFile<PaymentFirmware.Record>(
+      path, upTo: 50_000_000, whenDamaged: "end the day, and move the file away",
+      encode: \.payload, decode: { try? PaymentFirmware.Record(payload: $0) })
+    records = try Failure.from { () throws(StateError) in
+      try file.append([])
+      return try file.read().records
     }
-    let bytes = try file.read(upTo: Self.maximumSize)
-    guard bytes.count < Self.maximumSize else {
-      throw .badData("\(path) is too large: end the day, and move the file away")
-    }
-    var records: [PaymentFirmware.Record] = []
-    for (number, line) in bytes.split(separator: UInt8(ascii: "\n")).enumerated() {
-      guard let record = try? PaymentFirmware.Record(payload: Array(line)) else {
-        throw .badData("\(path):\(number + 1): this is no line of a journal")
-      }
-      records.append(record)
-    }
-    self.records = records
+    self.file = file
   }
 
   func store(_ record: PaymentFirmware.Record) throws(Failure) {
-    try file.write(String(decoding: record.payload, as: UTF8.self) + "\n")
+    try Failure.from { () throws(StateError) in try file.append([record]) }
   }
 }

@@ -88,7 +88,8 @@ struct DoctorReport {
 
   mutating func examineJournal(_ path: String) -> (journal: ChargeJournal, begun: Timestamp?)? {
     do throws(Failure) {
-      guard let (journal, begun) = try JournalFile.view(path) else {
+      let found = try Failure.from { () throws(StateError) in try JournalFile.view(path) }
+      guard let (journal, begun) = found else {
         note(
           "journal", path, "does not exist; the first start makes it",
           fix: "if the device has run before: see 'lost journal' in payment.md")
@@ -116,7 +117,8 @@ struct DoctorReport {
   /// Returns whether the device runs, and adds a finding if it does or the lock fails.
   mutating func examineLock(_ path: String) -> Bool {
     do throws(Failure) {
-      try JournalLock(ofJournal: path).take()
+      try Failure.from { () throws(StateError) in try FileLock(of: path) }
+        .take(orFail: JournalFile.inUse(path))
       return false
     } catch let failure where failure.status.rawValue == 75 {
       note(

@@ -45,7 +45,7 @@ actor DeviceService {
   }
 
   private let configuration: ZVTConfiguration
-  private var lock: JournalLock?
+  private var lock: FileLock?
   private let broker: any BrokerClient
   private let logger: Logger
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -132,9 +132,10 @@ actor DeviceService {
   private func open() throws(Failure) {
     guard work == nil else { return }
     do throws(Failure) {
-      if lock == nil { lock = try JournalLock(ofJournal: configuration.journal) }
-      try lock?.take()
-      let file = try JournalFile(path: configuration.journal)
+      let path = configuration.journal
+      if lock == nil { lock = try Failure.from { () throws(StateError) in try FileLock(of: path) } }
+      try lock?.take(orFail: JournalFile.inUse(path))
+      let file = try Failure.from { () throws(StateError) in try JournalFile(path: path) }
       if file.isNew { logger.notice("began the journal \(file.path)") }
       nextEndOfDay = endOfDay(after: file.journal.total?.at ?? file.begun)
       work = Work(device: PaymentDevice(configuration.device, file.journal), file: file)
@@ -179,7 +180,8 @@ actor DeviceService {
 
   private func perform(_ action: PaymentDevice.Action) throws(Failure) {
     switch action {
-    case .store(let entry): try work?.file.write(entry)
+    case .store(let entry):
+      try Failure.from { () throws(StateError) in try work?.file.write(entry) }
     case .send(let bytes): connection?.send(bytes)
     case .publish(let answer):
       logger.info("\(answer.summary)")

@@ -1,0 +1,65 @@
+import JuiceDomain
+import KioskProtocol
+
+extension ActivityLog {
+  /// A group of records that have their own limits, so that one group cannot displace another.
+  enum Room: Hashable {
+    /// Logins of a user, and attempts with this name.
+    case logins(String)
+    /// Changes of a user's own password and sessions.
+    case account(String)
+    /// Payments and decisions about charges at a kiosk.
+    case money(KioskID)
+    /// All else of a kiosk, or of the dashboard.
+    case events(KioskID?)
+
+    /// Returns the room of a record, or `nil` for a change of rights, which has no limit.
+    init?(_ record: Record) {
+      switch record.event {
+      case .action(let action):
+        // guard: a change of rights is always recorded
+        guard action.isLogin || action.isAboutOwnAccount else { return nil }
+        self = action.isLogin ? .logins(action.user) : .account(action.user)
+      case .entry(let kiosk, _) where record.kind == .payments: self = .money(kiosk)
+      default: self = .events(record.kiosk)
+      }
+    }
+
+    /// Maximum numbers of records of a day: of all users or kiosks, and of one.
+    var limits: (all: Int, one: Int) {
+      switch self {
+      case .logins, .account: (2_000, 200)
+      case .money, .events: (10_000, 500)
+      }
+    }
+
+    fileprivate var group: Int {
+      switch self {
+      case .logins: 0
+      case .account: 1
+      case .money: 2
+      case .events: 3
+      }
+    }
+  }
+
+  /// The numbers of records in each room.
+  struct Counts: Equatable {
+    private var all: [Int: Int] = [:]
+    private var one: [Room: Int] = [:]
+
+    /// Counts a record.
+    ///
+    /// - Returns: `false` if its room is full.
+    mutating func add(_ room: Room?) -> Bool {
+      guard let room else { return true }
+      let isOfKiosk = room != .events(nil)
+      guard all[room.group, default: 0] < room.limits.all,
+        !isOfKiosk || one[room, default: 0] < room.limits.one
+      else { return false }
+      all[room.group, default: 0] += 1
+      one[room, default: 0] += 1
+      return true
+    }
+  }
+}
