@@ -23,6 +23,19 @@ struct Transfer: Sendable {
     case post(body: [UInt8], headers: [String])
   }
 
+  /// The texts that an error must not contain, although a server may repeat them: the long parts of the
+  /// URL behind its host, the token and the password.
+  private var secrets: [String] {
+    let path = url.split(separator: "/").dropFirst(2)
+      .flatMap { $0.split { "?&=:".contains($0) } }.map { String($0) }
+    var tokens: [String] = []
+    if case .post(_, let headers) = content {
+      tokens = headers.filter { $0.hasPrefix("Authorization:") }
+        .compactMap { $0.split(separator: " ").last.map { String($0) } }
+    }
+    return path.filter { $0.utf8.count > 8 } + tokens + [password].compactMap(\.self)
+  }
+
   struct Response: Sendable {
     let code: CURLcode
     /// libcurl's description of the error.
@@ -137,12 +150,16 @@ struct Transfer: Sendable {
     curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
     let errorText = String(
       decoding: problem.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    // guard: an error repeats no secret
+    func visible(_ text: String) -> String { secrets.reduce(text) { $0.replacing($1, with: "…") } }
     return withExtendedLifetime((exchange, deadline)) {
       Response(
         code: code,
-        problem: errorText.isEmpty ? String(cString: curl_easy_strerror(code)) : errorText,
+        problem: visible(
+          errorText.isEmpty ? String(cString: curl_easy_strerror(code)) : errorText),
         status: isMail ? nil : curl_number(handle, CURLINFO_RESPONSE_CODE),
-        responseText: exchange.responseText)
+        // The limit comes last, so that it cuts no secret into a part that is not found.
+        responseText: String(visible(exchange.responseText).prefix(200)))
     }
   }
 
@@ -178,7 +195,7 @@ private final class Exchange {
   func receive(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     count += size
     guard count <= limit else { return 0 }
-    answer += UnsafeRawBufferPointer(start: bytes, count: size).prefix(max(0, 200 - answer.count))
+    answer += UnsafeRawBufferPointer(start: bytes, count: size).prefix(max(0, 4_096 - answer.count))
     return size
   }
 
