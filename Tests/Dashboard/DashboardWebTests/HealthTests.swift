@@ -33,14 +33,4 @@ import Testing
       #expect(answer.headers[.allow] == "GET, HEAD, POST, OPTIONS")
     }
   }
-
-  @Test func aNameIsNoMentionAndNoLinkInAChat() {
-    let text =
-      "@everyone <https://evil.example|x> [a](http://b): offline\nhttps://juice.example/kiosks/k1"
-    let notification = Notification(at: Scene.time, subject: "", text: text)
-    #expect(
-      notification.chatText(baseURL: "https://juice.example")
-        == "＠everyone ‹https:∕∕evil.example∣x› ［a］(http:∕∕b): offline\nhttps://juice.example/kiosks/k1"
-    )
-  }
 }

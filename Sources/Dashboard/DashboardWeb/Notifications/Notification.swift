@@ -40,25 +40,3 @@ extension Notification {
       id: id.text, at: at, subject: subject, text: text, alerts: json.integer("alerts") ?? 1)
   }
 }
-
-extension Notification {
-  /// The text for a chat, in which a name from a kiosk is no mention, no markup and no link. Only
-  /// the lines with the addresses of the dashboard's pages are links.
-  ///
-  /// - Parameter baseURL: The URL of the dashboard.
-  package func chatText(baseURL: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-      line.hasPrefix("\(baseURL)/") ? String(line) : Self.escaped(line)
-    }.joined(separator: "\n")
-  }
-
-  /// Replaces the characters that begin a mention, a link or markup by ones that look alike:
-  /// `<!channel>` and `<a|b>` of Slack, `@everyone` and `[a](b)` of Discord, `@name` of Telegram,
-  /// and the URLs that all three of them recognize.
-  private static func escaped(_ line: Substring) -> String {
-    let others: [Character: Character] = [
-      "<": "‹", ">": "›", "@": "＠", "[": "［", "]": "］", "`": "ˋ", "*": "∗", "|": "∣",
-    ]
-    return String(line.map { others[$0] ?? $0 }).replacing("://", with: ":∕∕")
-  }
-}

@@ -50,17 +50,18 @@ extension Notifier.Receiver {
     let address = Webhook(url: url, token: try post.readToken(), caFile: post.caFile)
     // The name contains only the host, because the rest of the URL may contain a secret.
     let host = URL(string: url)?.host() ?? ""
+    let service = ChatService(url: url)
     self.init("post \(number) to \(host)", maximumLength: post.format.maximumLength) {
       notification in
       await Self.outcome { () throws(DeliveryError) in
         switch post.format {
         case .text:
           try await address.send(
-            Array(notification.text.utf8), type: "text/plain; charset=utf-8", id: notification.id)
+            Array(ChatService.other.text(notification, baseURL: baseURL).utf8),
+            type: "text/plain; charset=utf-8", id: notification.id)
         case .json:
-          let text = notification.chatText(baseURL: baseURL)
           try await address.send(
-            JSONWriter.object { $0.member("text", text) }, type: "application/json",
+            service.json(notification, baseURL: baseURL), type: "application/json",
             id: notification.id)
         }
       }
