@@ -190,16 +190,19 @@ let kiosk: [Target] = [
 let dashboard: [Target] = [
   Product.dashboard.library("Fleet", ["JuiceDomain", "KioskProtocol"]),
   Product.dashboard.system("CLibcrypto", "libcrypto", debian: "libssl-dev", homebrew: "openssl@3"),
+  Product.dashboard.system(
+    "CQRencode", "libqrencode", debian: "libqrencode-dev", homebrew: "qrencode"),
   Product.dashboard.library(
     "DashboardWeb",
     [
-      "CLibcrypto", "CommandLineSupport", "YAMLConfiguration", "Fleet", "JuiceDomain",
+      "CLibcrypto", "CQRencode", "CommandLineSupport", "YAMLConfiguration", "Fleet", "JuiceDomain",
       "KioskProtocol",
       "MessageBroker", "Postgres", httpTypes, hummingbird, hummingbirdCore, lifecycle, logging,
       nioCore, nioHTTPTypes,
     ],
     resources: [
       .embedInCode("Assets/icon.svg"), .embedInCode("Assets/routes.js"),
+      .embedInCode("Assets/screen.css"), .embedInCode("Assets/screen.js"),
       .embedInCode("Assets/script.js"), .embedInCode("Assets/style.css"),
       .embedInCode("Assets/worker.js"),
     ]),

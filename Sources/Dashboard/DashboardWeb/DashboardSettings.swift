@@ -12,11 +12,13 @@ package struct DashboardSettings: Sendable {
   package var basePath: BasePath
   /// The folder for routes, notifications, the history, and the links of users and displays.
   package var stateFolder: String
+  /// The folder with the owner's own pictures of juices, or `nil` if there is none.
+  package var picturesFolder: String?
 
   package init(
     host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, isBehindProxy: Bool = false,
     basePath: BasePath = .none,
-    stateFolder: String = "/var/lib/juice-dashboard"
+    stateFolder: String = "/var/lib/juice-dashboard", picturesFolder: String? = nil
   ) {
     self.host = host
     self.port = port
@@ -24,6 +26,7 @@ package struct DashboardSettings: Sendable {
     self.isBehindProxy = isBehindProxy
     self.basePath = basePath
     self.stateFolder = stateFolder
+    self.picturesFolder = picturesFolder
   }
 
   package struct TLS: Sendable {

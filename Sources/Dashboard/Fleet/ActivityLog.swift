@@ -96,6 +96,8 @@ package struct ActivityLog: Sendable, Equatable {
       case endedSession = "ended_session"
       case madeWallLink = "made_wall_link"
       case revokedWallLink = "revoked_wall_link"
+      case madeTabletLink = "made_tablet_link"
+      case revokedTabletLink = "revoked_tablet_link"
     }
 
     package let user: String

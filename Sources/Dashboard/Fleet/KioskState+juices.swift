@@ -11,8 +11,8 @@ package enum SaleObstacle: Hashable, Sendable {
   case blocked([Fruit.ID])
   /// No machine for the juice takes orders.
   case machine
-  /// A machine that makes the juice is being cleaned, or must be cleaned first.
-  case cleaning
+  /// A machine that makes the juice must be cleaned first.
+  case cleaningDue
   /// No payment device works, and the price of the juice is above 0.
   case payment
   /// The kiosk is closed.
@@ -42,10 +42,8 @@ extension KioskState {
         machines.values.filter { $0.makes(juice.id) && !$0.state.isProblem }.flatMap(\.out))
       let used = juice.recipe.amounts.map(\.fruit).filter(out.contains)
       if !used.isEmpty { return .machineOut(used) }
-      let isCleaning = machines.values.contains {
-        $0.makes(juice.id) && [.cleaning, .cleaningDue].contains($0.state)
-      }
-      return isCleaning ? .cleaning : .machine
+      let isDue = machines.values.contains { $0.makes(juice.id) && $0.state == .cleaningDue }
+      return isDue ? .cleaningDue : .machine
     }
     if isPaymentDown, juice.price.map({ $0.units > 0 }) ?? false { return .payment }
     return service == .closed ? .closed : nil

@@ -41,18 +41,4 @@ extension KioskState {
         maker.takesOrders && recipe.allSatisfy { !maker.out.contains($0.fruit) }
       }
   }
-
-  /// The tickets of the juices that are ready, the latest first.
-  package var readyTickets: [Int] {
-    let told = orders.compactMap { entry -> Int? in
-      switch entry.outcome {
-      case .ready, .made: entry.ticket?.number
-      default: nil
-      }
-    }
-    // Machines also report juices that were made before the dashboard was connected.
-    let earlier = machineReports.flatMap(\.report.ready).sorted(by: >)
-    var seen: Set<Int> = []
-    return (told + earlier).filter { seen.insert($0).inserted }
-  }
 }

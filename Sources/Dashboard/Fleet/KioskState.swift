@@ -6,6 +6,10 @@ package struct KioskState: Sendable, Identifiable {
   package let id: KioskID
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
+  /// The kiosk's own words to customers, or `nil` if there are none.
+  package private(set) var notice: LocalizedName?
+  /// The language of the kiosk's messages to customers, or `nil` if it is unknown.
+  package private(set) var language: Language?
   package private(set) var status: KioskStatus?
   /// The time at which the dashboard detected that the kiosk went offline, or `nil` if the kiosk is
   /// online or was already offline when the dashboard received its status for the first time.
@@ -23,6 +27,9 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   package private(set) var machines: [MachineID: MachineReport] = [:]
   package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
+  /// The times, by the dashboard's clock, until which the customers at payment devices have to pay.
+  /// A device whose prompt began before the dashboard received its report has none.
+  package private(set) var payDeadlines: [PaymentDeviceID: Timestamp] = [:]
   package private(set) var sensors: [SensorID: SensorReport] = [:]
   /// The entry of the latest end of day of each payment device.
   package private(set) var lastTotals: [PaymentDeviceID: LedgerEntry] = [:]
@@ -51,6 +58,8 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var services = Recent()
   /// Captures, refunds and requests for refunds, the newest first.
   package private(set) var captures = Recent()
+  /// Steps of the charges of orders, the newest first.
+  private(set) var chargeSteps = Recent()
 
   /// Maximum number of machines of one kiosk, of its payment devices, and of its sensors.
   package static let maximumMachines = 20
@@ -107,6 +116,7 @@ package struct KioskState: Sendable, Identifiable {
       guard payments[device] != nil || payments.count < Self.maximumMachines,
         let report = try? PaymentReport(payload: payload)
       else { return false }
+      setPayDeadline(of: device, report, isRetained: isRetained, at: now)
       payments[device] = report
     case ("sensor", 2):
       guard let last = topic.last, let sensor = SensorID(last) else { return false }
@@ -135,6 +145,7 @@ package struct KioskState: Sendable, Identifiable {
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
       (name, place, menuProblem) = (info.name, info.place, info.menuProblem)
+      (notice, language) = (info.notice, info.language)
       startedAt = info.startedAt
       updateLastMessage(at: info.startedAt)
     case ("sales", 1):
@@ -183,9 +194,10 @@ package struct KioskState: Sendable, Identifiable {
     // The reports of machines contain the programs that are due.
     case .program(let step): return step.kind != .due && services.add(entry)
     case .payment(let step):
+      if step.job != nil { _ = chargeSteps.add(entry) }
       let isCapture = [.captured, .refund, .refunded].contains(step.kind) && captures.add(entry)
       let isDecision = entry.source != nil && step.machine == nil && services.add(entry)
-      return isCapture || isDecision
+      return isCapture || isDecision || step.job != nil
     case .total(_, let device, _):
       guard lastTotals[device] != nil || lastTotals.count < Self.maximumMachines else {
         return false
@@ -195,6 +207,23 @@ package struct KioskState: Sendable, Identifiable {
     // The reports of machines and payment devices contain the open orders.
     case .accepted, .opened, .rejected, .awaitingPayment: return false
     }
+  }
+
+  /// Sets the deadline of a prompt that has just begun; that of an unchanged prompt stays.
+  private mutating func setPayDeadline(
+    of device: PaymentDeviceID, _ report: PaymentReport, isRetained: Bool, at now: Timestamp
+  ) {
+    let old = payments[device]
+    guard report.amount != nil, let seconds = report.paySeconds, (1...3_600).contains(seconds)
+    else {
+      payDeadlines[device] = nil
+      return
+    }
+    let isSame = old?.amount != nil && (old?.ticket, old?.state) == (report.ticket, report.state)
+    guard !isSame else { return }
+    payDeadlines[device] =
+      isRetained && old == nil
+      ? nil : Timestamp(milliseconds: now.milliseconds + Int64(seconds) * 1_000)
   }
 
   private mutating func updateLastMessage(at time: Timestamp) {

@@ -9,6 +9,8 @@ package struct KioskSettings: Sendable {
   /// The display name and the location, or `nil` if not configured.
   package var name: LocalizedName?
   package var place: String?
+  /// The kiosk's own words to customers, or `nil` if there are none.
+  package var notice: LocalizedName?
   package var language: Language
   /// The clock of the kiosk's time zone, for opening hours, tickets and sales.
   package var wallClock: WallClock
@@ -300,8 +302,8 @@ extension KioskSettings {
 
   package func info(startedAt: Timestamp) -> KioskInfo {
     KioskInfo(
-      version: version, startedAt: startedAt, name: name, place: place, menuVersion: menuVersion,
-      menuProblem: menuProblem)
+      version: version, startedAt: startedAt, name: name, place: place, notice: notice,
+      language: language, menuVersion: menuVersion, menuProblem: menuProblem)
   }
 
   package var menuReport: MenuReport {

@@ -9,7 +9,7 @@ package import KioskProtocol
 ///                         # the values that it contains
 ///   fruits:
 ///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or only a name: `orange: Orange`
-///     kiwi: {keeps_hours: 72, cost: 0.40}         # hours of sale after a restock
+///     kiwi: {keeps_hours: 72, cost: 0.40, color: "#94d82d"}   # hours of sale after a restock
 ///   juices:
 ///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}, price: 3.50}
 ///   currency: EUR         # only with prices
@@ -115,12 +115,14 @@ extension Fruit {
     _ section: inout Section, _ key: String, _ base: Fruit?, _ format: Format<Money>?
   ) {
     var (name, crate, keeps, cost) = (base?.name, base?.crate, base?.keepsHours, base?.cost)
+    var color = base?.color
     if section.isSection(key) {
       section.section(key) { section in
         name = LocalizedName(&section, fallback: key) ?? name
         section.read("crate", .integer(Fruit.crates), into: &crate)
         section.read("keeps_hours", .integer(Fruit.keeps), into: &keeps)
         cost = Money(&section, "cost", format) ?? cost
+        color = section.read("color", .color) ?? color
       }
     } else if let text = section.read(key, .text) {
       name = LocalizedName(fallback: text)
@@ -134,7 +136,7 @@ extension Fruit {
     // A fruit with an invalid name stays on the menu, so that recipes with it are not errors, too.
     self.init(
       id: id, name: name ?? LocalizedName(fallback: key), crate: crate, keepsHours: keeps,
-      cost: cost)
+      cost: cost, color: color)
   }
 }
 
@@ -146,17 +148,21 @@ extension Juice {
     _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit]?,
     _ format: Format<Money>?
   ) {
-    let (name, recipe, price) = section.section(key) { section in
-      (
-        LocalizedName(&section, fallback: key),
-        Recipe(&section, "recipe", base?.recipe, fruits: fruits),
-        Money(&section, "price", format)
-      )
+    let juice = section.section(key) { section -> Juice? in
+      let name = LocalizedName(&section, fallback: key)
+      let recipe = Recipe(&section, "recipe", base?.recipe, fruits: fruits)
+      let price = Money(&section, "price", format)
+      let allergens = section.readText("allergens", upTo: Juice.maximumText)
+      let note = section.readText("note", upTo: Juice.maximumText)
+      let picture = section.read("picture", .picture)
+      // The id is checked last, because it belongs to the section around this one.
+      guard let recipe, let id = ID(key) else { return nil }
+      return Juice(
+        id: id, name: name ?? base?.name ?? LocalizedName(fallback: key), recipe: recipe,
+        price: price, allergens: allergens, note: note, picture: picture)
     }
-    guard let id = ID(section, key), let recipe else { return nil }
-    self.init(
-      id: id, name: name ?? base?.name ?? LocalizedName(fallback: key), recipe: recipe,
-      price: price)
+    guard ID(section, key) != nil, let juice else { return nil }
+    self = juice
   }
 }
 
@@ -167,6 +173,50 @@ extension LocalizedName {
     let korean = section.read(Language.korean.rawValue, .text)
     guard english != nil || korean != nil else { return nil }
     self.init(english: english, korean: korean, fallback: fallback)
+  }
+}
+
+extension Section {
+  /// Reads a text for customers: one text for all languages, or texts by language. Returns `nil` if
+  /// there is none.
+  ///
+  /// - Parameter limit: Maximum length in each language, in Unicode scalars.
+  package mutating func readText(_ key: String, upTo limit: Int) -> LocalizedName? {
+    let format = Format.text(upTo: limit)
+    guard isSection(key) else { return read(key, format).map { LocalizedName(fallback: $0) } }
+    let (english, korean) = section(key, hasVariables: false) { section in
+      if section.keys.isEmpty {
+        section.report(Diagnostic("has no language", hint: "write it like '{en: City hall}'"))
+      }
+      return (
+        section.read(Language.english.rawValue, format),
+        section.read(Language.korean.rawValue, format)
+      )
+    }
+    guard let fallback = english ?? korean else { return nil }
+    return LocalizedName(english: english, korean: korean, fallback: fallback)
+  }
+}
+
+extension Format where Value == Fruit.Color {
+  fileprivate static let color = Format { scalar throws(Diagnostic) in
+    let text = try scalar.string()
+    guard let color = Fruit.Color(text) else {
+      throw Diagnostic("\(text.quoted) is not a color", hint: "write it like '\"#ff922b\"'")
+    }
+    return color
+  }
+}
+
+extension Format where Value == Juice.Picture {
+  fileprivate static let picture = Format { scalar throws(Diagnostic) in
+    let text = try scalar.string()
+    guard let picture = Juice.Picture(text) else {
+      throw Diagnostic(
+        "\(text.quoted) is not the name of a picture",
+        hint: "write it like 'mango.svg'; it may end in .svg, .png or .jpg")
+    }
+    return picture
   }
 }
 

@@ -15,7 +15,7 @@ import Testing
   enum File: String, CaseIterable {
     case users
     case passwordLinks = "users.state/password-links.json"
-    case walls = "users.state/walls.json"
+    case walls = "users.state/screens.json"
     case alerts = "users.state/alerts.json"
     case historyState = "users.state/history-state.json"
     case history = "users.state/history/2026-11-21.jsonl"
@@ -34,7 +34,7 @@ import Testing
     let admin = try #require(dashboard.users.current.users["ada"])
     let token = try await dashboard.administration.link(
       for: "vera", by: admin, at: scene.now)
-    try await dashboard.walls.replace("wall-token", for: "k1")
+    try await dashboard.screens.replace("wall-token", for: "k1", .wall)
     let plan = try #require(
       RoutePlan(
         arrival: scene.now, end: Timestamp(milliseconds: scene.now.milliseconds + 1), margin: 0,

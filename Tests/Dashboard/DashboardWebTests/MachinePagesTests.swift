@@ -139,7 +139,7 @@ import Testing
       let overdue = try await scene.get("/kiosks/k1").text
       #expect(overdue.contains("missing: Kiwi 2") && overdue.contains("must be cleaned"))
       #expect(try await scene.get("/").text.contains("bar: Clean: overdue, no orders"))
-      #expect(try await scene.get("/kiosks/k1/panel").text.contains("machine being cleaned"))
+      #expect(try await scene.get("/kiosks/k1/panel").text.contains("machine must be cleaned"))
       (clean.due, clean.isOverdue, clean.missing) = (nil, false, nil)
       (clean.job, clean.state) = (77, .needsDecision)
       try await Self.publish(scene, .cleaningDue, clean)
@@ -265,22 +265,6 @@ import Testing
     let entry = LedgerEntry(
       seq: seq, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil, outcome: outcome)
     try await scene.kiosk("events", entry.payload, retain: false)
-  }
-
-  @Test func theWallHasTwoColumns() async throws {
-    try await Scene.run { scene in
-      try await scene.authenticate("vera")
-      try await Self.publish(
-        scene, .busy, [(45, .needsDecision), (46, .started), (47, .queued)], ready: [44, 43])
-      let wall = try await scene.get("/kiosks/k1/display").text
-      let parts = wall.split(separator: "Ready</h2>")
-      #expect(parts.count == 2)
-      let order = [
-        "<li class=\"now\">46</li>", "<li class=\"\">47</li>", "<li class=\"\">45<small>",
-      ]
-      #expect(wall.contains(order[0] + order[1] + order[2]))
-      #expect(parts.last?.hasPrefix("<ol><li>44</li><li>43</li></ol>") == true)
-    }
   }
 
   @Test func aJuiceWhoseMachineIsDownIsNotOffered() async throws {

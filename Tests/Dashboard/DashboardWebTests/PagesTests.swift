@@ -690,48 +690,6 @@ import Testing
     }
   }
 
-  @Test func aWallShowsTheDisplayOfOneKioskAndNothingElse() async throws {
-    try await Scene.run { scene in
-      try await scene.authenticate("minji")
-      let form = "csrf_token=\(scene.csrfToken)&do="
-      #expect(try await scene.post("/kiosks/k1/wall", form + "create").status == .seeOther)
-      let page = try await scene.get("/kiosks/k1").text
-      let link = try #require(page.firstMatch(of: /href="(\/wall\/[^"?]*)\?language=en"/)?.1)
-      let answer = try await scene.post("/kiosks/k1/undo", "csrf_token=\(scene.csrfToken)&undo=99")
-      #expect(answer.text.contains(link), "the page of an answer has the link, too")
-      scene.cookieJar = [:]
-      let wall = try await scene.get("\(link)?language=ko")
-      #expect(wall.status == .ok && wall.text.contains("딸기쥬스"))
-      #expect(wall.text.contains("data-live=\"\(link)/live?language=ko\""))
-      #expect(!wall.text.contains("/kiosks/k1") && !wall.text.contains("csrf_token"))
-      #expect(wall.headers[values: .setCookie].allSatisfy { !$0.contains("juice_known") })
-      #expect(try await scene.get("/kiosks/k1").status == .seeOther)
-      for path in ["/wall/x", "/wall/", "/wall/x/live", "\(link)/panel", "\(link)/.."] {
-        #expect(try await scene.get(path).status == .notFound, "\(path)")
-      }
-      // A kiosk without a status: neither juices nor tickets.
-      try await scene.kiosk("status", [])
-      let out = try await scene.get(String(link)).text
-      #expect(out.contains("<div id=\"ready\" class=\"\"><p class=\"closed\">Out of service"))
-      #expect(!out.contains("Kiwi juice"))
-      try await scene.authenticate("vera")
-      #expect(try await !scene.get("/kiosks/k1").text.contains("/wall"))
-      try await scene.authenticate("minji")
-      let new = "csrf_token=\(scene.csrfToken)&do="
-      _ = try await scene.post("/kiosks/k1/wall", new + "create")
-      #expect(try await scene.get(String(link)).status == .notFound)
-      _ = try await scene.post("/kiosks/k1/wall", new + "revoke")
-      #expect(await scene.dashboard.walls.token(for: "k1") == nil)
-      // Another process has the same links.
-      _ = try await scene.post("/kiosks/k1/wall", new + "create")
-      let other = WallLinks(
-        folder: StateFolder(path: scene.dashboard.settings.stateFolder),
-        logger: scene.dashboard.link.logger)
-      let token = try #require(await scene.dashboard.walls.token(for: "k1"))
-      #expect(await other.kiosk(for: token) == "k1")
-    }
-  }
-
   @Test func theStockOfAnOfflineKioskHasItsTime() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

@@ -186,10 +186,11 @@ import Testing
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       try await Self.publish(
-        scene, PaymentReport(state: .waiting, ticket: 42, amount: Self.amount))
+        scene, PaymentReport(state: .waiting, ticket: 42, amount: Self.amount, paySeconds: 45))
       let asked = try await scene.get("/kiosks/k1/display").text
       #expect(
-        asked.contains("<b class=\"ticket\">42</b><span>€3.50 at the terminal, please.</span>"))
+        asked.contains("<b class=\"ticket\">42</b><span class=\"amount\">€3.50</span>"))
+      #expect(asked.contains("<span data-left=\"45\">45</span> s"))
       try await Self.publish(
         scene, PaymentReport(state: .idle, ticket: 42, declined: "card expired"))
       #expect(try await scene.get("/kiosks/k1/display").text.contains("declined: card expired"))

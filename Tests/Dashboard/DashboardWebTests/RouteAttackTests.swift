@@ -11,13 +11,15 @@ import Testing
   private static let open = Set(
     [
       "/login", "/logout", "/language/{language}", "/password/{token}", "/wall/{token}",
-      "/wall/{token}/live", "/health",
+      "/wall/{token}/live", "/tablet/{token}", "/tablet/{token}/live", "/pictures/{picture}",
+      "/health",
     ] + (Asset.all + [.worker]).map(\.path))
   /// Forms of a user about the user.
   private static let own: Set<String> = ["/account/password", "/account/sessions"]
 
   private static let values = [
     "kiosk": "k1", "route": "r1", "language": "ko", "token": String(repeating: "A", count: 43),
+    "picture": "kiwi.svg",
   ]
 
   /// Values that end a field, leave a folder, are markup, or are longer than anything.
@@ -78,9 +80,10 @@ import Testing
     }
   }
 
+  /// A tablet has no session: its link is the only permission.
   @Test func aFormWithoutTheTokenOfItsSessionIsForged() async throws {
     try await attack("ada") { scene, path in
-      guard path.method == .post else { return }
+      guard path.method == .post, path.pattern != "/tablet/{token}" else { return }
       let target = path.filled(Self.values)
       let token = scene.csrfToken
       let other = scene.dashboard.sessions.csrfToken(for: "another")
@@ -128,11 +131,12 @@ import Testing
     }
   }
 
-  /// The token of a wall is neither a session nor the token of a password link.
-  @Test func theTokenOfAWallGivesNothingElse() async throws {
+  /// The token of a screen is neither a session nor the token of a password link or of another screen.
+  @Test(arguments: Screen.allCases)
+  func theTokenOfAScreenGivesNothingElse(screen: Screen) async throws {
     let token = Self.values["token"] ?? ""
     try await attack { scene, path in
-      try await scene.dashboard.walls.replace(token, for: "k1")
+      try await scene.dashboard.screens.replace(token, for: "k1", screen)
       scene.session = token
       guard !path.isLive else { return }
       let target = path.filled(Self.values)
@@ -140,10 +144,13 @@ import Testing
         path.method == .get
         ? try await scene.get(target)
         : try await scene.post(target, "csrf_token=\(scene.csrfToken)")
-      switch path.pattern {
-      case "/wall/{token}": #expect(answer.status == .ok && answer.text.contains("Kiwi juice"))
-      case "/password/{token}": #expect(answer.status.kind == .clientError)
-      case let other where Self.open.contains(other): break
+      switch (path.pattern, path.method) {
+      case ("/\(screen)/{token}", .get):
+        #expect(answer.status == .ok && answer.text.contains("Kiwi juice"))
+      case ("/\(screen)/{token}", .post): #expect(answer.status == .badRequest)
+      case ("/wall/{token}", _), ("/tablet/{token}", _): #expect(answer.status == .notFound)
+      case ("/password/{token}", _): #expect(answer.status.kind == .clientError)
+      case (let other, _) where Self.open.contains(other): break
       default: #expect(!answer.text.contains("Kiwi"), "\(path)")
       }
       #expect(answer.status != .ok || Self.open.contains(path.pattern) || path.pattern == "/")
@@ -153,6 +160,7 @@ import Testing
   @Test func aFormThatIsTooLargeIsRefused() async throws {
     try await attack("ada") { scene, path in
       guard path.method == .post else { return }
+      try await scene.dashboard.screens.replace(Self.values["token"], for: "k1", .tablet)
       let body =
         "csrf_token=\(scene.csrfToken)&name=\(String(repeating: "x", count: Form.maximumSize))"
       let answer = try await scene.post(path.filled(Self.values), body)

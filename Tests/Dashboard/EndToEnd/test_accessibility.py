@@ -180,9 +180,21 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.one(".result")
     look.at("settings")
     browser.open("/kiosks/k1/display")
-    browser.one(".board")
-    browser.one(".pay li")
+    browser.one(".pay .ticket")
     look.at("display")
+    browser.open("/kiosks/k1")
+    for screen, part in (("wall", ".pay .ticket"), ("tablet", "#juice-banana")):
+        path = browser.create_link(screen)
+        browser.one("svg.code")
+        if screen == "tablet":
+            look.at("screens")
+        browser.open(f"{path}?language={language}")
+        browser.one(part)
+        if screen == "tablet":
+            browser.press(part)
+            browser.one(".message .notice")
+        look.at(screen)
+        browser.open("/kiosks/k1")
     for path, name in (
         ("/history?days=90", "history"), ("/kiosks/k1/history", "history-of-one"),
         ("/kiosks/k1/sales", "sales"), ("/account", "account"),

@@ -36,7 +36,7 @@ def state_files(dashboard: Dashboard) -> list[Path]:
     state = dashboard.folder / "state"
     found = [dashboard.folder / "users", *state.glob("*.json"), *state.glob("history/*.jsonl")]
     assert {file.name.split(".")[0] for file in found[:-1]} == {
-        "users", "password-links", "walls", "alerts", "history-state"}, found
+        "users", "password-links", "screens", "alerts", "history-state"}, found
     return found
 
 
@@ -53,7 +53,7 @@ def test_the_pages_stay_up_and_the_way_back_is_said(
         admin = WebClient(dashboard.port).log_in("nora", PASSWORDS["nora"])
         eventually(lambda: admin.get("/kiosks/k1").status == 200)
         token = admin.get("/account").csrf_token
-        assert admin.post("/kiosks/k1/wall", csrf_token=token, do="create").status == 303
+        assert admin.post("/kiosks/k1/screens", csrf_token=token, screen="wall", do="create").status == 303
         assert admin.post("/users", csrf_token=token, do="reset", user="vera").status == 200
         wall = re.search(r"/wall/[\w-]{43}", admin.get("/kiosks/k1").text)[0]
         assert dashboard.stop() == 0
@@ -82,7 +82,7 @@ def test_the_pages_stay_up_and_the_way_back_is_said(
         dashboard.wait_for_log("users: can be read again")
         # The next change of the links replaces their files, too.
         token = admin.get("/account").csrf_token
-        assert admin.post("/kiosks/k1/wall", csrf_token=token, do="create").status == 303
+        assert admin.post("/kiosks/k1/screens", csrf_token=token, screen="wall", do="create").status == 303
         assert admin.post("/users", csrf_token=token, do="reset", user="vera").status == 200
         assert visitor.get(wall).status == 404
         found = dashboard.command("doctor").stdout

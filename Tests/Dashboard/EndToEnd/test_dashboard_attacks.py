@@ -100,7 +100,7 @@ FORMS = {
     "/routes/r1/edit": {"name": "x"},
     "/routes/r1/kiosks/k1/skip": {"skip": "1"},
     "/routes/r1/kiosks/k1/correct": {"id": "attack-7", "brought.kiwi": "1"},
-    "/kiosks/k1/wall": {"do": "create"},
+    "/kiosks/k1/screens": {"screen": "tablet", "do": "create"},
     "/routes/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
 }
 

@@ -383,7 +383,14 @@ import Testing
       let entry = LedgerEntry(seq: seq, epoch: 0, at: now, source: nil, id: nil, outcome: outcome)
       receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
     }
-    #expect(fleet["k1"]?.readyTickets == [43, 42, 40, 39])
+    let ended = fleet["k1"]?.endedOrders(at: now) { _ in true } ?? []
+    #expect(ended.map(\.ticket) == [42, 43, 42])
+    #expect(ended.map(\.machine) == ["bar", nil, "bar"])
+    #expect(ended.map(\.end) == [.notMade(money: nil), .ready, .ready])
+    // Screens show an order for ten minutes, and not after midnight.
+    let later = Timestamp(milliseconds: now.milliseconds + 601_000)
+    #expect(fleet["k1"]?.endedOrders(at: later) { _ in true } == [])
+    #expect(fleet["k1"]?.endedOrders(at: now) { _ in false } == [])
   }
 
   @Test mutating func thereIsAnEndToWhatIsKeptOfMachines() {

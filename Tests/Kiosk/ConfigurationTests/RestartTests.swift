@@ -39,7 +39,7 @@ import Testing
   @Test func whatIsNotIsTakenOver() throws {
     let new = try KioskConfiguration.parse(
       yaml: """
-        kiosk: {language: ko, name: City hall, place: 1 Main Street}
+        kiosk: {language: ko, name: City hall, place: 1 Main Street, notice: x}
         stock: {initial: 1, capacity: 7, low: 2}
         hours: {mon: "07:00-22:00"}
         orders: {max_age_seconds: 1, max_quantity: 1, debounce_milliseconds: 1, max_per_second: 1}
@@ -57,8 +57,8 @@ import Testing
   /// Each key is either in the table or in the file above.
   @Test func noKeyIsForgotten() {
     let others = [
-      "kiosk.language", "kiosk.name", "kiosk.place", "stock", "orders", "home_assistant", "menu",
-      "payment", "hours",
+      "kiosk.language", "kiosk.name", "kiosk.place", "kiosk.notice", "stock", "orders",
+      "home_assistant", "menu", "payment", "hours",
     ]
     for path in KioskConfiguration.settings.map({ $0.joined(separator: ".") }) {
       let isFixed = Self.fixed[path] != nil

@@ -398,7 +398,7 @@ def test_a_program_is_started_by_a_person_and_by_a_count_and_is_repeated_after_a
     assert state(0)["missing"] == {"mango": 1}
     rejected = order(watcher, "a3")
     assert (rejected["reason"], rejected["message"]) == (
-        "cleaning_due", "The machine is being cleaned. Please try again later.")
+        "cleaning_due", "The machine must be cleaned first. Please try again later.")
     assert "'uses'" in kiosk.command("doctor").stdout
     kiosk.command("restock", "mango=1")
     watcher.wait_for_state("idle")

@@ -135,7 +135,13 @@ import Testing
     } else {
       try kiosk.receive(.paid("captured", flaw == "amount" ? 300 : 350))
     }
-    if flaw == "machine" { try kiosk.receive(.made("failed", job: 3)) }
+    if flaw == "machine" {
+      let failed = try kiosk.receive(.made("failed", job: 3))
+      #expect(
+        try failed.results.map(\.message) == [
+          "Sorry, Kiwi juice could not be made. Please ask us about your money."
+        ])
+    }
     #expect(kiosk.state == .undecided && kiosk.stock["kiwi"] == 10)
     #expect(kiosk.core.charges.reports[0].report.charges.map(\.reason) == ["captured, not made"])
     #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
@@ -165,6 +171,10 @@ import Testing
     let kiosk = try begun()
     let failed = try kiosk.receive(.made("failed", job: 3, #","reason":"jam""#))
     #expect(try failed.results.map(\.failure) == ["jam"])
+    #expect(
+      try failed.results.map(\.message) == [
+        "Sorry, Kiwi juice could not be made. You pay nothing: the money is being released."
+      ])
     #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
     try kiosk.receive(.paid("released"))
     #expect(kiosk.steps.suffix(2) == ["failed", "released 350"])
@@ -195,6 +205,9 @@ import Testing
     kiosk.pass(.seconds(20))
     let held = try kiosk.receive(.paid("held", 350))
     #expect(try held.results.map(\.failure) == [reason])
+    #expect(
+      try held.results[0].message?.hasSuffix("You pay nothing: the money is being released.")
+        == true)
     #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
     #expect(kiosk.machineRequests.isEmpty)
     try kiosk.receive(.paid("released"))

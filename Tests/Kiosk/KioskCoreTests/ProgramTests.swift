@@ -310,7 +310,8 @@ import Testing
     let rejected = try kiosk.receive(.order("kiwi"))
     #expect(try rejected.reasons == [.cleaningDue])
     #expect(
-      try rejected.results[0].message == "The machine is being cleaned. Please try again later.")
+      try rejected.results[0].message
+        == "The machine must be cleaned first. Please try again later.")
     try kiosk.receive(clean)
     let number = try #require(kiosk.numbers.last)
     try kiosk.made(number, "done")

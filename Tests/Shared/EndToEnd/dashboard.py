@@ -219,6 +219,11 @@ class Browser:
 
         between_pages(is_typed)
 
+    def create_link(self, screen: str) -> str:
+        """Creates the link to a screen on the page of a kiosk, and returns its path."""
+        self.send(f"form:has([value={screen}]) [value=create]")
+        return urlsplit(self.one(f"#{screen}-link").get_attribute("href")).path
+
     # MARK: Checks
 
     def check(self) -> None:

@@ -12,9 +12,16 @@ struct Asset: Sendable {
     "script.js", "text/javascript; charset=utf-8", PackageResources.script_js)
   static let routesScript = Asset(
     "routes.js", "text/javascript; charset=utf-8", PackageResources.routes_js)
+  /// The style sheet and the script of the pages for customers, which run in old browsers.
+  static let screenStylesheet = Asset(
+    "screen.css", "text/css; charset=utf-8", PackageResources.screen_css)
+  static let screenScript = Asset(
+    "screen.js", "text/javascript; charset=utf-8", PackageResources.screen_js)
   static let icon = Asset("icon.svg", "image/svg+xml", PackageResources.icon_svg)
 
-  static let all = [stylesheet, script, routesScript, icon]
+  static let all = [
+    stylesheet, script, routesScript, screenStylesheet, screenScript, icon,
+  ]
 
   /// The service worker. Its path determines its scope and therefore never changes; browsers
   /// revalidate it.

@@ -95,26 +95,6 @@ const listen = (address) => {
   open();
 };
 
-// --- The display on a wall -----------------------------------------------------------------------
-
-// No user reloads the display. After 30 seconds without an update, it shows that the kiosk is out of
-// service instead of old tickets, and connects again.
-const guard = () => {
-  let last = Date.now();
-  addEventListener("replaced", () => {
-    last = Date.now();
-    document.body.classList.remove("silent");
-    const script = document.querySelector("#alive [data-script]").dataset.script;
-    if (!document.querySelector(`script[src$="${script}"]`)) location.reload();
-  });
-  setInterval(() => {
-    if (Date.now() - last < 30000) return;
-    last = Date.now();
-    document.body.classList.add("silent");
-    dispatchEvent(new Event("answered"));
-  }, 1000);
-};
-
 // --- Steppers ------------------------------------------------------------------------------------
 
 const foretell = (stepper) => {
@@ -216,5 +196,4 @@ document.querySelector("form[action$='/logout']")?.addEventListener("submit", ({
     key.startsWith(`stop:${target.dataset.user} `) && localStorage.getItem(key).includes('"state":"draft"'));
   if (drafts.length && confirm(target.dataset.drafts)) drafts.forEach((key) => localStorage.removeItem(key));
 });
-if (document.getElementById("alive")) guard();
 if (document.body.dataset.live) listen(document.body.dataset.live);

@@ -14,6 +14,8 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
   package var port = 8080
   package var usersFile = "/var/lib/juice-dashboard/users"
   package var stateFolder = "/var/lib/juice-dashboard"
+  /// The folder with the owner's own pictures of juices, or `nil` if there is none.
+  package var picturesFolder: String?
   package var isBehindProxy = false
   package var basePath = BasePath.none
   /// The certificate for TLS, or `nil` to serve without encryption.
@@ -54,6 +56,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
       section.read("port", .integer(1...65535), into: &port)
       section.read("users_file", .path, into: &usersFile)
       section.read("state_folder", .path, into: &stateFolder)
+      picturesFolder = section.read("pictures_folder", .path)
       section.read("behind_proxy", .boolean, into: &isBehindProxy)
       section.read("base_path", .basePath, into: &basePath)
       tls = section.section("tls") { TLS(&$0) }

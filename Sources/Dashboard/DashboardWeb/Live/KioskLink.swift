@@ -34,6 +34,8 @@ package final class KioskLink: Service {
 
   /// The source of orders from the virtual panel. The source of all other commands is the user.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
+  /// The source of orders from customers' tablets.
+  package static let tablet = Source(kind: .order, name: "tablet")
 
   /// The sender of requests for sales and for the record of food safety.
   private static let reader: Request.ID = "dashboard"
@@ -92,6 +94,7 @@ package final class KioskLink: Service {
       KioskFleet.filters(root: root)
       + [
         "restock/+", "service/+", "settings/+", "job/+", "program/+", "\(Self.virtualPanel)",
+        "\(Self.tablet)",
         "report/\(Self.reader.text)",
       ]
       .map { "\(root)/+/\($0)/result" }

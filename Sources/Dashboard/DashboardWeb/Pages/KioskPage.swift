@@ -14,9 +14,8 @@ struct KioskPage {
   /// fruit gets the focus.
   var preselected: [Fruit.ID] = []
 
-  /// The token of the link `/wall/:token`, or `nil` if there is none, for a viewer, and for live
-  /// updates.
-  var wallToken: String?
+  /// The tokens of the links to the kiosk's screens; none for a viewer, and for live updates.
+  var screenTokens: [Screen: String] = [:]
 
   var language: Language { context.language }
   var localTime: LocalTime { LocalTime(kiosk.timeZone, now: now, language) }
@@ -67,7 +66,7 @@ struct KioskPage {
         \(kiosk.settings?.hours.map { hours in
           "<p class=\"muted\">\(language("Opening hours:", "영업시간:")) \(language.text(hours))</p>" as HTML
         })
-        \(payment.refundForm)\(context.isOperator ? wall : .empty)
+        \(payment.refundForm)\(context.isOperator ? screens : .empty)
         </section>
         </div>
         </div>
@@ -123,27 +122,8 @@ struct KioskPage {
     return "<p class=\"place\">\(facts.dropLast().map { "\($0) · " as HTML })\(last)</p>"
   }
 
-  /// The form for the link `/wall/:token`.
-  private var wall: HTML {
-    let link: HTML? = wallToken.map { token in
-      """
-      <p><a href="/wall/\(token)?language=\(language.rawValue)">\(language("Link for a screen on the wall", "벽 화면용 링크"))</a><br>
-      <span class="muted">\(language(
-        "It shows the display without a login, until it is revoked. Anyone who has the link can see the display, and nothing else.",
-        "취소할 때까지 로그인 없이 화면을 보여 줘요. 링크를 아는 사람은 화면만 볼 수 있어요."))</span></p>
-      """
-    }
-    let revoke: HTML? = wallToken.map { _ in
-      "<button name=\"do\" value=\"revoke\">\(language("Revoke the link", "링크 취소"))</button>"
-    }
-    return """
-      <div id="wall">\(link)
-      <form method="post" action="/kiosks/\(kiosk.id)/wall">\(context.fields())
-      <div class="actions"><button name="do" value="create">\(wallToken == nil
-        ? language("Create a link for a screen", "화면용 링크 만들기")
-        : language("Replace the link", "링크 바꾸기"))</button>\(revoke)</div>
-      </form></div>
-      """
+  private var screens: HTML {
+    ScreenLinkForms(kiosk: kiosk.id, tokens: screenTokens, context: context).html
   }
 
   private var panelLink: HTML {

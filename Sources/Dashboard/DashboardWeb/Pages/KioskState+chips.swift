@@ -65,7 +65,7 @@ extension KioskState {
         case .blocked(let fruits):
           fruits.map { name(of: $0, language) }.joined(separator: ", ")
             + language(" blocked by a sensor", " 센서가 차단")
-        case .machine, .cleaning, .payment, .closed: obstacle.text(language)
+        case .machine, .cleaningDue, .payment, .closed: obstacle.text(language)
         }
       return "\(juice.name[language]) (\(reason))"
     }
@@ -177,7 +177,7 @@ extension SaleObstacle {
     case .fruit, .machineOut: language("sold out", "품절")
     case .blocked: language("not available now", "지금은 주문할 수 없음")
     case .machine: language("machine out of order", "기계 고장")
-    case .cleaning: language("machine being cleaned", "기계 청소 중")
+    case .cleaningDue: language("machine must be cleaned", "기계 청소 필요")
     case .payment: language("card terminal out of order", "카드 단말기 고장")
     case .closed: language("closed", "영업 종료")
     }

@@ -10,8 +10,6 @@ struct Page {
   /// The path of the page's live updates, or `nil` if the page has no live updates.
   var live: String?
   var status = HTTPResponse.Status.ok
-  /// Whether the page has no bar at the top, for a screen on a wall.
-  var isBare = false
   /// Scripts of this page only, loaded after the common script.
   var scripts: [Asset] = []
   /// The IANA name of the time zone of the page's times, or `nil` if the page does not name one.
@@ -41,12 +39,11 @@ struct Page {
       <link rel="stylesheet" href="\(Asset.stylesheet.path)">
       <script src="\(Asset.script.path)" defer></script>\(scripts.map { "\n<script type=\"module\" src=\"\($0.path)\"></script>" as HTML })
       </head>
-      <body class="\(isFull ? "full" : .empty)\(isBare ? " bare" : .empty)"\(liveAttribute)>
+      <body class="\(isFull ? "full" : .empty)"\(liveAttribute)>
       <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
-      \(isBare ? .empty : bar(context))
+      \(bar(context))
       <main id="main">
-      \(context.isOperator && !isBare
-        ? CommonNotices.users(context.usersProblem, language).html : .empty)
+      \(context.isOperator ? CommonNotices.users(context.usersProblem, language).html : .empty)
       \(timeZone.map { zone in
         """
         <p class="muted zone" data-zone="\(zone)">\(language("Times are in the time zone", "시각은 다음 시간대 기준이에요:")) \(zone)</p>

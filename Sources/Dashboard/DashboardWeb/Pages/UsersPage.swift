@@ -48,6 +48,7 @@ struct UsersPage {
             "Send this link to \(name). It sets a password once, within a day; after you leave this page it is not shown again.",
             "이 링크를 \(name) 님에게 보내 주세요. 하루 안에 한 번만 비밀번호를 정할 수 있고, 이 페이지를 떠나면 다시 볼 수 없어요."))</p>
           <label>\(language("Link", "링크"))<input id="link" readonly value="\(address)"></label>
+          \(QRCode(address)?.html(language("The link as a QR code", "링크 QR 코드")))
           """, tag: "div")
     case .changed(let name):
       language.notice(.good, "\(name) is changed and logged out.", "\(name) 님의 권한을 바꾸고 로그아웃했어요.")
@@ -326,6 +327,8 @@ extension ActivityLog.Action.Verb {
     case .endedSession: language("ended a session", "세션 종료")
     case .madeWallLink: language("made a link for a screen", "화면 링크 생성")
     case .revokedWallLink: language("revoked the link for a screen", "화면 링크 취소")
+    case .madeTabletLink: language("made a link for a tablet", "태블릿 링크 생성")
+    case .revokedTabletLink: language("revoked the link for a tablet", "태블릿 링크 취소")
     }
   }
 }

@@ -177,11 +177,11 @@ extension DashboardServer {
 
   private func kioskPage(_ context: PageContext) async throws -> KioskPage {
     var page = try kioskPageWithoutLink(context)
-    if context.isOperator { page.wallToken = await walls.token(for: page.kiosk.id) }
+    if context.isOperator { page.screenTokens = await screens.tokens(of: page.kiosk.id) }
     return page
   }
 
-  /// Returns the page without the link `/wall/:token`, which no live part contains.
+  /// Returns the page without the links to screens, which no live part contains.
   private func kioskPageWithoutLink(_ context: PageContext) throws -> KioskPage {
     let kiosk = try kiosk(context)
     return KioskPage(

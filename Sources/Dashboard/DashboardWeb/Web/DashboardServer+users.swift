@@ -22,7 +22,8 @@ extension DashboardServer {
         return usersPage(context).page(.badName, filled: form).response(context)
       }
       do {
-        let outcome = try await change(name, form, by: admin, Self.origin(of: request))
+        let outcome = try await change(
+          name, form, by: admin, context.origin + context.basePath.text)
         return usersPage(context).page(outcome).response(context)
       } catch let problem as UserAdministration.Problem {
         return usersPage(context).page(.refused(problem), filled: form).response(context)
@@ -103,15 +104,6 @@ extension DashboardServer {
   ) async {
     await activity.record(
       ActivityLog.Action(user.name.text, verb, subject: subject?.text, detail: detail))
-  }
-
-  /// Returns the address of this server from the `Origin` header of a form's request, or an empty
-  /// text if the header is missing or is no HTTP address.
-  private static func origin(of request: Request) -> String {
-    let origin = request.headers[.origin] ?? ""
-    let isAddress =
-      origin.utf8.count <= 200 && (origin.hasPrefix("https://") || origin.hasPrefix("http://"))
-    return isAddress ? origin : ""
   }
 
   // MARK: Account

@@ -27,13 +27,14 @@ package import ServiceLifecycle
 /// | `/routes` | `addRoutes` | routes and their stops |
 /// | `/kiosks/:kiosk/sales` | `addSales` | sales in a period, compared with the period before |
 /// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
-/// | `/kiosks/:kiosk/wall` | `addWallForm` | the form for the link `/wall/:token` |
+/// | `/kiosks/:kiosk/screens` | `addScreenForm` | the form for the links `/wall/:token` and `/tablet/:token` |
 /// | `/history`, `/kiosks/:kiosk/history` | `addHistory` | the history of the last 90 days |
 /// | `/chain` | `addChain` | the archive, if there is one; also history, sales and food safety |
 /// | `/users` | `addUsers` | the users, for administrators |
 /// | `/account` | `addAccount` | the user's own account |
 /// | `/password/:token` | `addPassword` | a new password, with a link |
-/// | `/wall/:token` | `addWall` | the display of one kiosk, without a login |
+/// | `/wall/:token`, `/tablet/:token` | `addScreens` | the display and the buttons of one kiosk, without a login |
+/// | `/pictures/:picture` | `addPictures` | the owner's own pictures of juices |
 /// | `/login`, `/logout`, `/language` | `addLogin` | |
 /// | `/health` | `addHealth` | no page: the state for load balancers and monitors |
 /// | `/assets`, `/worker.js` | `Asset` | |
@@ -48,7 +49,8 @@ package struct DashboardServer: Sendable {
   let sessions = Sessions()
   let authenticator: Authenticator
   let routes: RouteStore
-  let walls: WallLinks
+  let screens: ScreenLinks
+  let pictures: OwnPictures
   let activity: ActivityStore
   let salesReader: SalesReader
   let administration: UserAdministration
@@ -73,7 +75,8 @@ package struct DashboardServer: Sendable {
     authenticator = Authenticator(users: users, cost: cost)
     let folder = StateFolder(path: settings.stateFolder)
     routes = RouteStore(folder: folder)
-    walls = WallLinks(folder: folder, logger: link.logger)
+    screens = ScreenLinks(folder: folder, logger: link.logger)
+    pictures = OwnPictures(folder: settings.picturesFolder, logger: link.logger)
     salesReader = SalesReader(link: link)
     administration = UserAdministration(
       users: users, folder: folder, cost: cost, logger: link.logger)
@@ -137,8 +140,9 @@ package struct DashboardServer: Sendable {
     addKiosk(to: authenticated.group("kiosks/:kiosk"))
     addPanel(to: authenticated.group("kiosks/:kiosk"))
     addSettings(to: authenticated.group("kiosks/:kiosk"))
-    addWallForm(to: authenticated.group("kiosks/:kiosk"))
-    addWall(to: router.group("wall/:token"))
+    addScreenForm(to: authenticated.group("kiosks/:kiosk"))
+    addScreens(to: router)
+    addPictures(to: router.group("pictures"))
     addPassword(to: router.group("password/:token"))
     addAccount(
       to: router.group("account").add(middleware: RequireLogin(isForViewers: true)))

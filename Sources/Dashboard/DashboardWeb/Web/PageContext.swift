@@ -27,6 +27,9 @@ struct PageContext: RequestContext {
   var hasChain = false
   /// The path that precedes the path of each page in the browser.
   var basePath = BasePath.none
+  /// The address of this server for the browser, such as `https://juice.example.com`; empty if it is
+  /// unknown. A forged one changes only the links on the forger's own page.
+  var origin = ""
   /// Whether Home Assistant's ingress shows the pages in a frame.
   var isIngress = false
   /// Whether the browser connects by HTTPS; if so, cookies are restricted to HTTPS.

@@ -20,6 +20,7 @@ struct SessionMiddleware: RouterMiddleware {
     context.requestTarget = ReturnTarget.page(of: request)
     if request.method == .get { context.filled = Form(request.uri.query ?? "") }
     context.hasChain = hasChain
+    context.origin = Self.origin(of: request, isSecure: context.isSecure)
     if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
       // The trusted proxy has added the last address; a client can forge all others.
       context.address =
@@ -56,6 +57,24 @@ struct SessionMiddleware: RouterMiddleware {
     }
     secure(&response, context)
     return response
+  }
+
+  /// Returns the address of this server from the host that the request names, or an empty text if the
+  /// host contains a character that no address contains.
+  private static func origin(of request: Request, isSecure: Bool) -> String {
+    let host = request.head.authority ?? ""
+    let isHost =
+      !host.isEmpty && host.utf8.count <= 200
+      && host.utf8.allSatisfy {
+        switch $0 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
+          UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
+          true
+        default: false
+        }
+      }
+    return isHost ? "\(isSecure ? "https" : "http")://\(host)" : ""
   }
 
   /// Returns the user of a session, or `nil` if the session has ended or the user's line in the

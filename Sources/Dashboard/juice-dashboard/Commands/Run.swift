@@ -135,7 +135,7 @@ extension DashboardSettings {
       tls: configuration.tls.map { tls in
         TLS(certificateFile: tls.certificateFile, keyFile: tls.keyFile)
       }, isBehindProxy: configuration.isBehindProxy, basePath: configuration.basePath,
-      stateFolder: configuration.stateFolder)
+      stateFolder: configuration.stateFolder, picturesFolder: configuration.picturesFolder)
   }
 
   fileprivate var address: String {

@@ -160,10 +160,13 @@ extension Kiosk {
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
       amount: amount)
     var message = message(about: outcome, of: job.terms.juiceName)
-    if !isMade, let amount {
+    if !isMade, amount != nil {
       message = CustomerMessage.partlyMade(
-        job.terms.juiceName, made, of: job.quantity, for: amount, in: settings.language)
+        job.terms.juiceName, made, of: job.quantity, in: settings.language)
     }
+    let money =
+      charges.charge(ofOrder: job.seq)?.moneyEnd(for: amount) ?? amount.map(MoneyEnd.pays)
+    if !isMade, let money { message?.append(" \(money.text(settings.language))") }
     let row = LedgerRow(entry, stock: juiceMaker.stock, message: message)
     count(outcome)
     decision.record(row, answering: job.reply, on: settings.topics)

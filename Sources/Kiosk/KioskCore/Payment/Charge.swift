@@ -103,6 +103,19 @@ package struct Charge: Hashable, Sendable {
     return Money(units: amount.units / quantity, amount.currency).times(min(glasses, quantity))
   }
 
+  /// Returns what happens with the money of an order of which not every glass was made; see `settle`.
+  ///
+  /// - Parameter price: The price of the glasses that were made, or `nil` if none was made.
+  func moneyEnd(for price: Money?) -> MoneyEnd {
+    switch (price, captured, state) {
+    case (let price?, let captured?, _): price == captured ? .pays(price) : .undecided
+    case (nil, _?, _), (_?, nil, .gone): .undecided
+    case (let price?, nil, _): .pays(price)
+    case (nil, nil, .gone): .nothing
+    case (nil, nil, _): .releasing
+    }
+  }
+
   /// The data of the order's end, or `nil` without an order.
   var end: JobEnd? {
     sale.map { JobEnd(job: $0.seq, machine: nil, order: $0.order, ticket: $0.ticket) }

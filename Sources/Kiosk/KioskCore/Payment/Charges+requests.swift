@@ -210,6 +210,7 @@ extension Charges {
     }
     if let asked = own.first(where: { $0.state == .waiting || $0.state == .sent }) {
       (report.ticket, report.amount) = (asked.sale?.ticket.number, asked.amount)
+      report.paySeconds = (asked.sale?.payLimit.components.seconds).map { Int(clamping: $0) }
     } else if let declined = declined[device.name] {
       (report.ticket, report.declined) = (declined.ticket, declined.reason)
     }

@@ -54,7 +54,9 @@ extension Kiosk {
     let (isNeeded, machine) = jobs.assignment(of: sale.order.juice, sale.recipe)
     if let (reason, message) = obstacle(to: sale, lacksMachine: isNeeded && machine == nil) {
       record(.held, of: charge, charge.held, answer, at: now, in: &decision)
-      return endUnpaid(charge, text: reason, message: message, at: now, in: &decision)
+      let money = charge.moneyEnd(for: nil).text(settings.language)
+      return endUnpaid(
+        charge, text: reason, message: "\(message) \(money)", at: now, in: &decision)
     }
     guard let machine else {
       record(.held, of: charge, charge.held, answer, at: now, in: &decision)
@@ -99,7 +101,7 @@ extension Kiosk {
       return (RejectionReason.blocked.rawValue, CustomerMessage.blocked(in: settings.language))
     }
     if jobs.isCleaningDue(for: sale.order.juice) {
-      return (Job.cleaning, CustomerMessage.cleaning(in: settings.language))
+      return (Job.cleaning, CustomerMessage.cleaningDue(in: settings.language))
     }
     return (
       RejectionReason.machineDown.rawValue, CustomerMessage.machineDown(in: settings.language)

@@ -37,9 +37,9 @@ extension KioskConfiguration {
       unusedSettings.append(Rejection(.unknownJuice, "there is no \(juice) on the menu"))
     }
     let juices = menu.juices.map { juice in
-      Juice(
-        id: juice.id, name: juice.name, recipe: juice.recipe, price: prices[juice.id] ?? juice.price
-      )
+      var juice = juice
+      juice.price = prices[juice.id] ?? juice.price
+      return juice
     }
     do throws(MenuError) {
       let sold = juices.filter { !change.disabled.contains($0.id) }

@@ -72,6 +72,7 @@ extension KioskSettings {
     settingsReport = configuration.settingsReport
     name = configuration.kiosk.name
     place = configuration.kiosk.place
+    notice = configuration.kiosk.notice
     panels = configuration.panels
     machines = configuration.machines
     payment = configuration.payment

@@ -11,15 +11,34 @@ package struct Fruit: Hashable, Sendable, Identifiable {
   package let keepsHours: Int?
   /// The purchase price of one piece, for the cost of removed fruit; or `nil` if it is not known.
   package let cost: Money?
+  /// The color of the fruit in pictures, or `nil` for the color of a built-in fruit or one derived
+  /// from the id.
+  package let color: Color?
 
   package init(
-    id: ID, name: LocalizedName, crate: Int? = nil, keepsHours: Int? = nil, cost: Money? = nil
+    id: ID, name: LocalizedName, crate: Int? = nil, keepsHours: Int? = nil, cost: Money? = nil,
+    color: Color? = nil
   ) {
     self.id = id
     self.name = name
     self.crate = crate
     self.keepsHours = keepsHours
     self.cost = cost
+    self.color = color
+  }
+
+  /// A color such as `#ff922b`.
+  package struct Color: Hashable, Sendable, LosslessStringConvertible {
+    /// `#` and six hexadecimal digits in lower case.
+    package let description: String
+
+    package init?(_ text: String) {
+      let digits = text.utf8.dropFirst()
+      guard text.utf8.first == UInt8(ascii: "#"), digits.count == 6,
+        digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+      else { return nil }
+      description = text.lowercased()
+    }
   }
 
   package static let crates = 1...10_000

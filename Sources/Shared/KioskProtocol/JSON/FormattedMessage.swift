@@ -99,6 +99,16 @@ package struct Members<Message> {
     message == nil ? json.visibleText(key.description, upTo: limit) : optional(key, get)
   }
 
+  /// Reads or writes a text in each language, which may be absent.
+  ///
+  /// - Parameter limit: Maximum number of Unicode scalars that are read of each language.
+  package mutating func text(
+    _ key: StaticString, _ get: (Message) -> LocalizedName?, upTo limit: Int
+  ) -> LocalizedName? {
+    message == nil
+      ? json[key.description].flatMap { LocalizedName($0, upTo: limit) } : optional(key, get)
+  }
+
   /// Reads or writes a Boolean member. Reads an absent member, or any value but `true`, as `false`.
   package mutating func flag(_ key: StaticString, _ get: (Message) -> Bool) -> Bool {
     guard let message else { return json[key.description] == .bool(true) }

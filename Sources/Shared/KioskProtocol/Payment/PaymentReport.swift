@@ -9,6 +9,8 @@ package struct PaymentReport: Hashable, Sendable {
   package var ticket: Int?
   /// The amount to pay now.
   package var amount: Money?
+  /// The time to present a card from the prompt on, in seconds, or `nil` if nobody has to pay.
+  package var paySeconds: Int?
   /// The reason why the last payment was declined, for 60 seconds or until the next charge.
   package var declined: String?
   /// The number of charges that the kiosk has not sent to the device yet.
@@ -67,13 +69,15 @@ package struct PaymentReport: Hashable, Sendable {
 
   package init(
     state: State, reason: String? = nil, ticket: Int? = nil, amount: Money? = nil,
-    declined: String? = nil, queue: Int = 0, charges: [Charge] = [], difference: Int = 0,
+    paySeconds: Int? = nil, declined: String? = nil, queue: Int = 0, charges: [Charge] = [],
+    difference: Int = 0,
     captured: Money? = nil, refunded: Money? = nil
   ) {
     self.state = state
     self.reason = reason
     self.ticket = ticket
     self.amount = amount
+    self.paySeconds = paySeconds
     self.declined = declined
     self.queue = queue
     self.charges = charges
@@ -89,6 +93,7 @@ extension PaymentReport: FormattedMessage {
     reason = members.text("reason", \.reason)
     ticket = members.optional("ticket", \.ticket)
     amount = members.units(\.amount)
+    paySeconds = members.optional("pay_seconds", \.paySeconds)
     declined = members.text("declined", \.declined)
     queue = try members.required("queue", \.queue, or: 0)
     charges = members.list("charges", \.charges, upTo: Self.limit)

@@ -8,6 +8,10 @@ package struct KioskInfo: Hashable, Sendable {
   package let name: LocalizedName?
   /// The location: an address, coordinates or directions.
   package let place: String?
+  /// The kiosk's own words to customers, such as opening hours and a telephone number; or `nil`.
+  package let notice: LocalizedName?
+  /// The language of messages to customers, or `nil` if the kiosk does not report it.
+  package let language: Language?
   /// The version of the menu from upstream, or `nil` if the kiosk uses its own menu.
   package let menuVersion: Int?
   /// The reason why the kiosk does not use the stored menu from upstream, otherwise `nil`.
@@ -16,17 +20,20 @@ package struct KioskInfo: Hashable, Sendable {
   /// The version of topics and payloads.
   package static let protocolVersion = 1
   /// Maximum number of Unicode scalars in the name in one language, and in the place.
-  package static let (maximumName, maximumPlace) = (64, 200)
+  package static let (maximumName, maximumPlace, maximumNotice) = (64, 200, 200)
   private static let maximumProblem = 300
 
   package init(
     version: String, startedAt: Timestamp, name: LocalizedName? = nil, place: String? = nil,
-    menuVersion: Int? = nil, menuProblem: String? = nil
+    notice: LocalizedName? = nil, language: Language? = nil, menuVersion: Int? = nil,
+    menuProblem: String? = nil
   ) {
     self.version = version
     self.startedAt = startedAt
     self.name = name
     self.place = place
+    self.notice = notice
+    self.language = language
     self.menuVersion = menuVersion
     self.menuProblem = menuProblem
   }
@@ -39,6 +46,8 @@ extension KioskInfo: FormattedMessage {
     startedAt = try members.required("started_at", \.startedAt)
     name = members.optional("name", \.name)
     place = members.text("place", \.place, upTo: Self.maximumPlace)
+    notice = members.text("notice", \.notice, upTo: Self.maximumNotice)
+    language = members.optional("language", \.language)
     menuVersion = members.optional("menu_version", \.menuVersion)
     menuProblem = members.text("menu_problem", \.menuProblem, upTo: Self.maximumProblem)
   }
@@ -46,13 +55,7 @@ extension KioskInfo: FormattedMessage {
 
 extension LocalizedName: MemberValue {
   /// Reads a name, or returns `nil` if there is none in any language.
-  package init?(member json: JSON) {
-    let limit = KioskInfo.maximumName
-    let english = json.visibleText("en", upTo: limit)
-    let korean = json.visibleText("ko", upTo: limit)
-    guard let fallback = english ?? korean else { return nil }
-    self.init(english: english, korean: korean, fallback: fallback)
-  }
+  package init?(member json: JSON) { self.init(json, upTo: KioskInfo.maximumName) }
 
   package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
 }

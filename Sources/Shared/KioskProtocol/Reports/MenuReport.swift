@@ -45,12 +45,16 @@ extension JSONWriter {
       if let crate = fruit.crate { json.member("crate", crate) }
       if let hours = fruit.keepsHours { json.member("keeps_hours", hours) }
       if let cost = fruit.cost { json.member("cost", cost) }
+      if let color = fruit.color { json.member("color", color.description) }
     }
     member("juices", report.menu.juices) { json, juice in
       json.member("id", juice.id.text)
       json.member("name", juice.name)
       json.member("recipe", juice.recipe.amounts)
       if let price = juice.price { json.member("price", price) }
+      if let allergens = juice.allergens { json.member("allergens", allergens) }
+      if let note = juice.note { json.member("note", note) }
+      if let picture = juice.picture { json.member("picture", picture.description) }
     }
   }
 
@@ -71,7 +75,8 @@ extension Fruit {
     let hours = json.integer("keeps_hours").flatMap { Self.keeps.contains($0) ? $0 : nil }
     self.init(
       id: id, name: LocalizedName(json["name"], fallback: id.text), crate: crate,
-      keepsHours: hours, cost: json.money("cost"))
+      keepsHours: hours, cost: json.money("cost"),
+      color: json.text("color").flatMap { Color($0) })
   }
 }
 
@@ -81,11 +86,24 @@ extension Juice {
     else { throw JSONError("a juice has no id or no recipe") }
     self.init(
       id: id, name: LocalizedName(json["name"], fallback: id.text), recipe: try Recipe(recipe),
-      price: json.money("price"))
+      price: json.money("price"),
+      allergens: json["allergens"].flatMap { LocalizedName($0, upTo: Juice.maximumText) },
+      note: json["note"].flatMap { LocalizedName($0, upTo: Juice.maximumText) },
+      picture: json.text("picture").flatMap { Picture($0) })
   }
 }
 
 extension LocalizedName {
+  /// Reads a text, or returns `nil` if there is none in any language.
+  ///
+  /// - Parameter limit: Maximum number of Unicode scalars in one language.
+  package init?(_ json: JSON, upTo limit: Int) {
+    let english = json.visibleText("en", upTo: limit)
+    let korean = json.visibleText("ko", upTo: limit)
+    guard let fallback = english ?? korean else { return nil }
+    self.init(english: english, korean: korean, fallback: fallback)
+  }
+
   package init(_ json: JSON?, fallback: String) {
     self.init(
       english: json?.visibleText("en"), korean: json?.visibleText("ko"), fallback: fallback)

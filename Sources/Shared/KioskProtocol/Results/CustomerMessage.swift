@@ -39,6 +39,13 @@ package enum CustomerMessage {
     }
   }
 
+  package static func cleaningDue(in language: Language) -> String {
+    switch language {
+    case .english: "The machine must be cleaned first. Please try again later."
+    case .korean: "기계를 먼저 청소해야 합니다. 잠시 후 다시 주문해 주세요."
+    }
+  }
+
   package static func blocked(in language: Language) -> String {
     switch language {
     case .english: "This juice is not available now."
@@ -85,8 +92,8 @@ package enum CustomerMessage {
       "결제가 거절되었습니다\(detail.map { ": \($0)" } ?? ""). 청구된 금액은 없습니다."
     case (.notPaid, .english): "The order was not paid. Nothing was charged."
     case (.notPaid, .korean): "결제되지 않았습니다. 청구된 금액은 없습니다."
-    case (.replaced, .english): "Your next order replaces this one."
-    case (.replaced, .korean): "다음 주문으로 바뀌었습니다."
+    case (.replaced, .english): "Your next order replaces this one. Nothing was charged."
+    case (.replaced, .korean): "다음 주문으로 바뀌었습니다. 청구된 금액은 없습니다."
     case (.unknown, .english): "The terminal has failed. Please ask us before you pay again."
     case (.unknown, .korean): "단말기에 문제가 생겼습니다. 다시 결제하기 전에 직원에게 문의해 주세요."
     case (.wrongAmount, .english): "The terminal has failed. Your money is given back."
@@ -114,13 +121,13 @@ package enum CustomerMessage {
   }
 
   package static func partlyMade(
-    _ juice: String, _ made: Int, of quantity: Int, for amount: Money, in language: Language
+    _ juice: String, _ made: Int, of quantity: Int, in language: Language
   ) -> String {
     switch language {
     case .english:
-      "Sorry, only \(made) of \(quantity) \(juice) were made. You pay \(amount.text(language))."
+      "Sorry, only \(made) of \(quantity) \(juice) were made."
     case .korean:
-      "죄송합니다. \(juice) \(quantity)잔 중 \(made)잔만 만들었습니다. \(amount.text(language))만 결제됩니다."
+      "죄송합니다. \(juice) \(quantity)잔 중 \(made)잔만 만들었습니다."
     }
   }
 

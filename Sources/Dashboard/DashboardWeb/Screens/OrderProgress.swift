@@ -14,13 +14,16 @@ struct OrderProgress {
     /// The customer must pay this amount.
     case unpaid(Money)
     case queued(before: Int)
+    /// The machine is being cleaned before it makes the juice.
+    case cleaning
     case started
     /// The machine has started the job and waits, for this reason.
     case waiting(String)
     /// A person must decide about the job.
     case stuck
     case made
-    case failed(reason: String)
+    /// The order was not made. `money` is `nil` if it cost nothing.
+    case failed(reason: String, money: MoneyEnd?)
     /// The order was not paid. The text is the payment device's reason, or `nil` if no report
     /// contains it.
     case notPaid(PaymentEnd, String?)
@@ -28,14 +31,23 @@ struct OrderProgress {
 
   /// Returns the part of a page that shows the progress.
   ///
-  /// - Parameter name: The name of the juice.
-  func part(_ name: LocalizedName, _ language: Language) -> LivePart {
+  /// - Parameters:
+  ///   - name: The name of the juice.
+  ///   - detail: What follows the text.
+  func part(_ name: LocalizedName, _ language: Language, detail: HTML? = nil) -> LivePart {
     let (style, step, text): (HTML, Int?, String) =
       switch stage {
       case .unpaid(let amount): ("", nil, CustomerMessage.pay(amount, in: language))
       case .queued(before: 0): ("", 0, language("You are next.", "다음 차례예요."))
       case .queued(let before):
         ("", 0, language("\(before) before you.", "앞에 \(before)건이 있어요."))
+      case .cleaning:
+        (
+          "", 0,
+          language(
+            "The machine is being cleaned. It makes your juice after that.",
+            "기계를 청소하고 있어요. 청소가 끝나면 만들어 드릴게요.")
+        )
       case .started: ("", 1, language("It is being made now.", "지금 만들고 있어요."))
       case .waiting(let reason):
         ("warn", 1, language("The machine is waiting: \(reason)", "기계가 기다리고 있어요: \(reason)"))
@@ -44,10 +56,11 @@ struct OrderProgress {
       case .made: ("good", 2, CustomerMessage.ready(name[language], in: language))
       case .notPaid(let end, let detail):
         ("bad", nil, CustomerMessage.notPaid(end, detail, in: language))
-      case .failed(let reason):
+      case .failed(let reason, let money):
         (
           "bad", nil,
           "\(CustomerMessage.failed(name[language], in: language)) (\(language.failure(reason)))"
+            + (money.map { " \($0.text(language))" } ?? "")
         )
       }
     let times: HTML = order.quantity == 1 ? "" : " × \(order.quantity)"
@@ -56,7 +69,7 @@ struct OrderProgress {
       """
       <p><span class="ticket">\(language("Ticket", "번호")) <b>\(ticket)</b></span> · \
       \(name[language])\(times)</p>
-      <p>\(text)</p>
+      <p>\(text) \(detail)</p>
       \(step.map { steps($0, language) })
       """)
   }
@@ -87,7 +100,7 @@ extension KioskState {
           case .failed(_, let reason, _), .returned(_, let reason, _):
             PaymentEnd(rawValue: reason)
               .map { OrderProgress.Stage.notPaid($0, decline(of: end.ticket.number)) }
-              ?? .failed(reason: reason)
+              ?? .failed(reason: reason, money: moneyEnd(of: entry))
           default: .made
           }
         return OrderProgress(
@@ -109,7 +122,7 @@ extension MachineReport {
     return jobs.map { job in
       let stage: OrderProgress.Stage
       switch job.state {
-      case .queued: stage = .queued(before: before)
+      case .queued: stage = state == .cleaning ? .cleaning : .queued(before: before)
       case .sent: stage = .queued(before: 0)
       case .started: stage = job.waiting.map { .waiting($0) } ?? .started
       case .lost, .needsDecision: stage = .stuck

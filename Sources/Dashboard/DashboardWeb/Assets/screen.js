@@ -1,0 +1,202 @@
+// The script of the pages for customers: the wall and the tablet. It is ES2017, and uses only what Safari 12
+// and Chrome 61 have: no optional chaining, no replaceChildren, no ResizeObserver.
+"use strict";
+
+const body = document.body;
+const all = (selector, within) => Array.from((within || document).querySelectorAll(selector));
+
+// --- The wall: the largest text with which everything fits ----------------------------------------
+
+const isWithin = (element) =>
+  element.scrollWidth <= element.clientWidth + 1 && element.scrollHeight <= element.clientHeight + 1;
+
+// Sets the largest size, in pixels, from `least` to `most`, with which the text fits.
+const enlarge = (element, least, most, fits) => {
+  let [low, high] = [least, Math.max(least, Math.floor(most))];
+  while (low < high) {
+    const size = Math.ceil((low + high) / 2);
+    element.style.fontSize = `${size}px`;
+    if (fits()) low = size;
+    else high = size - 1;
+  }
+  element.style.fontSize = `${low}px`;
+};
+
+const fit = () => {
+  if (!body.classList.contains("wall")) return;
+  const height = window.innerHeight;
+  const floor = document.querySelector(".floor");
+  const boxes = document.getElementById("boxes");
+  const isUpright = height > window.innerWidth;
+  if (boxes && boxes.children.length) {
+    enlarge(boxes, 8, height * (isUpright ? 0.026 : 0.044), () =>
+      isWithin(boxes) && all(".box, .box li, .box p, .box span", boxes).every((part) =>
+        part.scrollWidth <= part.clientWidth + 1 || part.clientWidth === 0)
+        && Array.from(boxes.children).every((box) =>
+          box.getBoundingClientRect().bottom <= boxes.getBoundingClientRect().bottom + 1));
+  }
+  const cannot = document.querySelector(".cannot");
+  const isAlone = !document.querySelector(".can");
+  if (cannot) {
+    enlarge(cannot, 8, height * 0.03, () =>
+      cannot.offsetHeight <= floor.clientHeight * (isAlone ? 0.8 : 0.2) && isWithin(cannot));
+  }
+  const list = document.querySelector(".can ul");
+  if (!list) return;
+  const cards = all(".card", list);
+  // The picture has at least half of a card if the text then is at least 12 pixels high.
+  const fits = (share) => () => cards.every((card) => {
+    const words = card.querySelector(".words");
+    return words.offsetHeight <= card.clientHeight * share && words.scrollWidth <= words.clientWidth;
+  });
+  list.style.overflowWrap = "normal";
+  enlarge(list, 8, height / 14, fits(0.5));
+  if (!fits(0.5)() || parseFloat(list.style.fontSize) < 12) enlarge(list, 8, 12, fits(0.72));
+  // A word that is wider than its card at the smallest size is broken.
+  if (!fits(0.72)()) list.style.overflowWrap = "";
+};
+
+// --- Live updates: the server sends the parts of the page that have changed ----------------------
+
+// Replaces only the nodes that differ, so that a button in use is not replaced unnecessarily.
+const exchange = (old, part) => {
+  if (old.isEqualNode(part)) return;
+  const [before, after] = [Array.from(old.childNodes), Array.from(part.childNodes)];
+  const isSameFrame = old.cloneNode(false).isEqualNode(part.cloneNode(false)) && before.length === after.length
+    && before.every((node, index) => node.nodeName === after[index].nodeName && node.id === after[index].id);
+  if (isSameFrame) before.forEach((node, index) => exchange(node, after[index]));
+  else old.parentNode.replaceChild(part, old);
+};
+
+let updatedAt = Date.now();
+
+const replace = (markup) => {
+  const template = document.createElement("template");
+  template.innerHTML = markup;
+  for (const part of Array.from(template.content.childNodes)) {
+    const old = part.id ? document.getElementById(part.id) : null;
+    if (old) exchange(old, part);
+  }
+  updatedAt = Date.now();
+  body.classList.remove("silent");
+  const version = document.querySelector("#alive [data-version]");
+  if (version && version.dataset.version !== body.dataset.version) location.reload();
+  fit();
+  settle();
+};
+
+let source = null;
+let retry = 0;
+
+const close = () => {
+  if (source) source.close();
+  source = null;
+  clearTimeout(retry);
+};
+
+const open = () => {
+  close();
+  if (document.hidden) return;
+  source = new EventSource(body.dataset.live);
+  source.onmessage = (event) => replace(event.data);
+  source.onerror = () => {
+    // The browser does not reconnect after an error response.
+    if (source && source.readyState === 2) retry = setTimeout(open, 5000);
+  };
+};
+
+document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+addEventListener("pagehide", close);
+addEventListener("pageshow", (event) => { if (event.persisted) open(); });
+
+// After 30 seconds without an update, the page shows that the kiosk is out of service instead of old tickets,
+// and connects again.
+let connectedAt = Date.now();
+const watch = () => {
+  const now = Date.now();
+  if (now - updatedAt < 30000) return;
+  body.classList.add("silent");
+  if (now - connectedAt < 10000 || document.hidden) return;
+  connectedAt = now;
+  open();
+};
+
+// Counts down the time to pay.
+const tick = () => {
+  all("[data-left]").forEach((left) => {
+    const seconds = Math.max(0, Number(left.textContent) - 1);
+    left.textContent = String(seconds);
+  });
+};
+
+setInterval(() => { watch(); tick(); }, 1000);
+
+// --- The tablet: shows the answer without loading a page ------------------------------------------
+
+// The message of an order that has ended goes after a minute, for the next customer.
+let settled = 0;
+const settle = () => {
+  const message = document.querySelector(".message");
+  const isEnded = message && message.querySelector(".good, .bad, p.warn");
+  if (!isEnded) {
+    clearTimeout(settled);
+    settled = 0;
+  } else if (!settled) {
+    settled = setTimeout(() => { settled = 0; message.textContent = ""; }, 60000);
+  }
+};
+
+const press = async (form, button) => {
+  const message = document.querySelector(".message");
+  message.setAttribute("aria-busy", "true");
+  const fields = new URLSearchParams();
+  all("input", form).forEach((input) => fields.append(input.name, input.value));
+  fields.append(button.name, button.value);
+  try {
+    const response = await fetch(form.action, {
+      method: "POST", body: String(fields), credentials: "same-origin",
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const answer = page.querySelector(".message");
+    if (!response.ok || !answer) throw new Error("no answer");
+    message.innerHTML = answer.innerHTML;
+    // The next press is a new order with a new id.
+    const id = page.querySelector("[data-inline] [name=id]");
+    if (id) form.querySelector("[name=id]").value = id.value;
+    clearTimeout(settled);
+    settled = 0;
+    settle();
+    // The server sends all parts on a new connection. Parts in an answer may be out of date.
+    open();
+  } catch (error) {
+    // The browser submits the form, with the same id, and shows what is wrong.
+    const field = document.createElement("input");
+    field.type = "hidden";
+    field.name = button.name;
+    field.value = button.value;
+    form.appendChild(field);
+    form.submit();
+  }
+  message.removeAttribute("aria-busy");
+  window.scrollTo(0, 0);
+};
+
+all("form[data-inline]").forEach((form) => {
+  let isBusy = false;
+  let pressed = null;
+  form.addEventListener("click", (event) => { pressed = event.target.closest("button") || pressed; });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (isBusy || !pressed) return;
+    isBusy = true;
+    await press(form, pressed);
+    isBusy = false;
+  });
+});
+
+addEventListener("resize", fit);
+addEventListener("load", fit);
+fit();
+settle();
+open();

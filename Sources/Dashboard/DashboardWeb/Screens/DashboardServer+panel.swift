@@ -1,0 +1,59 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+extension DashboardServer {
+  /// Adds the virtual panel and the display of a kiosk, for users.
+  ///
+  /// - Parameter router: The group of a kiosk's path.
+  func addPanel(to router: RouterGroup<PageContext>) {
+    router.get("panel") { _, context in try panelPage(context).page().response(context) }
+    router.get("panel/live") { request, context in
+      try live(request, context, interest: .kiosk(context.kioskID())) {
+        try panelPage(context).liveParts
+      }
+    }
+    router.post("panel") { request, context in
+      let form = try await request.form(from: context, sessions)
+      let result = try await order(form, of: kiosk(context).id, as: KioskLink.virtualPanel)
+      let page = try panelPage(context)
+      return page.page(answer: result.map(page.answer.html) ?? page.answer.notSent)
+        .response(context)
+    }
+    router.get("display") { _, context in
+      let kiosk = try kiosk(context)
+      return wallPage(of: kiosk, context.language).page(
+        path: "/kiosks/\(kiosk.id)/display", live: "/kiosks/\(kiosk.id)/display/live"
+      ).response(context)
+    }
+    router.get("display/live") { request, context in
+      try live(request, context, interest: .kiosk(context.kioskID())) {
+        wallPage(of: try kiosk(context), context.language).liveParts
+      }
+    }
+  }
+
+  private func panelPage(_ context: PageContext) throws -> PanelPage {
+    PanelPage(
+      kiosk: try kiosk(context), connectionError: link.connectionError, now: link.time,
+      context: context, pictures: pictures)
+  }
+
+  /// Sends the order of a form.
+  ///
+  /// - Returns: The kiosk's result, an inner `nil` if none arrived in time, or an outer `nil` if the
+  ///   order was not sent.
+  func order(
+    _ form: Form, of kiosk: KioskID, as source: Source
+  ) async throws(RequestError) -> CommandResult?? {
+    guard let id = form.commandID, let juice = form["juice"].flatMap({ Juice.ID($0) }) else {
+      throw .badForm
+    }
+    do throws(KioskLink.NotSent) {
+      return .some(try await link.send(.order(Order(juice: juice)), to: kiosk, as: source, id: id))
+    } catch {
+      return .none
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The boxes with tickets on the wall: what to pay, ready, not made, being made. A box without
+/// content does not exist.
+struct TicketBoxes {
+  /// Maximum number of tickets in each box.
+  private static let (maximumMaking, maximumReady, maximumSorry) = (12, 8, 3)
+
+  let kiosk: KioskState
+  let now: Timestamp
+  let language: Language
+
+  var html: HTML { "\(pay)\(ready)\(sorry)\(making)" }
+
+  /// Whether a ticket needs the name of its machine.
+  private var hasMachines: Bool { kiosk.machines.count > 1 }
+
+  private var ended: [EndedOrder] {
+    let localTime = LocalTime(kiosk.timeZone, now: kiosk.clock(at: now), language)
+    return kiosk.endedOrders(at: now, isToday: localTime.isToday)
+  }
+
+  /// The texts for the customers at the payment devices.
+  private var pay: [HTML] {
+    kiosk.paymentReports.compactMap { device, report in
+      guard let text = report.message(in: language) else { return nil }
+      let ticket: HTML? = (report.state == .off ? nil : report.ticket).map {
+        "<b class=\"ticket\">\($0)</b>"
+      }
+      guard let amount = report.amount else {
+        return "<div class=\"box sorry\"><p>\(ticket)<span>\(text)</span></p></div>"
+      }
+      let name = kiosk.payments.count > 1 ? " · \(device.text)" : ""
+      return """
+        <div class="box pay"><h2>\(language("Pay at the terminal", "단말기에서 결제해 주세요"))\(name)</h2>\
+        <p>\(ticket)<span class="amount">\(amount.text(language))</span>\(kiosk.timeToPay(at: device, now, language))</p></div>
+        """
+    }
+  }
+
+  private var ready: HTML? {
+    let items: [HTML] = ended.filter { $0.end == .ready }.prefix(Self.maximumReady).map { order in
+      let note = hasMachines ? order.machine?.text : kiosk.name(of: order.juice, language)
+      return
+        "<li><b class=\"ticket\">\(order.ticket)</b>\(note.map { "<small>\($0)</small>" as HTML })</li>\n"
+    }
+    return items.isEmpty
+      ? nil
+      : """
+      <div class="box ready"><h2>\(language("Ready", "나왔어요"))</h2><ol>\(items)</ol></div>
+      """
+  }
+
+  private var sorry: [HTML] {
+    ended.compactMap { order -> HTML? in
+      guard case .notMade(let money) = order.end, money != .notCharged else { return nil }
+      let text = CustomerMessage.failed(kiosk.name(of: order.juice, language), in: language)
+      return """
+        <div class="box sorry"><p><b class="ticket">\(order.ticket)</b>\
+        <span>\(text)\(money.map { " \($0.text(language))" as HTML })</span></p></div>
+        """
+    }.prefix(Self.maximumSorry).map(\.self)
+  }
+
+  private var making: HTML? {
+    let jobs = kiosk.jobs.sorted {
+      ($0.job.rank, $0.job.at, $0.job.job) < ($1.job.rank, $1.job.at, $1.job.job)
+    }
+    guard !jobs.isEmpty else { return nil }
+    let more = jobs.count - Self.maximumMaking
+    let items: [HTML] = jobs.prefix(Self.maximumMaking).map { machine, job in
+      let problem =
+        job.state.isUndecided ? language("ask us", "직원에게 문의") : job.waiting
+      let isCleaned = job.state == .queued && kiosk.machines[machine]?.state == .cleaning
+      let cleaning = isCleaned ? language("after the cleaning", "청소 후") : nil
+      let notes = [hasMachines ? machine.text : nil, problem ?? cleaning].compactMap(\.self)
+      let note: HTML? =
+        notes.isEmpty
+        ? nil
+        : "<small\(problem == nil ? .empty : " class=\"bad\"")>\(notes.joined(separator: " · "))</small>"
+      return """
+        <li class="\(job.state == .started ? "now" : .empty)"><b>\(job.ticket)</b>\(note)</li>
+
+        """
+    }
+    return """
+      <div class="box making"><h2>\(language("Being made", "만드는 중"))</h2>\
+      <ol>\(items)\(more > 0 ? "<li><b>+\(more)</b></li>" : .empty)</ol></div>
+      """
+  }
+}
+
+extension KioskState {
+  /// Returns the time that is left to pay at a device, which the script counts down; or `nil` if it is
+  /// unknown.
+  func timeToPay(at device: PaymentDeviceID, _ now: Timestamp, _ language: Language) -> HTML? {
+    payDeadlines[device].map { deadline in
+      let seconds = Int(clamping: max(.zero, deadline.since(now)).components.seconds)
+      return """
+        <span class="left"><span data-left="\(seconds)">\(seconds)</span>\(language(" s", "초"))</span>
+        """
+    }
+  }
+}
+
+extension MachineReport.Job {
+  /// The sort order: jobs in progress first, undecided jobs last.
+  fileprivate var rank: Int {
+    switch state {
+    case .started: 0
+    case .sent: 1
+    case .queued: 2
+    case .lost, .needsDecision: 3
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// An order that has ended, for the screens of customers.
+package struct EndedOrder: Hashable, Sendable {
+  package let ticket: Int
+  package let juice: Juice.ID
+  /// The machine that made the order, or `nil` if it needed none.
+  package let machine: MachineID?
+  package let end: End
+
+  package enum End: Hashable, Sendable {
+    case ready
+    /// The order was not made, or not completely. `money` is `nil` if it cost nothing.
+    case notMade(money: MoneyEnd?)
+  }
+}
+
+// The tickets on the screens of customers.
+extension KioskState {
+  /// Time for which a screen shows an order that has ended.
+  package static let ticketTime = Duration.seconds(600)
+
+  /// Returns the time by the kiosk's own clock.
+  ///
+  /// - Parameter now: The dashboard's time.
+  package func clock(at now: Timestamp) -> Timestamp {
+    Timestamp(milliseconds: now.milliseconds + Int64(clockLead / .milliseconds(1)))
+  }
+
+  /// Returns the orders that ended within `ticketTime`, the latest first.
+  ///
+  /// - Parameters:
+  ///   - now: The dashboard's time.
+  ///   - isToday: Whether a time of the kiosk's clock is on the kiosk's present day. A new day begins
+  ///     with ticket 1 again.
+  package func endedOrders(
+    at now: Timestamp, isToday: (Timestamp) -> Bool
+  ) -> [EndedOrder] {
+    orders.compactMap { entry in
+      let age = clock(at: now).since(entry.at)
+      guard (.seconds(-60)..<Self.ticketTime).contains(age), isToday(entry.at) else { return nil }
+      return endedOrder(entry)
+    }
+  }
+
+  private func endedOrder(_ entry: LedgerEntry) -> EndedOrder? {
+    switch entry.outcome {
+    case .ready(let order, _, let ticket):
+      EndedOrder(ticket: ticket.number, juice: order.juice, machine: nil, end: .ready)
+    case .made(let end):
+      EndedOrder(
+        ticket: end.ticket.number, juice: end.order.juice, machine: end.machine, end: .ready)
+    case .failed(let end, _, _), .returned(let end, _, _):
+      EndedOrder(
+        ticket: end.ticket.number, juice: end.order.juice, machine: end.machine,
+        end: .notMade(money: moneyEnd(of: entry)))
+    default: nil
+    }
+  }
+
+  /// Returns what happens with the money of an order that failed, or `nil` if it cost nothing.
+  ///
+  /// - Parameter entry: An entry with the outcome `failed` or `returned`.
+  package func moneyEnd(of entry: LedgerEntry) -> MoneyEnd? {
+    guard let end = entry.outcome.end else { return nil }
+    if payments.values.contains(where: { $0.charges.contains { $0.job == end.job } }) {
+      return .undecided
+    }
+    let step = chargeSteps.lazy.compactMap { entry -> PaymentStep? in
+      guard case .payment(let step) = entry.outcome, step.job == end.job else { return nil }
+      return step
+    }.first
+    switch step?.kind {
+    case .refunded: return .refunded
+    case .refund: return .refunding
+    case .released: return .released
+    default: break
+    }
+    if let amount = entry.amount, amount.units > 0 { return .pays(amount) }
+    switch step?.kind {
+    case .held, .release: return .releasing
+    case .captured, .capture, .kept: return .undecided
+    default: break
+    }
+    if let reason = entry.outcome.failure.flatMap(PaymentEnd.init(rawValue:)) {
+      return reason.money
+    }
+    let hasPrice = menu?.menu.juice(end.order.juice)?.price.map { $0.units > 0 } ?? false
+    return hasPrice && !payments.isEmpty ? .nothing : nil
+  }
+}
+
+extension PaymentEnd {
+  /// The state of the money before the ledger has a step of the charge.
+  fileprivate var money: MoneyEnd {
+    switch self {
+    case .declined, .notPaid, .replaced: .notCharged
+    case .unknown: .undecided
+    case .wrongAmount: .releasing
+    }
+  }
+}
+
+extension LedgerEntry.Outcome {
+  /// The reason why an order was not made, or `nil` for other entries.
+  fileprivate var failure: String? {
+    switch self {
+    case .failed(_, let reason, _), .returned(_, let reason, _): reason
+    default: nil
+    }
+  }
+}
