@@ -15,7 +15,7 @@ import Testing
   enum File: String, CaseIterable {
     case users
     case passwordLinks = "users.state/password-links.json"
-    case walls = "users.state/screens.json"
+    case screens = "users.state/screens.json"
     case alerts = "users.state/alerts.json"
     case historyState = "users.state/history-state.json"
     case history = "users.state/history/2026-11-21.jsonl"

@@ -132,12 +132,14 @@ import Testing
       try await change("create")
       #expect(try await scene.get(path).status == .notFound, "the link was replaced")
       try await change("revoke")
-      #expect(try await scene.dashboard.screens.tokens(of: "k1") == [:])
+      #expect(await scene.dashboard.screens.tokens(of: "k1") == [:])
       // Another process has the same links.
       try await change("create")
-      let links = ScreenLinks(folder: StateFolder(path: scene.dashboard.settings.stateFolder))
-      let token = try #require(try await scene.dashboard.screens.tokens(of: "k1")[screen])
-      #expect(try await links.kiosk(for: token, screen) == "k1")
+      let links = ScreenLinks(
+        folder: StateFolder(path: scene.dashboard.settings.stateFolder),
+        logger: scene.dashboard.link.logger)
+      let token = try #require(await scene.dashboard.screens.tokens(of: "k1")[screen])
+      #expect(await links.kiosk(for: token, screen) == "k1")
       for form in ["screen=door&do=create", "screen=\(name)&do=show", "do=create"] {
         let refused = try await scene.post(
           "/kiosks/k1/screens", "csrf_token=\(scene.csrfToken)&\(form)")

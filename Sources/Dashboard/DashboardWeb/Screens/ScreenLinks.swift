@@ -75,8 +75,7 @@ actor ScreenLinks {
   /// Returns the kiosk to which the token of a screen belongs, or `nil` if the token is not valid.
   func kiosk(for token: String, _ screen: Screen) -> KioskID? {
     // guard: the link of a wall does not order
-    loaded().first { $0.key.screen == screen && HMACSigner.areEqual($0.value, token) }?.key
-      .kiosk
+    loaded().first { $0.key.screen == screen && HMACSigner.areEqual($0.value, token) }?.key.kiosk
   }
 
   /// Stores a new token for a screen, or removes its token if `token` is `nil`. The earlier token is
