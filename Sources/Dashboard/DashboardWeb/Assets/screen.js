@@ -38,22 +38,40 @@ const fit = () => {
   const cannot = document.querySelector(".cannot");
   const isAlone = !document.querySelector(".can");
   if (cannot) {
-    enlarge(cannot, 8, height * 0.03, () =>
+    enlarge(cannot, 8, Math.min(height, window.innerWidth) * 0.034, () =>
       cannot.offsetHeight <= floor.clientHeight * (isAlone ? 0.8 : 0.2) && isWithin(cannot));
   }
   const list = document.querySelector(".can ul");
   if (!list) return;
   const cards = all(".card", list);
-  // The picture has at least half of a card if the text then is at least 12 pixels high.
-  const fits = (share) => () => cards.every((card) => {
-    const words = card.querySelector(".words");
-    return words.offsetHeight <= card.clientHeight * share && words.scrollWidth <= words.clientWidth;
-  });
+  const words = all(".words", list);
+  const least = Math.max(10, Math.min(height, window.innerWidth) / 72);
+  list.style.setProperty("--words", "0");
+  // The words may have this share of a card, so that the picture has the rest. Few juices with long names may have
+  // smaller words than the others.
+  const isInside = (card, index, share) => {
+    const room = card.clientHeight - 2 * parseFloat(getComputedStyle(card).paddingTop);
+    return words[index].offsetHeight <= room * share && words[index].scrollWidth <= words[index].clientWidth;
+  };
+  const fits = (share) => () => {
+    const size = parseFloat(list.style.fontSize);
+    list.style.setProperty("--facts", `${Math.max(least, size * 0.5)}px`);
+    list.style.setProperty("--long", `${Math.max(least, size * 0.8)}px`);
+    words.forEach((each) => each.classList.remove("long"));
+    const long = words.filter((each, index) => !isInside(cards[index], index, share));
+    if (long.length * 5 > words.length) return false;
+    long.forEach((each) => each.classList.add("long"));
+    return cards.every((card, index) => isInside(card, index, share));
+  };
   list.style.overflowWrap = "normal";
-  enlarge(list, 8, height / 14, fits(0.5));
-  if (!fits(0.5)() || parseFloat(list.style.fontSize) < 12) enlarge(list, 8, 12, fits(0.72));
+  enlarge(list, Math.ceil(least), height / 14, fits(0.45));
+  if (!fits(0.45)()) enlarge(list, 8, least, fits(0.7));
   // A word that is wider than its card at the smallest size is broken.
-  if (!fits(0.72)()) list.style.overflowWrap = "";
+  if (!fits(0.7)()) list.style.overflowWrap = "";
+  if (cannot) cannot.style.fontSize = `${Math.min(parseFloat(cannot.style.fontSize), parseFloat(list.style.fontSize) - 1)}px`;
+  // Most pictures have the same size; those above long names are smaller.
+  const heights = words.map((each) => each.offsetHeight).sort((one, two) => one - two);
+  list.style.setProperty("--words", `${heights[Math.floor(heights.length / 2)]}px`);
 };
 
 // --- Live updates: the server sends the parts of the page that have changed ----------------------

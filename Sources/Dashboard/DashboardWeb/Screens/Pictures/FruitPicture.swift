@@ -16,10 +16,17 @@ struct FruitPicture {
     case round
   }
 
-  /// The colors of the built-in fruits.
+  /// The colors of the built-in fruits, and of others that owners often use.
   private static let colors: [String: String] = [
     "strawberry": "#f03e3e", "banana": "#ffe066", "kiwi": "#94d82d", "pineapple": "#ffd43b",
     "mango": "#ffa94d", "orange": "#ff922b",
+    "apple": "#c0d860", "apricot": "#ffb066", "beetroot": "#9c2752", "blackberry": "#5f3a6e",
+    "blueberry": "#5c6bc0", "carrot": "#f76707", "celery": "#a9cf7c", "cherry": "#c2255c",
+    "coconut": "#f1ece2", "cranberry": "#d6336c", "cucumber": "#8fce8a", "ginger": "#e8c77a",
+    "grape": "#845ec2", "grapefruit": "#ff8787", "lemon": "#fff06a", "lime": "#a9e34b",
+    "melon": "#b7e4a0", "papaya": "#ff9f5a", "peach": "#ffc078", "pear": "#d4dd70",
+    "plum": "#8e4585", "pomegranate": "#c92a3e", "raspberry": "#e64980", "spinach": "#5a9e4b",
+    "tomato": "#e8452c", "watermelon": "#ff6b6b",
   ]
 
   init(_ id: Fruit.ID, color: Fruit.Color? = nil) {
