@@ -4,7 +4,8 @@ import KioskProtocol
 extension Kiosk {
   /// Returns a transaction that adds the fruits and programs of the settings that the ledger does
   /// not have yet, updates the makers, and, for removed sensors that block nothing, ends the time
-  /// outside the limits.
+  /// outside the limits. A new ledger begins with the configured initial stock; a fruit that joins
+  /// a ledger with other fruits begins at 0, because no person has put it in.
   ///
   /// - Returns: The transaction, or `nil` if the ledger needs none of this.
   package static func opening(
@@ -30,8 +31,9 @@ extension Kiosk {
       transaction.sensors[name] = record
     }
     guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }
-    let amounts = FruitAmounts(
-      new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) })
+    // guard: a fruit that joins a ledger in use begins at 0
+    let initial: FruitAmounts = state.stock.isEmpty ? settings.stock.initial : [:]
+    let amounts = FruitAmounts(new.map { (fruit: $0.id, amount: initial[$0.id] ?? 0) })
     var entry = LedgerEntry(
       seq: state.seq + 1, epoch: state.epoch, at: now.timestamp, source: nil, id: nil,
       outcome: .opened(amounts))

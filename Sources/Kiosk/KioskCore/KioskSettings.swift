@@ -59,7 +59,7 @@ package struct KioskSettings: Sendable {
 
   /// Stock settings of every fruit of the menu.
   package struct Stock: Sendable, Equatable {
-    /// The initial stock of a fruit that is new to the ledger.
+    /// The stock of each fruit in a new ledger.
     package var initial: FruitAmounts
     /// The amount up to which a restock may raise each fruit's stock.
     package var capacities: FruitAmounts

@@ -59,6 +59,8 @@ def test_a_new_juice_is_sold_without_a_pause(
     assert panel.order("orange")["reason"] == "unknown_juice"
     write(kiosk, menu=MENU, orders={"max_quantity": 2}, stock={"initial": 20})
     reload(kiosk)
+    assert panel.order("orange")["status"] == "out_of_stock"
+    panel.restock({"id": "r1", "add": {"orange": 20}})
     assert panel.order("orange")["used"] == {"orange": 3}
     panel.messages.first(lambda m: m.topic == "kiosk/k1/stock/orange" and m.text == "17")
     order = {"id": "a", "juice": "kiwi", "quantity": 3}

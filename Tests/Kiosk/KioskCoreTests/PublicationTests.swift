@@ -101,7 +101,7 @@ import Testing
       })
   }
 
-  @Test func aFruitThatIsNewToTheLedgerStartsWithItsStock() throws {
+  @Test func aFruitThatJoinsALedgerBeginsAtZero() throws {
     let settings = KioskSettings.test(menu: try menu(["kiwi", "orange", "lime"]))
     let opening = try #require(
       Kiosk.opening(settings: settings, state: try kiosk.ledger.state(), at: kiosk.now))
@@ -109,12 +109,12 @@ import Testing
       opening.records.map(\.row.entry) == [
         LedgerEntry(
           seq: 2, epoch: try kiosk.ledger.state().epoch, at: TestKiosk.start, source: nil, id: nil,
-          outcome: .opened(["lime": 10, "orange": 10]))
+          outcome: .opened(["lime": 0, "orange": 0]))
       ])
     #expect(opening.records.allSatisfy { $0.reply == nil && $0.key == nil })
     try kiosk.ledger.commit(opening)
     let state = try kiosk.ledger.state()
-    #expect(state.stock["orange"] == 10)
+    #expect(state.stock["orange"] == 0 && state.stock["kiwi"] == 10)
     #expect(Kiosk.opening(settings: settings, state: state, at: kiosk.now) == nil)
     #expect(try kiosk.ledger.verify() == 2)
   }

@@ -137,13 +137,15 @@ struct Model {
   /// The stock of the fruits on the menu.
   var shown: [String: Int] { stock.filter { variant.fruits.contains($0.key) } }
 
-  /// Adds fruits that the kiosk has not had before, with the configured initial stock.
+  /// Adds fruits that the kiosk has not had before: in a new ledger with the configured initial stock,
+  /// later without any.
   ///
   /// - Returns: whether `fruits` are exactly the new fruits of `variant`.
   mutating func open(_ fruits: [String: Int], by variant: ConfigurationVariant) -> Bool {
     let new = variant.fruits.filter { stock[$0] == nil }
+    let amount = stock.isEmpty ? Self.initial : 0
     stock.merge(fruits) { old, _ in old }
-    return fruits == Dictionary(uniqueKeysWithValues: new.map { ($0, Self.initial) })
+    return fruits == Dictionary(uniqueKeysWithValues: new.map { ($0, amount) })
   }
 
   /// Returns the number of glasses of a juice for which the stock suffices.
