@@ -39,9 +39,9 @@ package struct Decision: Sendable {
 
   /// Records an entry that does not answer a delivery of this batch, such as the end of an earlier
   /// order. Answers the sender of that order, if the entry has a source.
-  mutating func record(_ row: LedgerRow, answering reply: Reply?, on topics: KioskTopics) {
+  mutating func record(_ row: LedgerRow, answering reply: Reply?, under settings: KioskSettings) {
     transaction.records.append(.init(row, reply: reply))
-    if let answer = topics.answer(row, to: reply) { answers.append(answer) }
+    if let answer = settings.answer(row, to: reply) { answers.append(answer) }
   }
 
   /// Records that a delivery repeats an earlier entry, so that the kiosk also recognizes a

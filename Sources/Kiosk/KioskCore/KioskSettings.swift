@@ -84,15 +84,18 @@ package struct KioskSettings: Sendable {
     package var debounce: Duration
     /// Maximum number of commands per second from one sender; 0 for no limit.
     package var maximumPerSecond: Int
+    /// The senders that get the short form of results; see `CommandResult.shortPayload`.
+    package var shortResults: Set<String>
 
     package init(
       maximumAge: Duration = .seconds(30), maximumQuantity: Int = 10, debounce: Duration = .zero,
-      maximumPerSecond: Int = 50
+      maximumPerSecond: Int = 50, shortResults: Set<String> = []
     ) {
       self.maximumAge = maximumAge
       self.maximumQuantity = maximumQuantity
       self.debounce = debounce
       self.maximumPerSecond = maximumPerSecond
+      self.shortResults = shortResults
     }
   }
 }

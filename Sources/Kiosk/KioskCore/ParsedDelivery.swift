@@ -28,6 +28,8 @@ package struct ParsedDelivery: Sendable {
   /// sensor. The value is `nil` if the message has none.
   private(set) var reading: (sensor: SensorID, value: Int?)?
   private let defaultTopic: String
+  /// Whether the sender gets short results.
+  private var isShort = false
 
   private init(
     _ request: Result<Request, Rejection>?, from source: Source, on delivery: Delivery,
@@ -75,6 +77,7 @@ package struct ParsedDelivery: Sendable {
     self.init(
       isWithinRate ? request : request.rateLimited, from: source, on: delivery,
       matching: match, answerTopic: settings.topics.result(for: source))
+    isShort = settings.orders.shortResults.contains(source.name)
     let topic = settings.topics.responseTopic(of: source, requested: message.responseTopic)
     if topic != nil || message.correlationData != nil {
       reply = Reply(topic: topic, correlationData: message.correlationData)
@@ -107,6 +110,7 @@ package struct ParsedDelivery: Sendable {
       isWithinRate ? request : request?.rateLimited, from: source, on: delivery,
       matching: match, answerTopic: settings.topics.result(for: source))
     self.mark = mark
+    isShort = settings.orders.shortResults.contains(source.name)
     self.debounce = debounce ?? settings.orders.debounce
   }
 
@@ -124,7 +128,7 @@ package struct ParsedDelivery: Sendable {
 
   package func answer(_ result: CommandResult) -> Message {
     Message(
-      topic: reply?.topic ?? defaultTopic, payload: result.payload,
+      topic: reply?.topic ?? defaultTopic, payload: isShort ? result.shortPayload : result.payload,
       correlationData: reply?.correlationData)
   }
 }
@@ -145,7 +149,9 @@ extension KioskTopics {
     else { return nil }
     return topic
   }
+}
 
+extension KioskSettings {
   /// Returns the message that answers the sender of a row's command.
   ///
   /// - Parameter isRepeated: Whether the sender may have received the answer before.
@@ -156,8 +162,10 @@ extension KioskTopics {
     guard let source = row.entry.source else { return nil }
     var result = row.result
     result.isDuplicate = isRepeated
+    let isShort = orders.shortResults.contains(source.name)
     return Message(
-      topic: reply?.topic ?? self.result(for: source), payload: result.payload,
+      topic: reply?.topic ?? topics.result(for: source),
+      payload: isShort ? result.shortPayload : result.payload,
       correlationData: reply?.correlationData)
   }
 }

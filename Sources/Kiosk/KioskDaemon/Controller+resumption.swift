@@ -32,7 +32,7 @@ extension Controller {
       guard let last = page.last else { break }
       let messages = page.flatMap { row, reply in
         [
-          settings.topics.answer(row, to: reply, isRepeated: true),
+          settings.answer(row, to: reply, isRepeated: true),
           settings.topics.event(row.entry),
         ].compactMap(\.self)
       }
@@ -72,10 +72,10 @@ extension Controller {
     var answer: Message?
     switch poisonMessageStep {
     case .asRequested:
-      answer = settings.topics.answer(row, to: reply, isRepeated: true)
+      answer = settings.answer(row, to: reply, isRepeated: true)
     case .onDefaultTopic:
       let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
-      answer = settings.topics.answer(row, to: plain, isRepeated: true)
+      answer = settings.answer(row, to: plain, isRepeated: true)
     case .withoutAnswer(let isFirst):
       guard isFirst, row.entry.source != nil else { break }
       log.warn("the answer to #\(seq) is given up: each connection that publishes it is lost")

@@ -115,6 +115,7 @@ import Testing
     terminal.panels = ["panel1"]
     var payment = KioskSettings.Payment(devices: [terminal])
     payment.freePanels = ["staff"]
+    expected.orders.shortResults = ["panel1"]
     expected.payment = payment
     expected.hours = OpeningHours(
       ["mon": "07:00-22:00", "tue": "07:00-22:00", "fri": "18:00-02:00", "sun": "00:00-24:00"]

@@ -169,7 +169,7 @@ extension Kiosk {
     if !isMade, let money { message?.append(" \(money.text(settings.language))") }
     let row = LedgerRow(entry, stock: juiceMaker.stock, message: message)
     count(outcome)
-    decision.record(row, answering: job.reply, on: settings.topics)
+    decision.record(row, answering: job.reply, under: settings)
     appendFeedback(of: row, in: &decision)
     decision.transaction.jobs[job.seq] = .some(nil)
     settle(order: job.seq, glasses: made, at: now, in: &decision)

@@ -119,7 +119,7 @@ extension Kiosk {
     seq += 1
     let entry = LedgerEntry(
       seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil, outcome: .program(step))
-    decision.record(LedgerRow(entry), answering: nil, on: settings.topics)
+    decision.record(LedgerRow(entry), answering: nil, under: settings)
     return entry
   }
 

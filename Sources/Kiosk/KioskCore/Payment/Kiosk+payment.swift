@@ -76,7 +76,7 @@ extension Kiosk {
       entry,
       message: CustomerMessage.accepted(
         sale.juiceName, ticket: sale.ticket.number, in: settings.language))
-    decision.record(row, answering: sale.reply, on: settings.topics)
+    decision.record(row, answering: sale.reply, under: settings)
     var terms = terms(of: sale.order, on: machine)
     terms.juiceName = sale.juiceName
     let job = Job(
@@ -152,7 +152,7 @@ extension Kiosk {
       stock: juiceMaker.stock, detail: detail,
       message: message ?? self.message(about: outcome, of: sale.juiceName))
     count(outcome)
-    decision.record(row, answering: sale.reply, on: settings.topics)
+    decision.record(row, answering: sale.reply, under: settings)
     appendFeedback(of: row, in: &decision)
   }
 

@@ -41,7 +41,7 @@ extension Kiosk {
         seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil,
         outcome: .expired(changes: amounts))
       entry.batches = changes
-      decision.record(LedgerRow(entry), answering: nil, on: settings.topics)
+      decision.record(LedgerRow(entry), answering: nil, under: settings)
       applyToBatches(at: now, in: &decision)
     }
     blockDoubtfulFruit(at: now, in: &decision)

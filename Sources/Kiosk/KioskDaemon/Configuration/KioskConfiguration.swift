@@ -165,5 +165,6 @@ extension KioskSettings.Orders {
     section.read("max_quantity", .integer(1...1_000), into: &maximumQuantity)
     section.read("debounce_milliseconds", .milliseconds(0...60_000), into: &debounce)
     section.read("max_per_second", .integer(0...100_000), into: &maximumPerSecond)
+    shortResults = Set(section.list("short_results", of: .panelName) ?? [])
   }
 }

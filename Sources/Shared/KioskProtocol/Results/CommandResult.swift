@@ -85,6 +85,27 @@ extension CommandResult {
     }
   }
 
+  /// Maximum size of `shortPayload`, in bytes.
+  package static let maximumShortSize = 190
+  /// Maximum size of a `failure` in the short form, in bytes: the texts of the kiosk, but few of machines.
+  private static let maximumShortFailure = 24
+
+  /// The payload for a device with a small buffer: only what determines the device's next step,
+  /// without texts for people and without fruit.
+  package var shortPayload: [UInt8] {
+    JSONWriter.object { json in
+      if let id { json.member("id", id.text) }
+      json.member("status", status.rawValue)
+      if let ticket { json.member("ticket", ticket) }
+      if let amount { json.member("amount", amount.text) }
+      if let reason { json.member("reason", reason.rawValue) }
+      if let failure, failure.utf8.count <= Self.maximumShortFailure {
+        json.member("reason", failure)
+      }
+      if isDuplicate { json.member("duplicate", true) }
+    }
+  }
+
   /// Parses a payload, ignoring unknown members.
   ///
   /// - Throws: `JSONError` if the payload is not a result.
