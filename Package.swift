@@ -101,7 +101,17 @@ let shared: [Target] = [
   Product.shared.library("MosquittoBroker", ["CMosquitto", "MessageBroker"]),
   Product.shared.system("CPostgreSQL", "libpq", debian: "libpq-dev", homebrew: "libpq"),
   Product.shared.library("Postgres", ["CPostgreSQL"]),
-  Product.shared.library("YAMLConfiguration", ["JuiceDomain", "KioskProtocol", yams]),
+  Product.shared.system("CAbseil", "absl_time_zone", debian: "libabsl-dev", homebrew: "abseil"),
+  // The archive on Linux: the name of the shared library differs between releases of Debian, so that a
+  // program that is built on one would not start on the next.
+  .target(
+    name: "CTimeZone",
+    dependencies: [.target(name: "CAbseil", condition: .when(platforms: [.macOS]))],
+    path: "Sources/Shared/CTimeZone",
+    linkerSettings: [.linkedLibrary(":libabsl_time_zone.a", .when(platforms: [.linux]))]),
+  Product.shared.library("TimeZones", ["CTimeZone", "KioskProtocol"]),
+  Product.shared.library(
+    "YAMLConfiguration", ["JuiceDomain", "KioskProtocol", "TimeZones", yams]),
   Product.shared.library(
     "CommandLineSupport",
     [
@@ -113,9 +123,10 @@ let shared: [Target] = [
   Product.shared.testLibrary("InMemoryBroker", ["MessageBroker"]),
   Product.shared.tests("JuiceDomainTests", ["JuiceDomain"]),
   Product.shared.tests("KioskProtocolTests", ["JuiceDomain", "KioskProtocol"]),
+  Product.shared.tests("TimeZonesTests", ["KioskProtocol", "TimeZones"]),
   Product.shared.tests(
     "MessageBrokerTests", ["InMemoryBroker", "MessageBroker", "MosquittoBroker", "TestSupport"]),
-  Product.shared.tests("CommandLineSupportTests", ["CommandLineSupport", "TestSupport"]),
+  Product.shared.tests("CommandLineSupportTests", ["CommandLineSupport"]),
   Product.shared.testLibrary(
     "FuzzTargets",
     [
@@ -129,41 +140,44 @@ let kiosk: [Target] = [
   Product.kiosk.library("Devices", ["JuiceDomain", "KioskProtocol"]),
   Product.kiosk.library("HomeAssistant", ["JuiceDomain", "KioskProtocol"]),
   Product.kiosk.library(
-    "KioskCore", ["Devices", "JuiceDomain", "KioskProtocol", "MessageBroker"]),
-  Product.kiosk.library("Ledger", ["JuiceDomain", "KioskCore", "KioskProtocol", grdb, sqlite]),
+    "KioskCore", ["Devices", "JuiceDomain", "KioskProtocol", "MessageBroker", "TimeZones"]),
+  Product.kiosk.library(
+    "Ledger", ["JuiceDomain", "KioskCore", "KioskProtocol", "TimeZones", grdb, sqlite]),
   Product.kiosk.library(
     "KioskDaemon",
     [
       "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger",
-      "MessageBroker", logging,
+      "MessageBroker", "TimeZones", logging,
     ]),
   Product.kiosk.program(
     "juice-kiosk",
     [
       "CommandLineSupport", "YAMLConfiguration", "Devices", "HomeAssistant", "JuiceDomain",
-      "KioskCore",
-      "KioskDaemon", "KioskProtocol", "Ledger", "MessageBroker", argumentParser, lifecycle, logging,
-      unixSignals,
+      "KioskCore", "KioskDaemon", "KioskProtocol", "Ledger", "MessageBroker", "TimeZones",
+      argumentParser, lifecycle, logging, unixSignals,
     ]),
 
   Product.kiosk.tests("DevicesTests", ["Devices", "JuiceDomain", "KioskProtocol"]),
   Product.kiosk.tests("HomeAssistantTests", ["HomeAssistant", "JuiceDomain", "KioskProtocol"]),
   Product.kiosk.tests(
     "KioskCoreTests",
-    ["Devices", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger", "MessageBroker"]),
+    [
+      "Devices", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger", "MessageBroker",
+      "TimeZones",
+    ]),
   Product.kiosk.tests(
     "LedgerTests", ["JuiceDomain", "KioskCore", "KioskProtocol", "Ledger", grdb, sqlite]),
   Product.kiosk.tests(
     "ConfigurationTests",
     [
       "TestSupport", "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskDaemon",
-      "KioskProtocol",
+      "KioskProtocol", "TimeZones",
     ]),
   Product.kiosk.tests(
     "KioskDaemonTests",
     [
       "Devices", "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol",
-      "Ledger", "MessageBroker", grdb, logging,
+      "Ledger", "MessageBroker", "TimeZones", grdb, logging,
     ]),
   Product.kiosk.tests(
     "UplinkTests",
@@ -196,9 +210,8 @@ let dashboard: [Target] = [
     "DashboardWeb",
     [
       "CLibcrypto", "CQRencode", "CommandLineSupport", "YAMLConfiguration", "Fleet", "JuiceDomain",
-      "KioskProtocol",
-      "MessageBroker", "Postgres", httpTypes, hummingbird, hummingbirdCore, lifecycle, logging,
-      nioCore, nioHTTPTypes,
+      "KioskProtocol", "MessageBroker", "Postgres", "TimeZones", httpTypes, hummingbird,
+      hummingbirdCore, lifecycle, logging, nioCore, nioHTTPTypes,
     ],
     resources: [
       .embedInCode("Assets/icon.svg"), .embedInCode("Assets/routes.js"),
@@ -213,19 +226,19 @@ let dashboard: [Target] = [
     "juice-dashboard",
     [
       "CommandLineSupport", "YAMLConfiguration", "DashboardWeb", "Delivery", "Fleet", "JuiceDomain",
-      "KioskProtocol", argumentParser, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore,
-      nioSSL, unixSignals,
+      "KioskProtocol", "TimeZones", argumentParser, hummingbirdCore, hummingbirdTLS, lifecycle,
+      logging, nioCore, nioSSL, unixSignals,
     ]),
 
   Product.dashboard.tests("FleetTests", ["Fleet", "JuiceDomain", "KioskProtocol"]),
-  Product.dashboard.tests("DeliveryTests", ["Delivery", "TestSupport"]),
+  Product.dashboard.tests("DeliveryTests", ["Delivery"]),
   Product.dashboard.tests(
     "DashboardWebTests",
     [
       "TestSupport", "CommandLineSupport", "YAMLConfiguration", "DashboardWeb", "Fleet",
       "InMemoryBroker",
       "JuiceDomain", "KioskProtocol", "MessageBroker", "Postgres", httpTypes, hummingbird, logging,
-      nioCore, nioEmbedded, nioHTTPTypes,
+      nioCore, nioEmbedded, nioHTTPTypes, "TimeZones",
     ]),
 ]
 
@@ -233,21 +246,21 @@ let archive: [Target] = [
   Product.archive.library(
     "Archive",
     [
-      "YAMLConfiguration", "JuiceDomain", "KioskProtocol", "MessageBroker", "Postgres", lifecycle,
-      logging,
+      "YAMLConfiguration", "JuiceDomain", "KioskProtocol", "MessageBroker", "Postgres", "TimeZones",
+      lifecycle, logging,
     ]),
   Product.archive.program(
     "juice-archive",
     [
       "Archive", "CommandLineSupport", "YAMLConfiguration", "KioskProtocol", "MessageBroker",
-      "Postgres", argumentParser, lifecycle, logging,
+      "Postgres", "TimeZones", argumentParser, lifecycle, logging,
     ]),
 
   Product.archive.tests(
     "ArchiveTests",
     [
       "TestSupport", "Archive", "YAMLConfiguration", "JuiceDomain", "KioskProtocol",
-      "MessageBroker",
+      "MessageBroker", "TimeZones",
     ]),
   Product.archive.testProgram(
     "measure-archive", ["Archive", "KioskProtocol", "MessageBroker", "Postgres", argumentParser]),
@@ -255,7 +268,7 @@ let archive: [Target] = [
     "run-crowd",
     [
       "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol", "Ledger",
-      "MessageBroker", "MosquittoBroker", argumentParser, logging,
+      "MessageBroker", "MosquittoBroker", "TimeZones", argumentParser, logging,
     ], in: "Crowd"),
 ]
 
@@ -265,7 +278,7 @@ let payment: [Target] = [
     "juice-zvt",
     [
       "CommandLineSupport", "JuiceDomain", "KioskProtocol", "MessageBroker", "YAMLConfiguration",
-      "ZVT", argumentParser, lifecycle, logging, nioCore, nioPosix,
+      "ZVT", "TimeZones", argumentParser, lifecycle, logging, nioCore, nioPosix,
     ]),
 
   Product.payment.tests("ZVTTests", ["JuiceDomain", "KioskProtocol", "ZVT"]),

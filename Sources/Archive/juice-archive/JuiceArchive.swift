@@ -3,6 +3,7 @@ import ArgumentParser
 package import CommandLineSupport
 import Foundation
 package import Postgres
+import TimeZones
 import YAMLConfiguration
 
 @main
@@ -50,7 +51,7 @@ extension ArchiveSettings {
       clientID: configuration.broker.clientID, batch: configuration.batch,
       sessionExpiry: .seconds(configuration.sessionDays * 86_400),
       gapDelay: .seconds(configuration.gapDelaySeconds),
-      timeZone: configuration.timeZone.identifier, keepDays: configuration.keepDays,
+      timeZone: configuration.timeZone.name, keepDays: configuration.keepDays,
       timeout: .seconds(configuration.timeoutSeconds))
   }
 }

@@ -1,6 +1,7 @@
 import Devices
 package import JuiceDomain
 package import KioskProtocol
+import TimeZones
 
 /// The decision logic: takes a batch of deliveries, returns a `Decision`.
 ///

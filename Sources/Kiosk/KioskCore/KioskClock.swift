@@ -1,5 +1,6 @@
 import Foundation
 package import KioskProtocol
+package import TimeZones
 
 /// A point in time: a timestamp for the ledger, a local calendar day for tickets, and an uptime for
 /// durations.

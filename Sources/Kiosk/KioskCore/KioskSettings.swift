@@ -2,6 +2,7 @@ package import Devices
 package import JuiceDomain
 package import KioskProtocol
 package import MessageBroker
+package import TimeZones
 
 /// The validated settings of one kiosk.
 package struct KioskSettings: Sendable {

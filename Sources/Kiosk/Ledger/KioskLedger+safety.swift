@@ -2,6 +2,7 @@ import GRDB
 import JuiceDomain
 package import KioskCore
 package import KioskProtocol
+import TimeZones
 
 extension KioskLedger {
   /// Returns one day of the record of food safety, or one page of its entries. Only the first page

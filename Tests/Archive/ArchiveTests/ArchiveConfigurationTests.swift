@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TimeZones
 
 @testable import Archive
 @testable import YAMLConfiguration
@@ -37,7 +38,7 @@ import Testing
     #expect(configuration.batch == 2000)
     #expect(configuration.sessionDays == 7)
     #expect(configuration.gapDelaySeconds == 5)
-    #expect(configuration.timeZone.identifier == "Asia/Seoul")
+    #expect(configuration.timeZone.name == "Asia/Seoul")
     #expect(configuration.keepDays == 400)
     #expect(configuration.broker.host == "broker.local")
     #expect(configuration.broker.clientID == "archive-1")

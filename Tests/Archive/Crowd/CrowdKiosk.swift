@@ -8,6 +8,7 @@ import Ledger
 import Logging
 import MessageBroker
 import MosquittoBroker
+import TimeZones
 
 /// A kiosk with its own ledger and its own broker. The controller and the uplink are the real ones;
 /// only the local broker is in memory, and the panel is a client of it.

@@ -2,6 +2,7 @@ import Foundation
 import JuiceDomain
 import TestSupport
 import Testing
+import TimeZones
 
 @testable import DashboardWeb
 @testable import YAMLConfiguration
@@ -61,7 +62,7 @@ import Testing
     let archive = try #require(try parse(yaml).archive)
     #expect(archive.database == "host=db user=reader")
     #expect(archive.passwordFile == "conf/pw")
-    #expect(archive.timeZone.identifier == "Asia/Seoul")
+    #expect(archive.timeZone.name == "Asia/Seoul")
     #expect(archive.timeoutSeconds == 10)
     #expect(
       errors("archive: {database: password=secret, timeout_seconds: 0}") == [

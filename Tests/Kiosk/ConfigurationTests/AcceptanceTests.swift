@@ -4,6 +4,7 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 import Testing
+import TimeZones
 
 @testable import KioskDaemon
 @testable import YAMLConfiguration
@@ -30,7 +31,7 @@ import Testing
     expected.kiosk.place = "1 Main Street"
     expected.kiosk.root = "seoul/juice"
     expected.kiosk.language = .korean
-    expected.kiosk.timeZone = try #require(TimeZone(identifier: "Asia/Seoul"))
+    expected.kiosk.timeZone = try #require(WallClock("Asia/Seoul"))
     expected.broker.host = "::1"
     expected.broker.port = 8884
     expected.broker.protocol = .v311

@@ -4,6 +4,7 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 import Testing
+import TimeZones
 
 @testable import KioskCore
 
@@ -14,7 +15,7 @@ import Testing
     _ zone: String, at time: String, _ hours: [OpeningHours.Day: String]
   ) throws -> TestKiosk {
     var settings = KioskSettings.test()
-    settings.wallClock = WallClock(timeZone: try #require(TimeZone(identifier: zone)))
+    settings.wallClock = try #require(WallClock(zone))
     settings.hours = OpeningHours(try hours.mapValues { try #require(OpeningHours.Interval($0)) })
     let kiosk = try TestKiosk(settings: settings, stock: settings.stock.capacities)
     set(kiosk, to: time)

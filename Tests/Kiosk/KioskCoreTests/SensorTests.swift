@@ -5,6 +5,7 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 import Testing
+import TimeZones
 
 @testable import KioskCore
 
@@ -571,7 +572,7 @@ import Testing
     "America/Havana", "Asia/Beirut",
   ])
   func aDayBeginsAtMidnightOrWhereItIsSkippedAtOne(zone: String) throws {
-    let clock = WallClock(timeZone: try #require(TimeZone(identifier: zone)))
+    let clock = try #require(WallClock(zone))
     for day: Int64 in 20_700...21_100 {
       let start = clock.start(ofDay: day)
       #expect(clock.day(at: start) == Int(day))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Sequence
 
 from arrivals import eventually
 
@@ -24,12 +25,14 @@ def program(name: str) -> str:
 class Postgres:
     """A PostgreSQL whose user and database are both `postgres`."""
 
-    def __init__(self, settings: str = "") -> None:
+    def __init__(self, settings: str = "", under: Sequence[str] = ()) -> None:
+        """`under`: a program that runs the server."""
         # Not in pytest's folder, which `postgres` must not read; also, a socket's path has at most
         # 107 bytes.
         self.folder = folder = Path(tempfile.mkdtemp(prefix="pg-"))
         self.socket = folder / "socket"
         self.process: subprocess.Popen | None = None
+        self.under = under
         # PostgreSQL refuses to run as root.
         self.user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
         self.socket.mkdir()
@@ -57,7 +60,7 @@ class Postgres:
     def start(self) -> "Postgres":
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                self._line("postgres", "-D", self.folder / "data"), cwd="/", stdout=log, stderr=log)
+                [*self.under, *self._line("postgres", "-D", self.folder / "data")], cwd="/", stdout=log, stderr=log)
         eventually(lambda: self.try_query("SELECT 1") == "1")
         return self
 

@@ -1,6 +1,6 @@
-package import Foundation
 import JuiceDomain
 import KioskProtocol
+package import TimeZones
 package import YAMLConfiguration
 
 /// The archive's configuration: its database and the source of its events. It is read from a
@@ -17,7 +17,7 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
   package var batch = 5000
   package var sessionDays = 30
   package var gapDelaySeconds = 60
-  package var timeZone = TimeZone.gmt
+  package var timeZone = WallClock.utc
   package var keepDays: Int?
   package var timeoutSeconds = 60
   package var broker = BrokerConfiguration()

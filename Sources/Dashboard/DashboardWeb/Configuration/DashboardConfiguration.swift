@@ -1,4 +1,4 @@
-package import Foundation
+package import TimeZones
 package import YAMLConfiguration
 
 /// The dashboard's configuration: its address, its users, and the source of its data. A file with
@@ -39,7 +39,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
   package struct Archive: Sendable, Equatable {
     package var database = "dbname=juice"
     package var passwordFile: String?
-    package var timeZone = TimeZone.gmt
+    package var timeZone = WallClock.utc
     package var timeoutSeconds = 5
 
     /// Returns the password of the database's user, or `nil` if no file is configured.

@@ -2,6 +2,7 @@ import Fleet
 import JuiceDomain
 import ServiceLifecycle
 import Synchronization
+import TimeZones
 
 /// Notifies open pages of changes of the state that they show.
 final class LiveUpdates: Service {
@@ -84,7 +85,10 @@ final class LiveUpdates: Service {
   func run() async {
     await cancelWhenGracefulShutdown {
       // The sleep throws only if the task is cancelled.
-      while (try? await Task.sleep(for: .seconds(15))) != nil { self.everythingChanged() }
+      while (try? await Task.sleep(for: .seconds(15))) != nil {
+        WallClock.refresh()
+        self.everythingChanged()
+      }
     }
     close()
   }

@@ -2,6 +2,7 @@ import Fleet
 import Foundation
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 
 /// The part of a history that a page shows, read from the query of the page's address.
 struct HistoryChoice {
@@ -140,7 +141,7 @@ struct HistoryPage {
       kiosk.map(back(to:))
       ?? "<p class=\"path\"><a href=\"/\">← \(language("Kiosks", "키오스크"))</a></p>"
     return Page(
-      title: title, body: "\(back)<h1>\(title)</h1>\(body)", timeZone: localTime.zone.identifier)
+      title: title, body: "\(back)<h1>\(title)</h1>\(body)", timeZone: localTime.clock.name)
   }
 
   /// Returns links to the page of the kiosk, and to the history of all kiosks if the user may see

@@ -1,15 +1,15 @@
-import Foundation
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 
 /// A formatter for times in the time zone of a kiosk, or in UTC if the time zone is unknown.
 struct LocalTime: Sendable {
-  let zone: TimeZone
+  let clock: WallClock
   let now: Timestamp
   let language: Language
 
   init(_ zone: String?, now: Timestamp, _ language: Language) {
-    self.zone = zone.flatMap { TimeZone(identifier: $0) } ?? .gmt
+    clock = zone.flatMap { WallClock($0) } ?? .utc
     self.now = now
     self.language = language
   }
@@ -17,9 +17,9 @@ struct LocalTime: Sendable {
   /// Returns the time of day, such as `14:05`, preceded by the day if it is not today.
   func text(_ time: Timestamp) -> String {
     let (day, minute) = local(time)
-    let clock = "\(pad(minute / 60)):\(pad(minute % 60))"
-    if isToday(time) { return clock }
-    return "\(self.day(CivilDate(daysSinceEpoch: day))) \(clock)"
+    let text = "\(pad(minute / 60)):\(pad(minute % 60))"
+    if isToday(time) { return text }
+    return "\(self.day(CivilDate(daysSinceEpoch: day))) \(text)"
   }
 
   func isToday(_ time: Timestamp) -> Bool { local(time).day == local(now).day }
@@ -42,17 +42,11 @@ struct LocalTime: Sendable {
   }
 
   /// Reads the value of a form field. In the hour that is repeated when clocks are set back, the
-  /// result is one of the two possible times.
+  /// result is the first of the two possible times.
   func time(field: String) -> Timestamp? {
     // Some browsers include the seconds.
     let seconds = field.utf8.count == 16 ? ":00" : ""
-    guard let local = Timestamp("\(field)\(seconds)Z") else { return nil }
-    func offset(_ time: Timestamp) -> Int64 {
-      let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
-      return Int64(zone.secondsFromGMT(for: date)) * 1000
-    }
-    let guess = Timestamp(milliseconds: local.milliseconds - offset(local))
-    return Timestamp(milliseconds: local.milliseconds - offset(guess))
+    return Timestamp("\(field)\(seconds)Z").map(clock.time(showing:))
   }
 
   /// Returns a date such as `Nov 21`.
@@ -82,10 +76,8 @@ struct LocalTime: Sendable {
   }
 
   private func local(_ time: Timestamp) -> (day: Int64, minute: Int64) {
-    let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
-    let seconds = time.milliseconds / 1000 + Int64(zone.secondsFromGMT(for: date))
-    let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
-    return (day, (seconds - day * 86_400) / 60)
+    let (day, minute) = clock.minute(at: time)
+    return (Int64(day), Int64(minute))
   }
 
   private func pad(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 
 /// The page of the users and their sessions, for administrators.
 struct UsersPage {
@@ -286,7 +287,7 @@ struct AuditPage {
           ? language.notice(.hint, "There is more than this page reads: choose a shorter time.", "이 페이지에서 다 읽을 수 없어요. 기간을 줄여 주세요.") : .empty)
         <div class="card wide" tabindex="0">\(HTML.table(heads, shown.map(row), id: "audit", style: "review chain log"))</div>
         \(slice.links(language) { choice.address("/users/audit", kind: nil, page: $0) })
-        """, timeZone: localTime.zone.identifier)
+        """, timeZone: localTime.clock.name)
   }
 
   private func row(_ record: ActivityLog.Record) -> HTML {

@@ -5,6 +5,7 @@ import Hummingbird
 import JuiceDomain
 import KioskProtocol
 import Postgres
+import TimeZones
 
 extension DashboardServer {
   /// Adds the record of food safety of one kiosk, from its ledger or from the archive of the chain.
@@ -23,7 +24,7 @@ extension DashboardServer {
           <p class="path"><a href="\(page.kioskAddress)">← \(page.kioskTitle)</a></p>
           <h1>\(page.title)</h1>
           <div class="safety">\(page.body)</div>
-          """, timeZone: page.localTime.zone.identifier
+          """, timeZone: page.localTime.clock.name
       ).response(context)
     }
     router.get("safety.csv") { request, context in

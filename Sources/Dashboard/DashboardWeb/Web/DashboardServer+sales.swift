@@ -4,6 +4,7 @@ import Hummingbird
 import JuiceDomain
 import KioskProtocol
 import Postgres
+import TimeZones
 
 extension DashboardServer {
   /// Adds `sales` and `sales.csv`: the sales in a kiosk's ledger. If the kiosk does not answer, the
@@ -25,7 +26,7 @@ extension DashboardServer {
           <p class="path"><a href="/kiosks/\(kiosk.id)">← \(name)</a></p>
           <h1>\(page.title)</h1>
           \(page.body)
-          """, timeZone: sales.localTime.zone.identifier
+          """, timeZone: sales.localTime.clock.name
       ).response(context)
     }
     router.get("sales.csv") { request, context in

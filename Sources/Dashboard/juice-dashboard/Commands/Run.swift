@@ -6,6 +6,7 @@ import Foundation
 import KioskProtocol
 import Logging
 import ServiceLifecycle
+import TimeZones
 import UnixSignals
 import YAMLConfiguration
 
@@ -124,7 +125,7 @@ extension ChainSettings {
   ) throws(ConfigurationErrors) {
     self.init(
       database: archive.database, password: try archive.readPassword(),
-      timeZone: archive.timeZone.identifier, timeout: .seconds(archive.timeoutSeconds))
+      timeZone: archive.timeZone.name, timeout: .seconds(archive.timeoutSeconds))
   }
 }
 

@@ -1,6 +1,6 @@
-package import Foundation
 package import JuiceDomain
 import KioskProtocol
+package import TimeZones
 import YAMLConfiguration
 
 extension KioskConfiguration {
@@ -16,7 +16,7 @@ extension KioskConfiguration {
     /// The first levels of the kiosk's topics: one or more levels without wildcards.
     package var root = "kiosk"
     package var language = Language.english
-    package var timeZone = TimeZone.gmt
+    package var timeZone = WallClock.utc
 
     package init() {}
 

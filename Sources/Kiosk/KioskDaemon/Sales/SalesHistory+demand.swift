@@ -1,6 +1,7 @@
 import JuiceDomain
 import KioskCore
 import KioskProtocol
+import TimeZones
 
 extension SalesHistory {
   /// Returns the demand up to now, or `nil` if the history has no entry before now.

@@ -1,6 +1,7 @@
 package import JuiceDomain
 import KioskCore
 package import KioskProtocol
+import TimeZones
 
 extension SalesHistory {
   /// Returns the expected use of each fruit, and the time at which its stock is used up.

@@ -1,6 +1,6 @@
-import Foundation
 import KioskCore
 package import KioskProtocol
+import TimeZones
 
 extension SalesHistory {
   package func report(at now: Timestamp) -> SalesReport {
@@ -14,7 +14,7 @@ extension SalesHistory {
       return SalesReport.Day(day: CivilDate(daysSinceEpoch: Int64(day)), tally: tally)
     }
     return SalesReport(
-      at: now, timeZone: wallClock.timeZone.identifier,
+      at: now, timeZone: wallClock.name,
       today: CivilDate(daysSinceEpoch: Int64(today)), hours: hoursOfToday, days: tallies,
       usual: usual(at: now))
   }

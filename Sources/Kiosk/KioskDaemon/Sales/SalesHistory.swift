@@ -1,7 +1,8 @@
 package import JuiceDomain
-package import KioskCore
+import KioskCore
 package import KioskProtocol
 package import Ledger
+package import TimeZones
 
 /// The sales of the last days, by hour of local time.
 ///

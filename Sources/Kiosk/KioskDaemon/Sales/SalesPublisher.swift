@@ -3,6 +3,7 @@ import KioskCore
 import KioskProtocol
 import Ledger
 import MessageBroker
+import TimeZones
 
 /// Publishes sales reports, forecasts and the history, at a limited rate.
 ///
@@ -72,6 +73,8 @@ struct SalesPublisher: ~Copyable, Sendable {
   ) throws(LedgerError) -> [Message] {
     guard wait(at: now) == .zero else { return [] }
     if history?.today != settings.wallClock.day(at: now) {
+      // A new history, so that all its hours are by the same rules.
+      WallClock.refresh()
       history = SalesHistory(
         menu: settings.menu, wallClock: settings.wallClock, through: core.seq, at: now)
     }

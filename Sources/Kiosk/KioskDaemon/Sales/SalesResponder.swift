@@ -1,8 +1,8 @@
-import Foundation
 import KioskCore
 import KioskProtocol
 import Ledger
 import MessageBroker
+import TimeZones
 
 /// Answers requests for the sales in the ledger and for the record of food safety. Each turn of the
 /// loop in `Controller.run` answers one request with one page of sales or of a day of the record. So
@@ -77,7 +77,7 @@ struct SalesResponder: Sendable {
     let last = min(request.last ?? core.seq, core.seq)
     var page = SalesExtract(
       id: request.id, epoch: core.epoch, last: last, next: nil,
-      timeZone: settings.wallClock.timeZone.identifier, sums: [])
+      timeZone: settings.wallClock.name, sums: [])
     if last > 0 {
       let activity = try ledger.activity(
         through: last, limit: SalesExtract.maximumEntries, since: request.since)

@@ -6,6 +6,7 @@ import JuiceDomain
 import KioskCore
 import KioskDaemon
 import KioskProtocol
+import TimeZones
 import YAMLConfiguration
 
 struct Check: AsyncParsableCommand {
@@ -88,7 +89,7 @@ struct Check: AsyncParsableCommand {
     var facts = [
       (
         "kiosk",
-        "\(settings.topics.base), \(kiosk.language.rawValue), \(kiosk.timeZone.identifier)"
+        "\(settings.topics.base), \(kiosk.language.rawValue), \(kiosk.timeZone.name)"
           + (kiosk.displayName.map { ": \($0)" } ?? "")
       ),
       ("broker", "\(broker.host):\(broker.port)\(broker.tls == nil ? "" : " with TLS")"),
@@ -129,7 +130,7 @@ struct Check: AsyncParsableCommand {
       if let name = configuration.kiosk.name { json.member("name", name) }
       if let place = configuration.kiosk.place { json.member("place", place) }
       json.member("language", configuration.kiosk.language.rawValue)
-      json.member("time_zone", configuration.kiosk.timeZone.identifier)
+      json.member("time_zone", configuration.kiosk.timeZone.name)
       json.member("broker", "\(configuration.broker.host):\(configuration.broker.port)")
       json.member("tls", configuration.broker.tls != nil)
       json.member("ledger", configuration.ledgerPath)

@@ -6,6 +6,7 @@ import KioskCore
 import KioskDaemon
 import KioskProtocol
 import Ledger
+import TimeZones
 import YAMLConfiguration
 
 struct Report: AsyncParsableCommand {
@@ -109,7 +110,7 @@ struct Report: AsyncParsableCommand {
     let span = "\(CivilDate(daysSinceEpoch: first)) to \(CivilDate(daysSinceEpoch: last))"
     let view = SafetyView(
       title: "Record of food safety: \(kiosk.name?[kiosk.language] ?? kiosk.id.text), \(span), "
-        + settings.wallClock.timeZone.identifier, days: days, wallClock: settings.wallClock,
+        + settings.wallClock.name, days: days, wallClock: settings.wallClock,
       now: now.timestamp)
     guard csv else { return try StandardOutput.write(view.lines.joined(separator: "\n")) }
     let writer = CSVWriter(forExcel: excel)

@@ -9,6 +9,7 @@ import KioskProtocol
 import Ledger
 import Logging
 import MessageBroker
+import TimeZones
 import YAMLConfiguration
 
 // The composition root: creates the parts of the daemon from a configuration.
@@ -47,7 +48,7 @@ extension Uplink {
       settings: settings, broker: broker,
       ledger: KioskLedger(path: configuration.ledgerPath, readOnly: true),
       uplinkProgress: uplinkProgress,
-      menus: menus, clock: .system(wallClock: WallClock(timeZone: configuration.kiosk.timeZone)),
+      menus: menus, clock: .system(wallClock: configuration.kiosk.timeZone),
       logger: logger)
   }
 }
@@ -64,7 +65,7 @@ extension KioskSettings {
   ) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
-      wallClock: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
+      wallClock: configuration.kiosk.timeZone, menu: configuration.menu,
       stock: configuration.stock, orders: configuration.orders, version: Release.version)
     menuVersion = configuration.desiredMenu?.version
     menuProblem = configuration.menuProblem

@@ -1,6 +1,7 @@
 import JuiceDomain
 import KioskCore
 import KioskProtocol
+import TimeZones
 
 /// The printed record of food safety of several days.
 struct SafetyView {

@@ -3,6 +3,7 @@ import JuiceDomain
 import KioskCore
 import KioskDaemon
 import KioskProtocol
+import TimeZones
 import YAMLConfiguration
 
 /// The printed sales report: sales as bars, and the time at which each fruit will be used up.
@@ -19,7 +20,7 @@ struct SalesView {
       .joined(separator: "  ")
     menu = configuration.menu
     language = configuration.kiosk.language
-    wallClock = WallClock(timeZone: configuration.kiosk.timeZone)
+    wallClock = configuration.kiosk.timeZone
     self.sales = sales
     self.forecast = forecast
   }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import CommandLineSupport
-import Foundation
 import JuiceDomain
 import KioskProtocol
 import MessageBroker
+import TimeZones
 import YAMLConfiguration
 import ZVT
 
@@ -232,12 +232,13 @@ struct DoctorReport {
   private mutating func examineClock(
     _ text: String, at place: String, _ configuration: ZVTConfiguration
   ) {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = configuration.timeZone
-    formatter.dateFormat = "yyyyMMddHHmmss"
-    guard let time = formatter.date(from: text) else { return }
-    let difference = Int(time.timeIntervalSinceNow.magnitude)
+    // yyyyMMddHHmmss
+    let form = zip(text, ["", "", "", "", "-", "", "-", "", "T", "", ":", "", ":", ""])
+    guard text.utf8.count == 14,
+      let local = Timestamp(form.map { "\($1)\($0)" }.joined() + "Z")
+    else { return }
+    let time = configuration.timeZone.time(showing: local)
+    let difference = abs(Timestamp.now.since(time).components.seconds)
     if difference > 300 {
       warning(
         "clock", place, "the terminal's clock differs by \(difference / 60) minutes",

@@ -1,11 +1,11 @@
 import ArgumentParser
 import CommandLineSupport
-import Foundation
 import KioskProtocol
 import Logging
 import MessageBroker
 import NIOCore
 import NIOPosix
+import TimeZones
 import YAMLConfiguration
 import ZVT
 
@@ -61,7 +61,7 @@ actor DeviceService {
   private var fault: String?
   private var timer: (at: Duration, task: Scheduled<Void>)?
   private var attempts = 0
-  private var nextEndOfDay: Date?
+  private var nextEndOfDay: Timestamp?
   private var messages: [Message] = []
 
   init(_ configuration: ZVTConfiguration, _ logger: Logger) throws(Failure) {
@@ -347,7 +347,7 @@ actor DeviceService {
   }
 
   private func setTimer() {
-    let endOfDay = nextEndOfDay.map { now + .seconds(max(0, $0.timeIntervalSinceNow)) }
+    let endOfDay = nextEndOfDay.map { now + max(.zero, $0.since(.now)) }
     // Checks the end of day every minute, because a person may set the clock.
     let times = [work?.device.deadline, endOfDay.map { min($0, now + .seconds(60)) }]
     guard let next = times.compactMap(\.self).min() else {
@@ -368,18 +368,20 @@ actor DeviceService {
 
   /// Returns the first configured end of day after a time, or `nil` if none is configured. A time
   /// in the future counts as now, because the clock was set back.
-  private func endOfDay(after last: Timestamp) -> Date? {
+  private func endOfDay(after last: Timestamp) -> Timestamp? {
     guard let time = configuration.endOfDay else { return nil }
-    var calendar = Calendar(identifier: .gregorian)
-    calendar.timeZone = configuration.timeZone
-    let date = Date(timeIntervalSince1970: Double(last.milliseconds) / 1000)
-    return calendar.nextDate(
-      after: min(date, Date()), matching: DateComponents(hour: time.hour, minute: time.minute),
-      matchingPolicy: .nextTime)
+    WallClock.refresh()
+    let (clock, last) = (configuration.timeZone, min(last, .now))
+    let today = clock.day(at: last)
+    let times = [today, today + 1].map { day in
+      let minutes = Int64((day * 24 + time.hour) * 60 + time.minute)
+      return clock.time(showing: Timestamp(milliseconds: minutes * 60_000))
+    }
+    return times.first { $0 > last }
   }
 
   private func endDayIfDue() throws(Failure) {
-    guard let due = nextEndOfDay, due <= Date(), work != nil else { return }
+    guard let due = nextEndOfDay, due <= .now, work != nil else { return }
     // The total of this end of day sets the next one.
     nextEndOfDay = nil
     try run { $0.endDay(at: $1) }

@@ -1,6 +1,6 @@
-import Foundation
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 import YAMLConfiguration
 import ZVT
 
@@ -23,7 +23,7 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
   var name: PaymentDeviceID = "terminal"
   var journal = "/var/lib/juice-zvt/journal"
   var endOfDay: TimeOfDay?
-  var timeZone = TimeZone.current
+  var timeZone = WallClock.system
   var host = ""
   var port = 20007
   var device = DeviceSettings()

@@ -45,7 +45,7 @@ extension Int64 {
   }
 
   /// Returns the quotient rounded down, and the matching remainder, which is never negative.
-  func flooredQuotient(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+  package func flooredQuotient(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }

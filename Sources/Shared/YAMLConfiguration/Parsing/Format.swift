@@ -1,6 +1,6 @@
-package import Foundation
 package import JuiceDomain
 import KioskProtocol
+package import TimeZones
 
 /// The syntax of a value, and its conversion.
 package struct Format<Value>: Sendable {
@@ -152,30 +152,35 @@ extension Format where Value == Money {
   }
 }
 
-extension Format where Value == TimeZone {
-  /// A name of the IANA time zone database.
+extension Format where Value == WallClock {
+  /// A name of the system's time zone database.
   package static let timeZone = Format { scalar throws(Diagnostic) in
     let name = try scalar.string()
-    guard let zone = TimeZone(identifier: name) else {
-      let known = TimeZone.knownTimeZoneIdentifiers
-      // A common mistake is to write only the city.
-      let city = known.first { $0.lowercased().hasSuffix("/" + name.lowercased()) }
-      let hint = city.map { "did you mean '\($0)'?" }
-      throw Diagnostic(
-        "there is no time zone \(name.quoted)", hint: hint ?? "write it like 'Asia/Seoul' or 'UTC'")
+    guard let clock = WallClock(name) else {
+      let known = WallClock.names
+      // A common mistake is to write only the city. 'Etc/GMT+9' is west of Greenwich, which hardly
+      // anybody means.
+      let cities = known.filter { !$0.hasPrefix("Etc/") && !$0.hasPrefix("posix/") }
+      let city = cities.filter { "/\($0)".lowercased().hasSuffix("/\(name)".lowercased()) }
+        .min { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+      let hint =
+        known.isEmpty
+        ? "this computer has no time zones; install the package 'tzdata'"
+        : city.map { "did you mean '\($0)'?" } ?? "write it like 'Asia/Seoul' or 'UTC'"
+      throw Diagnostic("there is no time zone \(name.quoted)", hint: hint)
     }
-    return zone
+    return clock
   }
 
   /// A name like `Asia/Seoul`, or `UTC` or `GMT`. PostgreSQL reads many other names as those of
   /// other zones: `IST` is Israel's time in PostgreSQL, and India's in this program.
   package static let timeZoneRegion = Format { scalar throws(Diagnostic) in
     let name = try scalar.string()
-    let zone = try timeZone.read(scalar)
+    let clock = try timeZone.read(scalar)
     guard name.contains("/") || name == "UTC" || name == "GMT" else {
       throw Diagnostic(
         "\(name.quoted) is not a region", hint: "write it like 'Asia/Seoul' or 'UTC'")
     }
-    return zone
+    return clock
   }
 }

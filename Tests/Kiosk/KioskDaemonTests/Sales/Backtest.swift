@@ -1,6 +1,7 @@
 import JuiceDomain
 import KioskCore
 import KioskProtocol
+import TimeZones
 
 @testable import KioskDaemon
 

@@ -4,6 +4,7 @@ import KioskCore
 import KioskDaemon
 import KioskProtocol
 import Testing
+import TimeZones
 
 /// A simulated year of sales of a kiosk. The same seed produces the same year.
 ///

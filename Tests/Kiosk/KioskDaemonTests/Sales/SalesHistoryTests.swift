@@ -5,6 +5,7 @@ import KioskDaemon
 import KioskProtocol
 import Ledger
 import Testing
+import TimeZones
 
 /// A kiosk in a time zone, with a history.
 struct Shop {
@@ -14,7 +15,7 @@ struct Shop {
   private(set) var entries: [LedgerEntry] = []
 
   init(_ now: String, in zone: String = "Asia/Seoul") throws {
-    wallClock = WallClock(timeZone: try #require(TimeZone(identifier: zone)))
+    wallClock = try #require(WallClock(zone))
     self.now = try #require(Timestamp(now))
     history = SalesHistory(menu: .standard, wallClock: wallClock, through: 0, at: self.now)
     #expect(history.isComplete)

@@ -1,3 +1,4 @@
+import Foundation
 import InMemoryBroker
 import JuiceDomain
 import KioskCore
@@ -5,6 +6,8 @@ import KioskDaemon
 import KioskProtocol
 import MessageBroker
 import Testing
+
+@testable import TimeZones
 
 /// Tests the published sales reports. It is 09:00 UTC, the time zone of this kiosk.
 @Suite struct SalesPublisherTests {
@@ -42,6 +45,22 @@ import Testing
   private func bananas() throws -> ForecastReport.Outlook? {
     let payload = try #require(fixture.retained("forecast"))
     return try ForecastReport(payload: Array(payload.utf8)).fruits["banana"]
+  }
+
+  /// The system updates its database while the kiosk runs.
+  @Test func newRulesOfTimeZonesApplyOnTheNextDay() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+      .path(percentEncoded: false)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    func install(_ zone: String) throws {
+      let file = try Data(contentsOf: URL(filePath: "\(ZoneFile.folder)/\(zone)"))
+      try file.write(to: URL(filePath: path), options: .atomic)
+    }
+    try install("Asia/Seoul")
+    let file = try #require(ZoneFile.at(path))
+    try install("Asia/Kolkata")
+    fixture.advance(by: .seconds(86_400))
+    #expect(file.offset(at: 1_700_000_000) == 19_800)
   }
 
   @Test func isToldWhenTheKioskComes() throws {
