@@ -18,7 +18,7 @@ package import MessageBroker
 /// | has another part that is too large | rejected as `too_large` |
 /// | has a payload that cannot be parsed | rejected as `malformed` |
 /// | has a value that no kiosk accepts | rejected, see `Request.init(kind:payload:)` |
-/// | exceeds `orders.maximumPerSecond` of its sender, see `isWithinRate` | rejected as `rate_limited` |
+/// | exceeds the limit of its sender or of its kind, see `isWithinRate` | rejected as `rate_limited` |
 /// | any other command | admitted |
 ///
 /// The kiosk answers at most `maximumRejectionsPerSecond` of these rejections per second for each kind of
@@ -42,6 +42,9 @@ package struct CommandFilter: Sendable {
   /// The sensors by their topics.
   private var sensors: [String: [KioskSettings.Sensor]]
   private var commandLimiter: RateLimiter<Source>
+  /// Limits the commands of operators, of all names together, separately for each kind of command: the
+  /// access list lets their account use each name.
+  private var operatorLimiter: RateLimiter<Command.Kind>
   /// Limits the answers to rejected commands of all senders together, separately for each kind of
   /// command: a flood of malformed orders does not suppress the answer to a malformed restock.
   private var rejectionLimiter = RateLimiter<Command.Kind>(
@@ -64,6 +67,8 @@ package struct CommandFilter: Sendable {
       paymentTopics[settings.topics.paymentTotal(of: device.name)] = device.name
     }
     commandLimiter = RateLimiter(perSecond: settings.orders.maximumPerSecond)
+    // One name alone cannot exhaust it.
+    operatorLimiter = RateLimiter(perSecond: 2 * settings.orders.maximumPerSecond)
   }
 
   /// Replaces the settings, and begins to count the rates anew.
@@ -171,14 +176,17 @@ package struct CommandFilter: Sendable {
     }
   }
 
-  /// Returns whether a delivery is within the rate limit of its sender. Redeliveries are exempt,
-  /// because the kiosk has admitted them before, or they arrive together after a reconnect.
-  /// Messages of machines and payment devices are exempt, because they must not be lost.
+  /// Returns whether a delivery is within the rate limits of its sender and, unless it is an order, of its
+  /// kind: the account of a panel has one name. Redeliveries are exempt, because the kiosk has admitted
+  /// them before, or they arrive together after a reconnect. Messages of machines and payment devices are
+  /// exempt, because they must not be lost.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {
-    delivery.isRedelivery || source.kind == .made || source.kind == .paid
-      || commandLimiter.admit(source, at: now.timestamp)
+    if delivery.isRedelivery || source.kind == .made || source.kind == .paid { return true }
+    guard commandLimiter.admit(source, at: now.timestamp) else { return false }
+    // guard: an account that has each name has a limit
+    return source.kind == .order || operatorLimiter.admit(source.kind, at: now.timestamp)
   }
 
   private mutating func limitRejections(_ parsed: ParsedDelivery, at now: Moment) -> ParsedDelivery

@@ -99,6 +99,26 @@ def test_a_panel_a_hundred_times_too_fast_gets_no_more_than_its_share(
     assert kiosk.memory("VmHWM") < MEMORY
 
 
+@pytest.mark.parametrize("kind", ["restocks", "settings"])
+def test_an_account_with_each_name_gets_no_more_than_its_share(
+    broker, kiosk: Kiosk, say: Say, kind: str
+) -> None:
+    """The account of the dashboard has each name below `restock` and `settings`."""
+    answers = Client(broker.port, f"{BASE}/restock/+/result", f"{BASE}/settings/+/result")
+    started = time.monotonic()
+    with flood(broker, kind, rate=1000):
+        answers.messages.until(lambda: len(answers.messages) > 0)
+        began = time.monotonic()
+        press_beside(broker)
+        took = time.monotonic() - began
+    seconds = time.monotonic() - started
+    done = answers.messages.count(lambda m: m.json.get("reason") != "rate_limited")
+    answers.close()
+    say(f"{done} of {kind} in {seconds:.1f} s, 100 orders in {took:.2f} s")
+    assert 1 <= done <= 2 * PER_SECOND * (seconds + 2)
+    kiosk.verify()
+
+
 @pytest.mark.parametrize("kind", ["presses", "garbage", "ids"])
 def test_as_many_messages_as_the_socket_takes(
     broker, kiosk: Kiosk, say: Say, kind: str

@@ -27,6 +27,23 @@ import Testing
     #expect(kiosk.stock["banana"] == 2)
   }
 
+  /// The account of the dashboard may use each name.
+  @Test(arguments: [
+    (Command.Kind.restock, #"{"add":{"kiwi":1}}"#), (.service, #"{"open":true}"#),
+    (.settings, #"{"low":1}"#), (.job, #"{"job":1,"set":"made"}"#),
+    (.program, #"{"machine":"bar","program":"rinse"}"#),
+  ])
+  func operatorsHaveALimitWhateverTheirNames(kind: Command.Kind, payload: String) throws {
+    let flood = (1...9).map { number in
+      Delivery(message: Message(topic: "kiosk/k1/\(kind)/s\(number)", text: payload))
+    }
+    let decision = try kiosk.receive(flood + [.order("banana")])
+    let beyond = try decision.reasons.map { $0 == .rateLimited }
+    #expect(beyond == [false, false, false, false, true, true, true, true, true, false])
+    kiosk.pass(.seconds(1))
+    #expect(try kiosk.receive([flood[5]]).reasons != [.rateLimited])
+  }
+
   @Test func otherRulesForgetNothingOfWhatHasCome() throws {
     try kiosk.receive(Delivery(message: Message(topic: "elsewhere", text: "")))
     try kiosk.reload()

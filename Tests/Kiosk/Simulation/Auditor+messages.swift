@@ -106,11 +106,14 @@ extension Auditor {
   }
 
   /// Returns whether the sender may have exceeded the rate limit: it has sent more messages than
-  /// the limit allows per second, or a retained one, which the broker delivers on each connection.
+  /// the limit allows per second, or a retained one, which the broker delivers on each connection; or operators
+  /// together have.
   func mayBeBeyondRate(_ sending: Sending) -> Bool {
+    guard rules.perSecond > 0 else { return false }
     let others = sent.lazy.filter { $0.sending.from == sending.from }
-    return rules.perSecond > 0
-      && (others.count > rules.perSecond || others.contains { $0.sending.isRetained })
+    let operators = sent.lazy.filter { !$0.sending.from.hasPrefix("order/") }
+    return others.count > rules.perSecond || others.contains { $0.sending.isRetained }
+      || !sending.from.hasPrefix("order/") && operators.count > 2 * rules.perSecond
   }
 
   mutating func show(_ messages: [Message], isConnected: Bool) {

@@ -55,6 +55,8 @@ KINDS = {
     "presses": lambda n: ("order/flood", b"banana"),
     "garbage": lambda n: ("order/flood", GARBAGE),
     "ids": lambda n: ("order/flood", b'{"id":"%d","juice":"banana"}' % n),
+    "restocks": lambda n: (f"restock/s{n}", b'{"add":{"kiwi":1}}'),
+    "settings": lambda n: (f"settings/s{n}", b'{"low":%d}' % (n % 9)),
     "panels": lambda n: (f"order/flood{n}", b"banana"),
 }
 
