@@ -1,4 +1,7 @@
-/// Formats tables as CSV (RFC 4180) that a spreadsheet opens without executing a text as a formula.
+import KioskProtocol
+
+/// Formats tables as CSV (RFC 4180) that a spreadsheet opens without executing a text as a formula. Omits
+/// invisible characters.
 ///
 /// ```swift
 /// let csv = CSVWriter()
@@ -37,7 +40,7 @@ package struct CSVWriter: Sendable {
 
   private func field(_ cell: Cell) -> String {
     switch cell {
-    case .text(let text): text.withoutFormula.csvField
+    case .text(let text): text.visibleLines.withoutFormula.csvField
     case .number(let digits):
       isForExcel && digits.utf8.count > 15 ? "=\"\(digits)\"".csvField : digits
     }

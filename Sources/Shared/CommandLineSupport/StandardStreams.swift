@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 import KioskProtocol
 
@@ -51,38 +50,9 @@ package enum StandardInput {
   }
 }
 
-package enum StandardOutput {
-  /// Writes a text and a line feed without buffering: the reader of a pipe receives it immediately.
-  ///
-  /// - Parameter change: The change that the command has already made. The error message names it,
-  ///   so that a script does not repeat the command.
-  /// - Throws: `Failure` with exit code 74 if the write fails, for example because the disk is full
-  ///   or the reader of the pipe has ended.
-  package static func write(_ line: String, after change: String? = nil) throws(Failure) {
-    let error = writeAll(line + "\n", to: STDOUT_FILENO)
-    guard error != 0 else { return }
-    let problem = "standard output cannot be written: \(String(cString: strerror(error)))"
-    throw Failure(
-      status: ExitCode(74), message: change.map { "\($0), but \(problem)" } ?? problem)
-  }
-
-  package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
-
-  /// The width of the terminal in columns, or `nil` if standard output is not a terminal or its
-  /// width is unknown.
-  package static var columns: Int? {
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
-  }
-
-  /// The width for wrapped text in columns, or `nil` if standard output is not a terminal.
-  package static var width: Int? { terminalWidth(STDOUT_FILENO) }
-}
-
 /// Returns the width of a terminal in columns: at least 20, and 80 if the width is unknown.
 /// Returns `nil` if the descriptor is not a terminal.
-private func terminalWidth(_ descriptor: Int32) -> Int? {
+func terminalWidth(_ descriptor: Int32) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }
   var size = winsize()
   guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -104,7 +74,7 @@ func prepareStandardStreams() {
 /// Writes a text to a descriptor.
 ///
 /// - Returns: 0, or the `errno` of the failure.
-private func writeAll(_ text: String, to descriptor: Int32) -> Int32 {
+func writeAll(_ text: String, to descriptor: Int32) -> Int32 {
   var rest = Array(text.utf8)[...]
   while !rest.isEmpty {
     let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }

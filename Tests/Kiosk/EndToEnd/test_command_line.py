@@ -332,6 +332,15 @@ def test_ledger(kiosk: Kiosk, panel) -> None:
     assert kiosk.command("ledger", "backup", str(copy)).returncode != 0
 
 
+def test_an_export_shows_what_a_terminal_would_hide(kiosk: Kiosk, panel) -> None:
+    name = "p\u202e1\u200b"
+    panel.ask(f"order/{name}", "kiwi", f"{BASE}/order/{name}/result")
+    lines = kiosk.command("ledger", "export").stdout
+    assert "order/p\\u202e1\\u200b" in lines and json.loads(lines.splitlines()[1])["source"] == f"order/{name}"
+    for arguments in (["--format", "csv"], ["--format", "csv", "--excel"]):
+        assert ",order/p1," in kiosk.command("ledger", "export", *arguments).stdout
+
+
 def test_demo(make_kiosk: MakeKiosk) -> None:
     presses = "5\nstrawberry_banana\n\ntea\nrestock\n5\nquit\n"
     demo = make_kiosk().command("demo", config=False, stdin=presses)

@@ -5,7 +5,8 @@ import Testing
   @Test(arguments: [
     ("kiwi", "kiwi"), ("a,b", "\"a,b\""), ("say \"x\"", "\"say \"\"x\"\"\""), ("=1+1", "'=1+1"),
     ("-x", "'-x"), (" @x", "' @x"), ("＝1", "'＝1"), ("=\"a\",b", "\"'=\"\"a\"\",b\""), ("", ""),
-    ("\ta", "'\ta"), ("\r=1", "\"'\r=1\""), ("Kiwi -1", "Kiwi -1"), ("+1", "'+1"), ("@a", "'@a"),
+    ("\ta", " a"), ("\r=1", "' =1"), ("a\u{202E}b\u{1B}[1m\nc", "\"ab[1m\nc\""),
+    ("Kiwi -1", "Kiwi -1"), ("+1", "'+1"), ("@a", "'@a"),
   ])
   func aTextIsNoFormula(text: String, field: String) {
     #expect(CSVWriter().line([.text(text), .number(-1)]) == "\(field),-1")

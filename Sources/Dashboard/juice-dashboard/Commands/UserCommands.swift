@@ -141,7 +141,7 @@ struct UserCommands: ParsableCommand {
             if let region = user.region { json.member("region", region) }
           }
         }
-        return try StandardOutput.write(String(decoding: payload, as: UTF8.self))
+        return try StandardOutput.write(json: payload)
       }
       for user in users {
         try StandardOutput.write(

@@ -62,7 +62,7 @@ struct RequestOptions: ParsableArguments {
     let change =
       (isDone ? "the kiosk has carried this out: " : "the kiosk has answered: ") + result.summary
     if json {
-      try StandardOutput.write(String(decoding: result.payload, as: UTF8.self), after: change)
+      try StandardOutput.write(json: result.payload, after: change)
     } else if isDone {
       try StandardOutput.write(result.summary, after: change)
     }

@@ -32,7 +32,7 @@ struct Check: AsyncParsableCommand {
 
   func run() async throws {
     do { try await check() } catch let error as ConfigurationErrors where json {
-      try StandardOutput.write(String(decoding: error.payload, as: UTF8.self))
+      try StandardOutput.write(json: error.payload)
       throw error.failure.status
     }
   }
@@ -62,7 +62,7 @@ struct Check: AsyncParsableCommand {
     if json {
       let payload = payload(of: configuration, settings, warnings)
       if connect { try await logIn(configuration) }
-      return try StandardOutput.write(String(decoding: payload, as: UTF8.self))
+      return try StandardOutput.write(json: payload)
     }
     let indent = String(repeating: " ", count: 10)
     try StandardOutput.write("The configuration is good.")

@@ -42,7 +42,7 @@ struct Doctor: PreparedCommand {
       if let examination { findings += try await examination.findings() }
       if let uplink { findings += try await uplink.findings() }
       if json {
-        try StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
+        try StandardOutput.write(json: findings.payload)
       } else {
         try StandardOutput.write(
           findings.lines(width: StandardOutput.width, color: StandardOutput.isTerminal)

@@ -25,13 +25,15 @@ extension LedgerCommands {
       let ledger = try options.open()
       let csv = CSVWriter(forExcel: excel)
       if format == .csv {
-        try StandardOutput.write(csv.start + csv.line(LedgerEntry.csvHeader))
+        try StandardOutput.write(csv: csv.start + csv.line(LedgerEntry.csvHeader))
       }
       var last = 0
       while case let page = try ledger.rows(after: last), let final = page.last {
         for entry in page.map(\.row.entry) {
-          try StandardOutput.write(
-            format == .csv ? csv.line(entry.cells) : String(decoding: entry.payload, as: UTF8.self))
+          switch format {
+          case .csv: try StandardOutput.write(csv: csv.line(entry.cells))
+          case .jsonl: try StandardOutput.write(json: entry.payload)
+          }
         }
         last = final.row.entry.seq
       }

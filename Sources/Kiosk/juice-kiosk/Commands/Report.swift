@@ -81,11 +81,11 @@ struct Report: AsyncParsableCommand {
       let parts = [("sales", sales.payload), ("forecast", forecast.payload)].map { key, payload in
         "\"\(key)\":\(String(decoding: payload, as: UTF8.self))"
       }
-      try StandardOutput.write("{\(parts.joined(separator: ","))}")
+      try StandardOutput.write(json: "{\(parts.joined(separator: ","))}".utf8)
     } else if csv {
       let csv = CSVWriter(forExcel: excel)
       let lines = ([SalesReport.csvHeader] + sales.cells).map(csv.line)
-      try StandardOutput.write(csv.start + lines.joined(separator: "\n"))
+      try StandardOutput.write(csv: csv.start + lines.joined(separator: "\n"))
     } else {
       let view = SalesView(configuration, sales: sales, forecast: forecast)
       try StandardOutput.write(
@@ -117,7 +117,7 @@ struct Report: AsyncParsableCommand {
     let lines = ([SafetyDay.header] + days.flatMap(\.rows)).map {
       writer.line($0, numbers: SafetyDay.numberColumns)
     }
-    try StandardOutput.write(writer.start + lines.joined(separator: "\n"))
+    try StandardOutput.write(csv: writer.start + lines.joined(separator: "\n"))
   }
 
   private func printCharges(_ configuration: KioskConfiguration) throws {
@@ -132,7 +132,7 @@ struct Report: AsyncParsableCommand {
     guard let payments else {
       let lines = rows.map { csv.line($0.fields.map { .text($0) }) }
       return try StandardOutput.write(
-        csv.start + ([KioskLedger.ChargeRow.header] + lines).joined(separator: "\n"))
+        csv: csv.start + ([KioskLedger.ChargeRow.header] + lines).joined(separator: "\n"))
     }
     let sums = ChargeSums(rows) { row in
       switch payments {
@@ -146,7 +146,7 @@ struct Report: AsyncParsableCommand {
       }
     }
     try StandardOutput.write(
-      csv.start
+      csv: csv.start
         + (["\(payments.rawValue),\(ChargeSums.header)"] + sums.lines(csv)).joined(separator: "\n"))
   }
 

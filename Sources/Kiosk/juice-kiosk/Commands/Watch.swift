@@ -34,7 +34,7 @@ struct Watch: AsyncParsableCommand {
           let message = delivery.message
           let change = view.update(topic: message.topic, payload: message.payload)
           if json {
-            try StandardOutput.write(message.line)
+            try StandardOutput.write(json: message.line)
           } else if let change, !isLive {
             try StandardOutput.write(change)
           }
@@ -54,18 +54,17 @@ struct Watch: AsyncParsableCommand {
 }
 
 extension Message {
-  fileprivate var line: String {
-    let bytes = JSONWriter.object { json in
+  fileprivate var line: [UInt8] {
+    JSONWriter.object { json in
       json.member("topic", topic)
       json.member("payload", String(decoding: payload, as: UTF8.self))
     }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 
 extension StandardOutput {
   /// Clears the screen and draws the lines from its top.
   fileprivate static func redraw(_ lines: [String]) throws(Failure) {
-    try write("\u{1B}[H\u{1B}[2J" + lines.joined(separator: "\n"))
+    try write(screen: "\u{1B}[H\u{1B}[2J" + lines.joined(separator: "\n").visibleWithColors)
   }
 }

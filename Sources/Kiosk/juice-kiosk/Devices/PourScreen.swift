@@ -30,7 +30,9 @@ struct PourScreen {
   }
 
   private mutating func write(_ text: String) {
-    do throws(Failure) { try StandardOutput.write(text) } catch { failure = failure ?? error }
+    do throws(Failure) { try StandardOutput.write(screen: text) } catch {
+      failure = failure ?? error
+    }
   }
 
   /// The escape sequence that erases the bars (ECMA-48: CPL, then ED). A terminal that has become
