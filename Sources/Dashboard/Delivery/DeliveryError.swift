@@ -45,8 +45,13 @@ extension Transfer.Response {
     case CURLE_ABORTED_BY_CALLBACK: throw .cancelled
     case CURLE_LOGIN_DENIED: throw .login(responseText.isEmpty ? problem : responseText)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_USE_SSL_FAILED,
-      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER:
+      CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER:
       throw .unencrypted(problem)
+    // A container or a small system may have no authorities.
+    case CURLE_SSL_CACERT_BADFILE:
+      throw .unencrypted(
+        problem.contains("/etc/ssl/certs/")
+          ? "\(problem): install the package ca-certificates" : problem)
     default:
       // SMTP codes that begin with 5 are permanent failures, those with 4 are temporary (RFC 5321
       // 4.2.1).

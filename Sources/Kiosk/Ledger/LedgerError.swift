@@ -27,6 +27,8 @@ package enum LedgerError: Error, Hashable {
   case inconsistent(path: String, detail: String)
   /// The disk is full.
   case diskFull(path: String)
+  /// Another program has locked the file for longer than the kiosk waits.
+  case locked(path: String)
   /// The file cannot be read or written for another reason.
   case disk(path: String, detail: String)
   /// The schema or an earlier answer forbids the transaction, or a value is too large for SQLite.
@@ -52,6 +54,7 @@ package enum LedgerError: Error, Hashable {
         throw .disk(path: path, detail: detail)
       case .SQLITE_CORRUPT, .SQLITE_NOTADB: throw .damaged(path: path, detail: detail)
       case .SQLITE_FULL: throw .diskFull(path: path)
+      case .SQLITE_BUSY, .SQLITE_LOCKED: throw .locked(path: path)
       case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
         throw .cannotOpen(path: path, detail: detail)
       case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE:
@@ -84,7 +87,7 @@ extension LedgerError {
 
   package var remedy: Remedy {
     switch self {
-    case .diskFull, .disk, .inUse, .cannotOpen, .readOnly, .removed(_, nil, _): .tryAgain
+    case .diskFull, .disk, .locked, .inUse, .cannotOpen, .readOnly, .removed(_, nil, _): .tryAgain
     case .notAllowed, .unknownFruit: .rejectCommand
     default: .needsOperator
     }
@@ -129,6 +132,9 @@ extension LedgerError: CustomStringConvertible {
         + "backup in its place with juice-kiosk ledger restore --replace, which keeps this file"
     case .diskFull(let path):
       "the disk of the ledger \(path) is full: free some space"
+    case .locked(let path):
+      "the ledger \(path) is locked by another program, such as a viewer of SQLite files: close it, and view a "
+        + "copy that juice-kiosk ledger backup makes"
     case .disk(let path, let detail):
       "the ledger \(path) cannot be read or written: \(detail). Check the disk"
     case .notAllowed(let detail):

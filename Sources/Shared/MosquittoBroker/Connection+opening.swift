@@ -70,7 +70,9 @@ extension Connection {
   private func configure(_ tls: MosquittoClient.Configuration.TLS) throws(BrokerError) {
     for file in [tls.caFile, tls.certificateFile, tls.keyFile].compactMap(\.self)
     where access(file, R_OK) != 0 {
-      throw .tls("cannot read \(file): \(systemError(errno))")
+      // A container or a small system may have no authorities.
+      let advice = file.hasPrefix("/etc/ssl/certs/") ? ": install the package ca-certificates" : ""
+      throw .tls("cannot read \(file): \(systemError(errno))\(advice)")
     }
     // Without this callback OpenSSL prompts on the terminal for the key's passphrase and blocks.
     let code = mosquitto_tls_set(

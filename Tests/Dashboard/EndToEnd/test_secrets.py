@@ -46,7 +46,7 @@ class Place:
         admin = WebClient(dashboard.port).log_in("nora", PASSWORDS["nora"])
         eventually(lambda: admin.get("/kiosks/k1").status == 200)
         csrf = admin.get("/account").csrf_token
-        admin.post("/kiosks/k1/wall", csrf_token=csrf, do="create")
+        admin.post("/kiosks/k1/screens", csrf_token=csrf, screen="wall", do="create")
         self.wall = re.search(r"/wall/[\w-]{43}", admin.get("/kiosks/k1").text)[0]
         page = admin.ask("POST", "/users", {"csrf_token": csrf, "do": "reset", "user": "vera"}, Origin="http://x")
         self.password = re.search(r"/password/[\w-]{43}", page.text)[0]
@@ -54,7 +54,7 @@ class Place:
         self.secrets = [*admin.cookies.values(), csrf, self.wall.split("/")[-1], self.password.split("/")[-1],
                         *PASSWORDS.values()]
         self.forms = ["/login", "/logout", self.password, self.wall, "/users", "/account/password",
-                      "/account/sessions", "/routes", "/kiosks/k1/wall", "/kiosks/k1/panel", "/kiosks/k1/restock",
+                      "/account/sessions", "/routes", "/kiosks/k1/screens", "/kiosks/k1/panel", "/kiosks/k1/restock",
                       "/kiosks/k1/service", "/kiosks/k1/settings", "/kiosks/k1/undo", "/kiosks/k1/job",
                       "/kiosks/k1/charge", "/kiosks/k1/sensor", "/kiosks/k1/program", "/kiosks/k1/remove",
                       f"/nothing{self.wall}", f"{self.password}/more", f"/login?token={self.wall}"]

@@ -19,6 +19,13 @@ import Testing
     }
   }
 
+  @Test func aCredentialThatSystemdDoesNotProvideIsNamed() {
+    let error = #expect(throws: Diagnostic.self) {
+      try TextFile.read("/run/credentials/juice-kiosk.service/none", upTo: 10)
+    }
+    #expect(error?.problem == "systemd has not provided this credential")
+  }
+
   @Test func whatCannotBeReadIsSaid() throws {
     try withFolder { folder in
       let path = folder.path(percentEncoded: false)

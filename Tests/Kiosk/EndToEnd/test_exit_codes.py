@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -14,6 +15,16 @@ from arrivals import TIMEOUT, Arrivals
 from client import Client
 from conftest import MakeKiosk
 from kiosk import Kiosk, environment, one_line, program
+
+
+def test_69_a_broker_that_does_not_answer(make_kiosk: MakeKiosk) -> None:
+    """Some brokers without MQTT 5 do not answer its CONNECT."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        for protocol, hint in (("5", True), ("3.1.1", False)):
+            kiosk = make_kiosk(broker={"port": server.getsockname()[1], "protocol": protocol})
+            done = kiosk.command("check", "--connect", "--timeout", "1")
+            assert done.returncode == 69 and "has not answered in time" in done.stderr
+            assert ("set broker.protocol: 3.1.1" in done.stderr) == hint
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,11 @@ import Testing
         .disk(path: "/l", detail: "x"),
         "the ledger /l cannot be read or written: x. Check the disk"
       ),
+      (
+        .locked(path: "/l"),
+        "the ledger /l is locked by another program, such as a viewer of SQLite files: close it, and view a "
+          + "copy that juice-kiosk ledger backup makes"
+      ),
       (.notAllowed("x"), "the ledger cannot store this: x"),
       (.unknownFruit("kiwi"), "the ledger does not contain kiwi"),
       (.unreadable(7), "entry 7 of the ledger cannot be read: run juice-kiosk ledger verify"),
@@ -93,6 +98,7 @@ import Testing
       try LedgerError.catching("/l") { throw DatabaseError(resultCode: code) }
     }
     #expect(error?.remedy == remedy)
+    #expect((error == .locked(path: "/l")) == (code == .SQLITE_BUSY))
   }
 
   @Test func aLedgerThatContradictsItselfIsForSomebodyToSee() {

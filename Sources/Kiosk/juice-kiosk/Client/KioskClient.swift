@@ -33,7 +33,11 @@ struct KioskClient {
         throw error.failure
       case nil:
         await broker.disconnect(grace: .zero)
-        throw .unavailable("the broker has not answered in time")
+        // Some brokers without MQTT 5 do not answer.
+        let hint =
+          configuration.broker.protocol == .v5
+          ? "; if it supports only MQTT 3.1.1, set broker.protocol: 3.1.1" : ""
+        throw .unavailable("the broker has not answered in time\(hint)")
       }
     }
   }

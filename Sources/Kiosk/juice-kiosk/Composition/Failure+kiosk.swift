@@ -12,7 +12,7 @@ extension LedgerError: ExitCodeConvertible {
       .removed,
       .unknownFruit, .unreadable:
       .badData("\(self)")
-    case .diskFull, .disk: Failure(status: ExitCode(74), message: "\(self)")
+    case .diskFull, .disk, .locked: Failure(status: ExitCode(74), message: "\(self)")
     }
   }
 }

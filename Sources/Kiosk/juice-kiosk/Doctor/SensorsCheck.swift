@@ -51,7 +51,8 @@ struct SensorsCheck {
     let place = sensor.binding.value.map { " at \($0)" } ?? ""
     let fix =
       "check its battery and connection, and that it publishes a number\(place) to "
-      + "\(sensor.binding.topic), not retained; the kiosk's account needs the right: topic read "
+      + "\(sensor.binding.topic) at least every \(sensor.silentAfter.components.seconds) s, because a message that "
+      + "the broker has kept is no reading; the kiosk's account needs the right: topic read "
       + sensor.binding.topic
     let ignored = report.map {
       $0.ignored > 0 ? ", \($0.ignored) messages have no usable value" : ""

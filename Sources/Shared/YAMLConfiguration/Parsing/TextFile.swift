@@ -14,6 +14,13 @@ package enum TextFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       switch errno {
+      // systemd names the file, but does not provide it where it must not mount, as in some containers.
+      case ENOENT where path.hasPrefix("/run/credentials/"):
+        throw Diagnostic(
+          "systemd has not provided this credential",
+          hint:
+            "in a container, write the password to a file that only the service's user may read, and set "
+            + "'password_file'")
       case ENOENT:
         throw Diagnostic("there is no such file", hint: "check the path and its spelling")
       case EACCES:

@@ -46,6 +46,8 @@ struct TLSTests {
 
   @Test func aFileThatCannotBeReadIsNamed() async throws {
     try await withSecureMosquitto { server, _ in
+      let advice = "No such file or directory: install the package ca-certificates"
+      try await expectRefusal(server, advice) { $0.tls = .init(caFile: "/etc/ssl/certs/none.crt") }
       try await expectRefusal(server, "cannot read /nowhere/ca.crt") {
         $0.tls = .init(caFile: "/nowhere/ca.crt")
       }
