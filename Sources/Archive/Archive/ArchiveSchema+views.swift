@@ -16,7 +16,7 @@ extension ArchiveSchema {
       SELECT kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed FROM juice.sales_day
       WHERE \(counted("sales_day"));
 
-    CREATE VIEW juice.takings AS
+    CREATE VIEW juice.sold AS
       SELECT kiosk, day, currency, amount FROM juice.takings_day WHERE \(counted("takings_day"));
 
     CREATE VIEW juice.fruit_used AS

@@ -378,7 +378,8 @@ extension DailySums {
     "charge_day", keys: ["charge"],
     values: [
       "at", "device", "currency", "panel", "juice", "ticket", "quantity", "asked", "sold", "held",
-      "captured", "released", "refunded", "receipt", "trace", "terminal", "card", "last4",
+      "captured", "released", "refunded", "cash", "written_off", "receipt", "trace", "terminal",
+      "card", "last4",
     ],
     with: """
       WITH step AS (
@@ -404,6 +405,8 @@ extension DailySums {
         coalesce(sum(step.amount) FILTER (WHERE status = 'captured'), 0),
         coalesce(sum(step.amount) FILTER (WHERE status = 'released'), 0),
         coalesce(sum(step.amount) FILTER (WHERE status = 'refunded'), 0),
+        coalesce(sum(step.amount) FILTER (WHERE status = 'paid_back'), 0),
+        coalesce(sum(step.amount) FILTER (WHERE status = 'written_off'), 0),
         \(["receipt", "trace", "terminal", "card", "last4"].map {
           "max(left(more->'payment'->>'\($0)', 64))"
         }.joined(separator: ", "))

@@ -279,15 +279,15 @@ extension Discovery {
           + " 'difference': value_json.difference")
       json.member("device_class", "problem")
     }
-    return [state, waiting, problem] + [takings(at: device, topic)].compactMap(\.self)
+    return [state, waiting, problem] + [taken(at: device, topic)].compactMap(\.self)
   }
 
-  /// Returns the entity for the takings since the device's last total, or `nil` if no juice has a
+  /// Returns the entity for the money taken since the device's last total, or `nil` if no juice has a
   /// price.
-  private func takings(at device: PaymentDeviceID, _ topic: String) -> Entity? {
+  private func taken(at device: PaymentDeviceID, _ topic: String) -> Entity? {
     guard let currency = menu.juices.lazy.compactMap(\.price?.currency).first else { return nil }
     let units = "1" + String(repeating: "0", count: Int(currency.decimals))
-    return Entity(.sensor, "takings_\(device)", text("\(device) takings", "\(device) 매출")) { json in
+    return Entity(.sensor, "taken_\(device)", text("\(device) taken", "\(device) 매출")) { json in
       json.member("state_topic", topic)
       json.value(
         "((value_json.captured | default(0)) - (value_json.refunded | default(0))) / \(units)")
@@ -318,7 +318,8 @@ extension Discovery {
           + "{{ dict(value_json, event_type=value_json.status) | to_json }}{% endif %}")
       let types: [LedgerEntry.Status] = [
         .ready, .outOfStock, .rejected, .accepted, .made, .failed, .returned, .awaitingPayment,
-        .held, .captured, .released, .refunded, .capture, .release, .refund, .kept,
+        .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .paidBack,
+        .writtenOff,
       ]
       json.member("event_types", types.map(\.rawValue))
       json.member("icon", "mdi:cup")

@@ -34,7 +34,8 @@ package struct CommandFilter: Sendable {
   private var panels: PanelIndex
   /// The topics of birth messages. `dropped` includes such messages and requests for reports only
   /// if they are too large.
-  private var birthTopics: Set<String>
+  /// The topics whose messages are no commands.
+  private var otherTopics: Set<String>
   /// The machines by their status topics.
   private var machines: [String: MachineID]
   /// The payment devices by their status topics and by the topics of their totals.
@@ -57,7 +58,7 @@ package struct CommandFilter: Sendable {
   package init(settings: KioskSettings) {
     self.settings = settings
     panels = PanelIndex(settings.panels)
-    birthTopics = Set(settings.birthTopics)
+    otherTopics = Set(settings.birthTopics + settings.paymentReportTopics)
     machines = Dictionary(
       settings.machines.map { (settings.topics.status(of: $0.name), $0.name) },
       uniquingKeysWith: { first, _ in first })
@@ -199,7 +200,7 @@ package struct CommandFilter: Sendable {
   }
 
   private mutating func isExpected(_ topic: String) -> Bool {
-    birthTopics.contains(topic) || settings.topics.sender(requestingReportOn: topic) != nil
+    otherTopics.contains(topic) || settings.topics.sender(requestingReportOn: topic) != nil
       || !panels.panels(subscribedTo: topic).isEmpty
   }
 }

@@ -293,7 +293,8 @@ package struct Kiosk: ~Copyable, Sendable {
     }
     switch request.command {
     case .job(let decided): execute(decided, in: row.entry, at: now, in: &decision)
-    case .charge(let decided): execute(decided, in: row.entry, at: now, in: &decision)
+    case .charge(let decided):
+      execute(decided, in: row.entry, answering: parsed.reply, at: now, in: &decision)
     case .sensor(let decided):
       guard case .sensor = row.entry.outcome else { break }
       if decided.sensor == .clock, decided.choice == .release { elapsed.accept() }

@@ -319,7 +319,7 @@ extension KioskSettings {
   /// covers. The configuration rejects panels whose filters overlap in part.
   package var subscriptions: [TopicFilter] {
     var filters = machines.map { topics.status(of: $0.name) }
-    filters += paymentTopics
+    filters += paymentTopics + paymentReportTopics
     filters += panels.flatMap(\.filters)
     filters += sensors.map(\.binding.topic)
     filters += birthTopics
@@ -335,6 +335,20 @@ extension KioskSettings {
   }
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
+
+  /// The kiosk's own retained topics about payment devices.
+  package var paymentReportTopics: [String] {
+    (payment?.devices ?? []).map { topics.payment(at: $0.name) }
+  }
+
+  /// Returns whether a batch shows that another client has cleared a retained topic of payment.
+  package func hasClearedPayment(among deliveries: [Delivery]) -> Bool {
+    payment != nil
+      && deliveries.contains { delivery in
+        delivery.message.payload.isEmpty
+          && (paymentReportTopics + paymentTopics).contains(delivery.message.topic)
+      }
+  }
 
   /// Returns whether a batch has one of `births`. Retained messages do not count: they are older
   /// than this connection, on which the kiosk has already published all its retained messages.

@@ -24,14 +24,17 @@ extension KioskTopics {
     for (machine, report) in core.machineReports {
       messages.append(retained(self.report(of: machine), report.payload))
     }
-    for (device, report) in core.charges.reports {
-      messages.append(retained(payment(at: device), report.payload))
-    }
+    messages += payments(of: core)
     for (sensor, report) in core.sensors.reports {
       messages.append(retained(self.sensor(sensor), report.payload))
     }
     messages.append(report(core, at: now))
     return messages
+  }
+
+  /// Returns the retained messages about payment devices.
+  package func payments(of core: borrowing Kiosk) -> [Message] {
+    core.charges.reports.map { retained(payment(at: $0.device), $0.report.payload) }
   }
 
   /// Returns the retained messages that differ between two states with the same settings.

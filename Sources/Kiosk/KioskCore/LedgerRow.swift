@@ -39,6 +39,9 @@ package struct LedgerRow: Hashable, Sendable {
       result.ticket = ticket.number
       result.used = used
       result.device = device
+    case .payment(let step) where step.kind.isRequest:
+      // The outcome follows.
+      (result.status, result.device) = (.accepted, step.device)
     case .payment(let step):
       guard let machine = step.machine else { break }
       result.status = .accepted

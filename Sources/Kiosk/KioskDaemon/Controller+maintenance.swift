@@ -118,14 +118,10 @@ extension Controller {
       expired: core.batches.isActive ? core.batches.expiredAmounts.count : nil,
       clockBehind: core.batches.isActive ? Int(core.batches.clockBehind / 1000) : nil,
       payment: core.settings.payment.map { _ in
-        let reports = core.charges.reports.map(\.report)
-        return KioskHealth.Payment(
-          down: reports.count { $0.state == .off },
+        KioskHealth.Payment(
+          core.charges.reports.map(\.report),
           open: core.charges.open.count { $0.state != .captured },
-          difference: reports.reduce(0) { $0 &+ Int(clamping: $1.difference.magnitude) },
-          taken: reports.reduce(0) {
-            $0 &+ ($1.captured?.units ?? 0) &- ($1.refunded?.units ?? 0)
-          })
+          in: core.settings.menu.juices.lazy.compactMap(\.price?.currency).first)
       },
       sensors: core.sensors.reports.isEmpty ? nil : KioskHealth.Sensors(core.sensors.reports),
       ledger: size, diskFree: ledger.freeSpace,
@@ -133,5 +129,18 @@ extension Controller {
       refused: refusals.reasons)
     uplinkProgress?.health = health
     return settings.topics.retained(settings.topics.health, health.payload)
+  }
+}
+
+extension KioskHealth.Payment {
+  /// Adds up the reports of payment devices. The sums have no currency, so they include only the
+  /// devices whose amounts are in the currency of the menu: after a change of the currency, a device
+  /// has amounts in the old one until its next capture or total.
+  init(_ reports: [PaymentReport], open: Int, in currency: Currency?) {
+    let counted = reports.filter { $0.captured?.currency == currency }
+    self.init(
+      down: reports.count { $0.state == .off }, open: open,
+      difference: counted.reduce(0) { $0 &+ Int(clamping: $1.difference.magnitude) },
+      taken: counted.reduce(0) { $0 &+ ($1.captured?.units ?? 0) &- ($1.refunded?.units ?? 0) })
   }
 }

@@ -191,6 +191,10 @@ package actor Controller {
       try ledger.checkFile()
       try await cycle(deliveries)
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
+      // guard: the state of payment that another client has cleared is published again
+      if isOnline, settings.hasClearedPayment(among: deliveries) {
+        await publish(settings.topics.payments(of: core))
+      }
       displays.handle(deliveries)
       reports.handle(deliveries)
     case .sessionBegan:

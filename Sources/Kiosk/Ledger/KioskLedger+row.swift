@@ -66,7 +66,8 @@ extension LedgerEntry.Outcome {
       else { return nil }
       self = .awaitingPayment(
         order, used: used, ticket: Ticket(day: day, number: number), charge: charge, device: device)
-    case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept:
+    case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .paidBack,
+      .writtenOff:
       guard let step = PaymentStep(row, order) else { return nil }
       self = .payment(step)
     case .total:

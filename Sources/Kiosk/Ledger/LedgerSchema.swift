@@ -80,8 +80,9 @@ enum LedgerSchema {
         WHEN 'closed' THEN 1
         ELSE (extra IS NOT NULL OR job IS NOT NULL OR changes IS NOT NULL) AND instr(
           ' opened restocked poured again give_back held captured refunded released capture release \
-           refund kept total program_due program_requested program_done program_failed sensor_alarm \
-           sensor_blocked sensor_silent sensor_gap sensor_ok sensor_discard sensor_release sensor_hour \
+           refund kept paid_back written_off total program_due program_requested program_done \
+           program_failed sensor_alarm sensor_blocked sensor_silent sensor_gap sensor_ok \
+           sensor_discard sensor_release sensor_hour \
            expired removed ',
           ' ' || status || ' ') END),
       -- Only entries that change the stock have `used` or `changes`.

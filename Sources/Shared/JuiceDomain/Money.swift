@@ -82,6 +82,12 @@ package struct Money: Hashable, Sendable {
     return "\(digits.dropLast(decimals)).\(digits.suffix(decimals))"
   }
 
+  /// Returns the text of an amount in smallest units, which may be negative: `-3.50`.
+  package static func text(units: Int, _ currency: Currency) -> String {
+    let amount = Money(units: Int(clamping: units.magnitude), currency).text
+    return units < 0 ? "-\(amount)" : amount
+  }
+
   /// Returns `count` times the amount, limited to the largest possible amount.
   package func times(_ count: Int) -> Money {
     let (product, overflows) = units.multipliedReportingOverflow(by: count)

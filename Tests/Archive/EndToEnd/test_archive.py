@@ -280,6 +280,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "captured": CHARGE | RECEIPT | {"job": 3}, "released": CHARGE, "refunded": CHARGE | RECEIPT,
     "capture": {"source": "charge/anna"} | CHARGE, "release": {"source": "charge/anna", "charge": 3},
     "refund": {"source": "charge/anna"} | CHARGE, "kept": {"source": "charge/anna", "charge": 3},
+    "paid_back": {"source": "charge/anna"} | CHARGE, "written_off": {"source": "charge/anna"} | CHARGE,
     "total": {"device": "till", "difference": -350, "day_total": {
         "total": 7, "at": "2026-11-01T15:59:00Z", "currency": "EUR", "captured": 700, "refunded": 350, "count": 2}},
     "program_due": PROGRAM | {"reason": "hours"}, "program_requested": PROGRAM | {"job": 9, "source": "program/anna"},
@@ -452,7 +453,7 @@ def test_the_views_add_up(make_archive: MakeArchive, database: Postgres, client:
 
     assert view("day, juice, glasses, orders, out_of_stock, rejected, failed", "sales") == [
         "2026-11-01|kiwi|1|1|0|0|0", "2026-11-02|kiwi|4|3|3|0|1", "2026-11-02|tea|0|0|0|1|0"]
-    assert view("day, currency, amount", "takings") == [
+    assert view("day, currency, amount", "sold") == [
         "2026-11-01|EUR|3.50", "2026-11-02|EUR|7.00", "2026-11-02|USD|3.50"]
     assert view("day, fruit, used, restocked", "fruit_used") == [
         "2026-11-01|kiwi|3|0", "2026-11-02|kiwi|9|30", "2026-11-02|mango|0|-1"]
@@ -557,14 +558,16 @@ def test_payments_add_up_in_whatever_order_they_arrive(
         "102|2026-11-02|p2|1|3.50|0|0|0|0|3.50",
         "103|2026-11-02|p1|2|7.00|3.50|3.50|0|0|0"], f"seed {seed}"
     assert view("receipt, trace, terminal, card, last4", "charges WHERE charge = 100") == ["0012|7|T1|girocard|1234"]
-    assert view("day, panel, charges, sold, captured, released, refunded, undecided", "payments") == [
-        "2026-11-01|p1|1|3.50|3.50|0|3.50|0",
-        "2026-11-02|p1|2|3.50|3.50|0|0|0",
-        "2026-11-02|p2|1|0|0|0|0|3.50",
-        "2026-11-02||1|0|0|3.50|0|0"], f"seed {seed}"
+    assert view("day, panel, charges, sold, taken, given_back, written_off, open", "payments") == [
+        "2026-11-01|p1|1|3.50|3.50|3.50|3.50|0",
+        "2026-11-02|p1|2|3.50|3.50|0|0.00|0",
+        "2026-11-02|p2|1|0|0|0|0|0",
+        "2026-11-02||1|0|0|0|0|0"], f"seed {seed}"
+    assert view("day, sold, taken, given_back, written_off, open", "money") == [
+        "2026-11-01|3.50|3.50|3.50|3.50|0", "2026-11-02|7.00|3.50|0|3.50|0"], f"seed {seed}"
     assert view("device, currency, captured, refunded, count, difference", "payment_totals") == [
         "till|EUR|700|350|2|-350", "till|||||"]
-    assert view("day, amount", "takings") == ["2026-11-02|10.50"]
+    assert view("day, amount", "sold") == ["2026-11-02|10.50"]
     # The order of a paid juice is the entry that asks for the payment.
     assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "2|0"
 
@@ -761,7 +764,7 @@ def test_what_is_not_listed_counts_nowhere(
     today = "(now() AT TIME ZONE 'UTC')::date"
     assert database.query(f"SELECT kiosk, glasses, day >= {today} - 1 FROM juice.sales ORDER BY day") == (
         "k1|1|f\nk1|4|t")
-    assert database.query("SELECT sum(amount) FROM juice.takings") == "17.50"
+    assert database.query("SELECT sum(amount) FROM juice.sold") == "17.50"
     assert database.query("SELECT count(*) FROM juice.wrong_clock") == "4"
     # No view has rows of a kiosk that is not listed, except for the one that is for them.
     views = database.query(

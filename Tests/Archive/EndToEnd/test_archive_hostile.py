@@ -323,7 +323,7 @@ def compare(database: Postgres, made_up: MadeUp) -> None:
         "SELECT json_build_array(kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed) FROM juice.sales"
     ).splitlines()} == sums.sales
     assert {tuple(json.loads(line)[:3]): Decimal(json.loads(line)[3]) for line in database.query(
-        "SELECT json_build_array(kiosk, day, currency, amount::text) FROM juice.takings").splitlines()} == sums.takings
+        "SELECT json_build_array(kiosk, day, currency, amount::text) FROM juice.sold").splitlines()} == sums.takings
     assert {(kiosk, day, fruit): [int(used), int(restocked)] for kiosk, day, fruit, used, restocked in rows(
         "kiosk, day, fruit, used, restocked", "fruit_used")} == sums.fruits
     cups = {tuple(json.loads(line)[:3]): json.loads(line)[3:] for line in database.query(

@@ -218,7 +218,7 @@ private struct Scratch {
         "sales, all, 30 days",
         "SELECT day, juice, sum(glasses) FROM juice.sales WHERE day > \(month) GROUP BY 1, 2"
       ),
-      ("takings, all, 30 days", "SELECT sum(amount) FROM juice.takings WHERE day > \(month)"),
+      ("takings, all, 30 days", "SELECT sum(amount) FROM juice.sold WHERE day > \(month)"),
       (
         "fruit used, all, 30 days",
         "SELECT fruit, sum(used) FROM juice.fruit_used WHERE day > \(month) GROUP BY 1"

@@ -97,7 +97,7 @@ import Testing
       let lines = csv.text.split(separator: "\r\n").map { String($0) }
       #expect(
         lines == [
-          "\u{FEFF}day,hour,juice,glasses,orders_out_of_stock,takings,currency",
+          "\u{FEFF}day,hour,juice,glasses,orders_out_of_stock,sold,currency",
           "2026-10-01,0,mango,2,0,12000,KRW", "2026-10-20,12,kiwi,30,4,150000,KRW",
         ])
       let excel = try await scene.get("/kiosks/k1/sales.csv?from=2026-10-01&to=2026-10-31&excel=1")

@@ -302,7 +302,7 @@ def test_payments_are_watched(kiosk: ShownKiosk, home: HomeAssistant, secured_br
     say("held", amount=350, currency="EUR")
     till.wait_for("kiosk/k1/charge/till/capture")
     say("captured", amount=350, currency="EUR")
-    home.until(lambda: float(home.states()["sensor.kiosk_k1_takings_till"]["state"]) == 3.5)
+    home.until(lambda: float(home.states()["sensor.kiosk_k1_taken_till"]["state"]) == 3.5)
     home.wait_for("sensor.kiosk_k1_payment_till", "idle")
     home.wait_for("sensor.kiosk_k1_charges_till", "0")
     till.drop()

@@ -150,7 +150,8 @@ def test_an_order_is_paid_and_captured_to_the_cent(
     ]
     assert paid[0]["receipt"] == str(charge % 10_000)
     by_juice = list(csv.DictReader(io.StringIO(kiosk.command("report", "--payments", "juice").stdout)))
-    assert [(row["juice"], row["captured"]) for row in by_juice] == [("kiwi", "3.50")]
+    assert [(row["juice"], row["sold"], row["taken"], row["written_off"]) for row in by_juice] == [
+        ("kiwi", "3.50", "3.50", "0.00")]
     kiosk.verify()
 
 

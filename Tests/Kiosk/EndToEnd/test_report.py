@@ -149,7 +149,7 @@ def test_csv(kiosk: Kiosk, panel: Client) -> None:
     lines = kiosk.command("report", "--csv").stdout.splitlines()
     today = lines[1].split(",")[0]
     assert lines == [
-        "day,juice,made,out_of_stock,rejected,takings,currency",
+        "day,juice,made,out_of_stock,rejected,sold,currency",
         f"{today},kiwi,1,0,1,,", f"{today},strawberry,0,1,0,,", f"{today},,0,0,1,,",
     ]
     excel = kiosk.command("report", "--csv", "--excel").stdout.splitlines()
@@ -184,10 +184,10 @@ def test_prices(make_kiosk: MakeKiosk, broker: Mosquitto, panel: Client) -> None
     takings = {"EUR": {"kiwi": "10.50", "mango": "4.20"}, "KRW": {"kiwi": "3500"}}
     panel.messages.first(
         lambda m: m.topic == f"{BASE}/sales"
-        and [day.get("takings") for day in m.json["days"]] == [takings])
-    assert report(kiosk)["sales"]["days"][-1]["takings"] == takings
+        and [day.get("sold") for day in m.json["days"]] == [takings])
+    assert report(kiosk)["sales"]["days"][-1]["sold"] == takings
     text = kiosk.command("report").stdout
-    assert "Takings" in text and "14.70 EUR, 3500 KRW" in text
+    assert "Sold" in text and "14.70 EUR, 3500 KRW" in text
     # Amounts end in the same column.
     ends = {line.index(amount) + len(amount) for line in text.splitlines()
             for amount in ("10.50 EUR", " 4.20 EUR") if " juice " in line and amount in line}

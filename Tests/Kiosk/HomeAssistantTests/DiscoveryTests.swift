@@ -133,7 +133,7 @@ import Testing
           [
             "ready", "out_of_stock", "rejected", "accepted", "made", "failed", "returned",
             "awaiting_payment", "held", "captured", "released", "refunded", "capture", "release",
-            "refund", "kept",
+            "refund", "kept", "paid_back", "written_off",
           ].map(JSON.string)))
   }
 
@@ -164,13 +164,13 @@ import Testing
     for entity in entities {
       #expect(try config(entity)["state_topic"] == .string("kiosk/k1/payment/terminal"))
     }
-    #expect(try messages(discovery)["sensor/kiosk_k1/takings_terminal/config"] == nil, "no prices")
+    #expect(try messages(discovery)["sensor/kiosk_k1/taken_terminal/config"] == nil, "no prices")
     discovery.menu = try Menu(
       fruits: Menu.standard.fruits,
       juices: Menu.standard.juices.map {
         Juice(id: $0.id, name: $0.name, recipe: $0.recipe, price: Money(units: 350, .euro))
       })
-    let takings = try config("sensor/takings_terminal")
+    let takings = try config("sensor/taken_terminal")
     #expect(takings["unit_of_measurement"] == .string("EUR"))
     #expect(
       takings["value_template"]
@@ -181,7 +181,7 @@ import Testing
     discovery.paymentDevices = []
     discovery.retainedTopics = ["kiosk/k1/payment/terminal"]
     let former = try components(discovery).map(\.key)
-    #expect(former.contains("payment_terminal") && former.contains("takings_terminal"))
+    #expect(former.contains("payment_terminal") && former.contains("taken_terminal"))
   }
 
   @Test mutating func aSensorIsWatched() throws {

@@ -144,7 +144,7 @@ import Testing
     }
     #expect(kiosk.state == .undecided && kiosk.stock["kiwi"] == 10)
     #expect(kiosk.core.charges.reports[0].report.charges.map(\.reason) == ["captured, not made"])
-    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.accepted])
     try kiosk.ledger.verify()
   }
 
@@ -563,7 +563,7 @@ import Testing
     let kiosk = try begun()
     try kiosk.receive(.made("done", job: 3), .paid("unknown"))
     for _ in 1...2 {
-      #expect(try kiosk.receive(.decide("capture")).statuses == [.applied])
+      #expect(try kiosk.receive(.decide("capture")).statuses == [.accepted])
       #expect(kiosk.actions == ["state"])
       try kiosk.receive(.paid("unknown"))
       #expect(kiosk.state == .undecided)
@@ -632,7 +632,7 @@ import Testing
     let kiosk = try begun()
     try kiosk.receive(.made("failed", job: 3), .paid("captured", 350))
     #expect(kiosk.state == .undecided)
-    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.accepted])
     #expect(kiosk.actions == ["state"])
     try kiosk.receive(.paid("captured", 350))
     #expect(kiosk.actions == ["refund"])
@@ -647,7 +647,7 @@ import Testing
     let unknown = try kiosk.receive(.paid("unknown"))
     #expect(try unknown.results.map(\.failure) == ["payment_unknown"])
     #expect(kiosk.state == .undecided && kiosk.stock["kiwi"] == 10)
-    #expect(try kiosk.receive(.decide("release")).statuses == [.applied])
+    #expect(try kiosk.receive(.decide("release")).statuses == [.accepted])
     #expect(kiosk.actions == ["release"])
     try kiosk.receive(.paid("released"))
     #expect(kiosk.core.charges.open.isEmpty)
@@ -753,7 +753,7 @@ import Testing
     #expect(kiosk.steps == ["held 350"])
     try kiosk.restart()
     #expect(kiosk.state == .undecided)
-    #expect(try kiosk.receive(.decide("capture", charge: 77)).statuses == [.applied])
+    #expect(try kiosk.receive(.decide("capture", charge: 77)).statuses == [.accepted])
     #expect(kiosk.actions == ["state"])
     try kiosk.receive(.paid("held", 350, charge: 77))
     #expect(kiosk.actions == ["capture"])
@@ -857,7 +857,7 @@ import Testing
   @Test func aCapturedChargeIsRefundedOnce() throws {
     let kiosk = try begun()
     try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
-    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.accepted])
     #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
     #expect(kiosk.actions == ["refund"])
     kiosk.pass(.seconds(15))
@@ -880,11 +880,12 @@ import Testing
     #expect(kiosk.state == .refunding && kiosk.actions == ["state"])
     try kiosk.receive(.paid("captured", 350))
     #expect(kiosk.state == .undecided && kiosk.report.contains(#""reason":"host away""#))
-    #expect(kiosk.report.contains(#""decisions":["refund","captured","refunded"]"#))
+    #expect(kiosk.report.contains(#""decisions":["refund","captured","refunded","cash"]"#))
     try kiosk.restart()
     #expect(kiosk.state == .undecided && kiosk.report.contains(#""reason":"host away""#))
     let choice = isTriedAgain ? "refund" : "refunded"
-    #expect(try kiosk.receive(.decide(choice)).statuses == [.applied])
+    #expect(
+      try kiosk.receive(.decide(choice)).statuses == [isTriedAgain ? .accepted : .applied])
     #expect(kiosk.core.charges[Self.first] == nil || kiosk.state == .refunding)
     try kiosk.ledger.verify()
   }
@@ -1132,6 +1133,141 @@ import Testing
     #expect(try PaymentReport(payload: report.payload) == report)
     #expect(report.charges.map(\.request) == [.release])
     #expect(report.charges.map(\.decisions) == [[.capture, .release, .captured, .released]])
+  }
+
+  // MARK: What is left if the device cannot do it
+
+  /// The terminal cannot say whether it has captured the amount of a juice that was made.
+  private func unpaid() throws -> TestKiosk {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3))
+    _ = kiosk.charges
+    try kiosk.receive(.paid("unknown", #","reason":"the terminal does not say""#))
+    #expect(kiosk.state == .undecided)
+    return kiosk
+  }
+
+  @Test(arguments: ["capture", "release"])
+  func aRequestOfAPersonIsDoneOnlyIfMoneyHasMoved(request: String) throws {
+    let kiosk = try unpaid()
+    for _ in 1...2 {
+      #expect(try kiosk.receive(.decide(request)).statuses == [.accepted])
+      _ = kiosk.charges
+      let unknown = try kiosk.receive(.paid("unknown", #","reason":"the terminal does not say""#))
+      #expect(try unknown.statuses == [.failed])
+      #expect(try unknown.results.map(\.failure) == ["the terminal does not say"])
+      #expect(kiosk.state == .undecided)
+    }
+    #expect(try kiosk.receive(.decide(request)).statuses == [.accepted])
+    _ = kiosk.charges
+    try kiosk.receive(.paid("held", 350))
+    _ = kiosk.charges
+    let done =
+      request == "capture"
+      ? try kiosk.receive(.paid("captured", 350))
+      : try kiosk.receive(.paid("released"))
+    #expect(try done.statuses == [.applied])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aRequestThatNobodyAnswersIsNotDone() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.accepted])
+    kiosk.pass(.seconds(60))
+    let late = try kiosk.receive()
+    #expect(try late.results.map(\.failure) == ["no answer"])
+    // The answer that comes later has nobody to go to.
+    #expect(try kiosk.receive(.paid("refunded", 350)).answers.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aJuiceThatNobodyPaysIsWrittenOff() throws {
+    let kiosk = try unpaid()
+    #expect(
+      kiosk.report.contains(
+        #""decisions":["capture","release","captured","released","write_off"]"#))
+    #expect(try kiosk.receive(.decide("cash")).reasons == [.noDecisionNeeded])
+    #expect(try kiosk.receive(.decide("write_off")).statuses == [.applied])
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.steps.last == "written_off 350")
+    // The device has found out that it holds the amount, or that it has captured it.
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.actions == ["release"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .undecided)
+    try kiosk.ledger.verify()
+  }
+
+  /// The device has not answered, so it may still hold the amount.
+  @Test func whatIsWrittenOffIsNotHeldEither() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3))
+    kiosk.pass(.seconds(60))
+    try kiosk.receive()
+    #expect(kiosk.state == .undecided)
+    try kiosk.receive(.decide("write_off"))
+    #expect(kiosk.state == .releasing && kiosk.actions == ["release"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .undecided && kiosk.report.contains("captured, written off"))
+    try kiosk.receive(.decide("captured"))
+    #expect(kiosk.state == .captured)
+    try kiosk.ledger.verify()
+  }
+
+  @Test(arguments: [true, false]) func cashIsNoRefundOfTheDevice(isRefused: Bool) throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    if isRefused {
+      try kiosk.receive(.decide("refund"))
+      _ = kiosk.charges
+      try kiosk.receive(.paid("captured", 350, #","reason":"host away""#))
+      _ = kiosk.charges
+      try kiosk.receive(.paid("captured", 350))
+      #expect(kiosk.state == .undecided)
+    }
+    #expect(try kiosk.receive(.decide("cash")).statuses == [.applied])
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.steps.last == "paid_back 350")
+    #expect(kiosk.core.charges.reports[0].report.refunded?.units == 0)
+    // The device refunds as well: the ledger has both.
+    try kiosk.receive(.paid("refunded", 350))
+    #expect(kiosk.steps.last == "refunded 350")
+    try kiosk.ledger.verify()
+  }
+
+  // MARK: The sums
+
+  @Test func theFourSumsAddUp() throws {
+    let kiosk = try TestKiosk(settings: try Self.settings(isPoured: false), stock: ["kiwi": 90])
+    try kiosk.receive(.device("online"))
+    var charge = Self.first - 1
+    func order(_ answers: (String, Int?)...) throws {
+      charge += 1
+      try kiosk.receive(.order("kiwi"))
+      _ = kiosk.charges
+      for answer in answers {
+        try kiosk.receive(.paid(answer.0, answer.1, charge: charge))
+        _ = kiosk.charges
+      }
+    }
+    try order(("declined", nil))
+    try order(("held", 350), ("captured", 350))
+    try order(("held", 350), ("captured", 350))
+    try kiosk.receive(.decide("refund", charge: charge))
+    _ = kiosk.charges
+    try kiosk.receive(.paid("refunded", 350, charge: charge))
+    try order(("held", 350), ("captured", 350))
+    try kiosk.receive(.decide("cash", charge: charge))
+    try order(("held", 350), ("unknown", nil))
+    try kiosk.receive(.decide("write_off", charge: charge))
+    // An order of a free panel.
+    try kiosk.receive(.order("kiwi", panel: "staff"))
+    try order(("held", 350))
+    var sums = MoneySums()
+    for row in try kiosk.ledger.money(since: Timestamp(milliseconds: 0)) { sums += row.sums }
+    #expect(sums.sold == 6 * 350 && sums.taken == 3 * 350 && sums.givenBack == 2 * 350)
+    #expect(sums.writtenOff == 4 * 350 && sums.open == 350)
+    #expect(sums.sold == sums.taken - sums.givenBack + sums.writtenOff + sums.open)
+    try kiosk.ledger.verify()
   }
 
   // MARK: A restored ledger

@@ -1,4 +1,5 @@
 import JuiceDomain
+import KioskCore
 import KioskProtocol
 import Ledger
 import MessageBroker
@@ -17,6 +18,21 @@ import Testing
     topics.published(["a", "b"], serial: 2, at: .zero)
     let confirmed = topics.confirmed(through: 2, at: .seconds(3_600))
     #expect(confirmed == nil)
+  }
+
+  @Test func aClearedStateOfPaymentIsPublishedAgain() throws {
+    let fixture = try KioskFixture {
+      $0.payment = KioskSettings.Payment(devices: [.init(name: "terminal")])
+    }
+    let other = try fixture.testClient("other")
+    try fixture.startKiosk()
+    let report = try #require(fixture.retained("payment/terminal"))
+    for name in ["", "/status", "/total"] {
+      fixture.publish("", to: "kiosk/k1/payment/terminal", by: other, retain: true)
+      fixture.publish("", to: "kiosk/k1/payment/terminal\(name)", by: other, retain: true)
+      fixture.advance(by: .seconds(1))
+      #expect(fixture.retained("payment/terminal") == report)
+    }
   }
 
   @Test func theLedgerForgetsATopicOnlyOnceItIsCleared() {

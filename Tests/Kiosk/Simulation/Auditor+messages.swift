@@ -100,6 +100,8 @@ extension Auditor {
       switch (result.reason, sending.content) {
       case (.malformed, .junk): true
       case (.rateLimited, _): mayBeBeyondRate(sending)
+      // The outcome of a person's request about a charge.
+      case (nil, .settle): result.status == .applied || result.status == .failed
       default: false
       }
     if !isValid { fail(.decision, "message \(number) was turned away: \(result)") }

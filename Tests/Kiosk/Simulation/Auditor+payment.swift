@@ -76,7 +76,10 @@ extension Auditor {
       let step = charge.flatMap { Self.step(choice ?? "", of: $0, on: Model.day(at: now)) }
       let kinds =
         isMentioned
-        ? ["capture", "release", "refund", "captured", "kept", "released", "refunded"]
+        ? [
+          "capture", "release", "refund", "captured", "kept", "released", "refunded", "paid_back",
+          "written_off",
+        ]
         : [step].compactMap(\.self)
       work.steps = kinds.map {
         .payment($0, charge: number, job: payments.charges[number]?.order?.seq, machine: nil)
@@ -94,6 +97,9 @@ extension Auditor {
     case (.captured, "refund"), (.undecided, "refund"):
       return isCaptured && charge.goal != .undecided ? "refund" : nil
     case (.undecided, "refunded"): return isCaptured ? "refunded" : nil
+    case (.captured, "cash"), (.undecided, "cash"): return isCaptured ? "paid_back" : nil
+    case (.undecided, "write_off"):
+      return !isCaptured && charge.goal == .capturing ? "written_off" : nil
     case (.undecided, "captured"): return isCaptured ? "kept" : "captured"
     case (.undecided, "capture"): return isCaptured || charge.held == nil ? nil : "capture"
     case (.undecided, "release"), (.undecided, "released"): return isCaptured ? nil : choice
@@ -141,14 +147,15 @@ extension Auditor {
       charge.captured = cents
     case .released:
       isValid =
-        charge.held == cents && charge.captured == nil
+        (charge.held == cents || charge.decisions.contains("written_off"))
+        && charge.captured == nil
         && (payments.has(number, "released") || payments.has(number, "declined"))
       charge.held = nil
     case .refunded:
       isValid =
         charge.captured != nil && charge.refunded == nil && payments.has(number, "refunded", cents)
       charge.refunded = cents
-    case .capture, .release, .refund, .kept: isValid = false
+    case .capture, .release, .refund, .kept, .paidBack, .writtenOff: isValid = false
     }
     if !isValid || charge.device != step.device.text || cents == nil {
       fail(.decision, "entry \(entry.seq) has no reason: \(step), \(charge)")
@@ -219,6 +226,8 @@ extension Auditor {
       case .captured: charge.captured = cents
       case .released: charge.held = nil
       case .refunded: charge.refunded = cents
+      case .paidBack: charge.cash = cents
+      case .writtenOff: charge.held = nil
       case .held, .capture, .release, .refund, .kept: break
       }
       record(charge, step.charge)
@@ -381,7 +390,7 @@ extension Auditor {
   /// A device may still hold an amount that a person took for released.
   private static func mayRelease(_ entered: PaymentModel.Entry) -> Bool {
     entered.order.map { $0.end != nil && $0.sold == nil } ?? true
-      || !entered.decisions.isDisjoint(with: ["release", "released"])
+      || !entered.decisions.isDisjoint(with: ["release", "released", "written_off"])
   }
 
   /// Checks a charge whose money can no longer move.

@@ -52,7 +52,7 @@ struct PaymentModel {
     let device: String
     var order: Order?
     /// Amounts in cents, or `nil` if there is no such entry.
-    var held, captured, refunded: Int?
+    var held, captured, refunded, cash: Int?
     /// The decisions of people.
     var decisions: Set<String> = []
   }

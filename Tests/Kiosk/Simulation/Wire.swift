@@ -106,8 +106,10 @@ extension CommandResult {
     case .awaitingPayment(let used, _, let ticket, _, let device):
       return status == .awaitingPayment && self.ticket == ticket && self.device?.text == device
         && self.used.map { [String: Int]($0) } == used
-    case .payment(_, _, _, let machine):
-      return status == (machine == nil ? .applied : .accepted) && self.machine?.text == machine
+    case .payment(let kind, _, _, let machine):
+      let isRequest = ["capture", "release", "refund"].contains(kind)
+      return status == (machine == nil && !isRequest ? .applied : .accepted)
+        && self.machine?.text == machine
     case .total: return false
     case .program(let step): return status == .applied && machine == step.id.machine
     case .sensor: return status == .applied

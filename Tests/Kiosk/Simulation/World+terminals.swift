@@ -65,10 +65,13 @@ extension World {
     if auditor.payments.open[number]?.captured != nil {
       choice = pick % 2 == 0 ? "refund" : "captured"
       if journal?.state == .refunded { choice = "refunded" }
+      if pick % 5 == 0, journal?.state == .captured { choice = "cash" }
     } else if journal?.captured ?? 0 > 0 {
       choice = "captured"
     } else if journal?.state == .held {
       choice = pick % 2 == 0 ? "release" : "capture"
+    } else if auditor.payments.open[number]?.goal == .capturing, pick % 2 == 0 {
+      choice = "write_off"
     }
     var sending = sending
     sending.content = .settle(choice, pick: pick)

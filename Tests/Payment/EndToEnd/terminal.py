@@ -24,6 +24,8 @@ DEFAULTS: dict[str, Any] = {
     "decline": 0x05,
     "amount_off": 0,  # holds so much more than asked
     "poll_seconds": 0.1,  # time between two questions whether the goods are made
+    "patience": 60,  # time after which it asks no more
+    "keeps": False,  # books what it was never told to be made
     "counts": False,  # whether the journal has these questions
     "on_silence": "reverse",  # what becomes of a payment whose register is lost: reverse, book, random
     "capture": "ok",  # ok, error, error_booked, silent, silent_booked
@@ -34,6 +36,7 @@ DEFAULTS: dict[str, Any] = {
     "unknown": [],  # commands that the terminal does not know, as "0622"
     "lists": True,  # whether open reservations are listed in a TLV container
     "container": True,  # whether a registration with a container is accepted
+    "renumbers": False,  # repeats its last result under another trace number
     "repeats": True,  # whether repeat receipt brings a result
     "aborts": True,
     "whole": True,  # False: each packet in pieces of one byte; then several packets in one piece
@@ -287,6 +290,8 @@ class Terminal:
 
     def repeat(self, data: bytes) -> None:
         last = self.journal.last
+        if last and self.behaviour["renumbers"]:
+            last = last | {"trace": (last["trace"] + self.chance.randrange(1, 999)) % 999_999}
         if last and self.behaviour["repeats"]:
             self.lead(self.status(last.get("code", 0), last))
         self.end(packet("060f"))
@@ -428,6 +433,7 @@ class Terminal:
         numbers = {key: asked[key] for key in ("receipt", "trace", "amount")}
         self.make_noise()
         # Without a limit one vendor asks three times.
+        since = time.monotonic()
         for _ in range(found.get(0x02, b"\x03")[0]):
             if behaviour["counts"]:
                 self.journal.add("question")
@@ -444,6 +450,10 @@ class Terminal:
             if answer[0] == 0x849D:
                 return self.pay(numbers | {"amount": number(answer[1][1:7])})
             self.wait(behaviour["poll_seconds"], asked)
+            if time.monotonic() - since >= behaviour["patience"]:
+                break
+        if behaviour["keeps"]:
+            return self.pay(numbers)
         self.journal.add("failed", code=0x6C, **numbers)
         self.abort(0x6C)
 

@@ -2,7 +2,7 @@
 
 ZVT_CHARGES, ZVT_KILLS: number of charges (100) and kills (40) of juice-zvt and its terminal alone.
 PAYMENT_ORDERS, PAYMENT_KILLS: number of orders (30) and kills (10) of the kiosk, its machine, the broker, the
-payment device and the terminal. KIOSK_SEED: the seed of a failed run.
+payment device and the terminal, in each mode. KIOSK_SEED: the seed of a failed run.
 """
 
 import json
@@ -131,7 +131,7 @@ def test_random_kills_leave_both_journals_equal(
 ):
     terminal.behave(
         customer="random", card_seconds=0.05, on_silence="random", prompt_seconds=5,
-        lists=chance.random() < 0.7,
+        lists=chance.random() < 0.7, poll_seconds=chance.choice([0, 0.1]), renumbers=chance.random() < 0.5,
     )
     # Nobody is there to release holds whose charge is unknown.
     device = make_device(unknown_holds="release", show_text=chance.random() < 0.5)
@@ -341,7 +341,7 @@ class Cashier(Client):
         self.client.publish(f"{BASE}/job/cashier", decision, 1)
 
 
-@pytest.mark.parametrize("kind", ["juice-zvt", "device"])
+@pytest.mark.parametrize("kind", ["auto", "goods_first", "reservation", "device"])
 def test_everything_is_killed(
     kind: str, tmp_path: Path, broker: Mosquitto, make_kiosk: MakeKiosk, make_device: MakeDevice,
     terminal: TerminalProcess, chance: random.Random, say,
@@ -349,9 +349,11 @@ def test_everything_is_killed(
     if kind == "device":
         desk: CardDesk | CoinDesk = CoinDesk(SmallDevice(tmp_path, broker).start())
     else:
-        terminal.behave(card_seconds=0.05, on_silence="random", prompt_seconds=1)
+        # The terminal asks again at once, and repeats its last result under another number.
+        terminal.behave(
+            card_seconds=0.05, on_silence="random", prompt_seconds=1, poll_seconds=0, renumbers=True)
         # Nobody is there to release holds whose charge is unknown.
-        desk = CardDesk(make_device(unknown_holds="release"), terminal, chance)
+        desk = CardDesk(make_device(unknown_holds="release", mode=kind), terminal, chance)
         eventually(desk.device.journal.exists)
     kiosk = make_kiosk(
         payment={"devices": [{"name": desk.name}], "pay_seconds": 8},

@@ -571,6 +571,29 @@ def test_one_journal_has_one_program(start_device: MakeDevice, shop: Shop):
     assert "the device runs" in found.stdout and "last charge" in found.stdout
 
 
+@pytest.mark.parametrize("topic", ["status", "total"])
+def test_cleared_topics_are_published_again(
+    topic: str, device: Device, terminal: TerminalProcess, shop: Shop
+):
+    shop.status("online")
+    if topic == "total":
+        device.kill()
+        # The end of a day that was published before.
+        with device.journal.open("a") as journal:
+            total = {"total": 3, "at": "2026-11-25T22:00:00Z", "currency": "EUR", "captured": 0, "refunded": 0, "count": 0}
+            journal.write(json.dumps({"day": total}) + "\n")
+        device.start()
+    name = f"{BASE}/payment/terminal/{topic}"
+    published = lambda since: shop.client.messages.first(
+        lambda message: message.topic == name and bool(message.payload), since=since)
+    before = published(0).text if topic == "total" else "online"
+    for text in ["", "fault: made up" if topic == "status" else "{}"]:
+        since = len(shop.messages)
+        shop.client.publish(name, text, retain=True)
+        shop.client.messages.first(
+            lambda message: message.topic == name and message.text == before, since=since)
+
+
 def test_two_programs_at_one_terminal_are_noticed(
     make_device: MakeDevice, terminal: TerminalProcess, broker: Mosquitto, shop: Shop
 ):
@@ -666,6 +689,24 @@ def test_check_and_doctor(
     assert device.command("doctor").returncode == 69
     terminal.kill()
     assert "cannot be reached" in device.command("doctor").stdout
+
+
+@pytest.mark.parametrize("habit", ["asks at once", "gives up", "keeps the amount"])
+def test_the_doctor_tries_the_pace(habit: str, make_device: MakeDevice, terminal: TerminalProcess):
+    terminal.behave(poll_seconds=0, counts=True, patience={"gives up": 1}.get(habit, 60),
+                    keeps=habit == "keeps the amount")
+    device = make_device(asks=3, ask_seconds=1)
+    device.kill()
+    seen = device.command("doctor", "--pace")
+    text = " ".join(seen.stdout.split())
+    expected = {
+        "asks at once": "ok pace: 127.0.0.1:%d: asks 3 times, and waits 3 s",
+        "gives up": "warning pace: 127.0.0.1:%d: asks 1 times, and waits",
+        "keeps the amount": "error pace: 127.0.0.1:%d: asks 3 times, and waits 3 s for the goods; it keeps",
+    }[habit] % terminal.port
+    assert expected in text, text
+    assert "chosen by mode auto: goods first for one glass with ready_seconds below 3" in text
+    assert bool(terminal.journal.booked) == (habit == "keeps the amount") and not terminal.journal.open
 
 
 def test_the_example_has_every_key_and_every_default(

@@ -106,6 +106,13 @@ struct World {
       case .store(let entry): disk.append(entry)
       case .send(let bytes):
         checkRecord(before: bytes)
+        if bytes.starts(with: [0x06, 0x01]) || bytes.starts(with: [0x06, 0x22]) {
+          let begun = disk.compactMap { entry -> Int? in
+            guard case .charge(let record) = entry else { return nil }
+            return record.state == .begun ? record.charge : nil
+          }
+          terminal.customer = begun.last ?? 0
+        }
         let answer = terminal.receive(bytes)
         // The remaining actions come first: they are of the event before.
         if !answer.isEmpty {

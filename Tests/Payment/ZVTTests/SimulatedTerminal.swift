@@ -7,6 +7,7 @@ struct SimulatedTerminal {
     var code: UInt8 = 0
     var receipt: Int
     var amount: Int
+    var trace = 0
   }
 
   /// Deviations of terminals.
@@ -54,6 +55,28 @@ struct SimulatedTerminal {
   private var waiting: Result?
   private var asked = 0
   private var traces = 1000
+  /// The charge whose prompt comes next, which the terminal does not know: the tests compare by it.
+  var customer = 0
+  private var holders: [Int: Int] = [:]
+  private var payers: [Int: Int] = [:]
+  private var waitingCustomer = 0
+  /// The amounts that customers have paid before ends of day, by charge.
+  private var closedBy: [Int: Int] = [:]
+
+  /// Returns what is booked of a charge.
+  func taken(of charge: Int) -> Int {
+    payers.reduce(closedBy[charge] ?? 0) { $0 + ($1.value == charge ? booked[$1.key] ?? 0 : 0) }
+  }
+
+  /// Returns what is held for a charge.
+  func held(of charge: Int) -> Int {
+    let waits = waiting.map { waitingCustomer == charge ? $0.amount : 0 } ?? 0
+    return holders.reduce(waits) { $0 + ($1.value == charge ? holds[$1.key] ?? 0 : 0) }
+  }
+
+  /// Lets the receipt numbers continue at another number.
+  mutating func jump(to receipt: Int) { counter = receipt }
+
   /// Payments before ends of day that the terminal has made by itself.
   private(set) var closed: [Int] = []
 
@@ -70,6 +93,8 @@ struct SimulatedTerminal {
   /// Makes an end of day: the receipt numbers begin at 1 again.
   mutating func closeDay() {
     closed += booked.values
+    for (receipt, payer) in payers { closedBy[payer, default: 0] += booked[receipt] ?? 0 }
+    payers = [:]
     (booked, cancelled, counter, earlier) = ([:], [], 0, 0)
   }
 
@@ -127,7 +152,7 @@ struct SimulatedTerminal {
     case 0x0620:
       steps = [.send(APDU(0x060F))]
       if let last, habits.repeats {
-        traces += 1
+        if habits.renumbers { traces += 1 }
         let trace = habits.renumbers ? traces : nil
         steps.insert(.send(status(last, trace: trace)), at: 0)
       }
@@ -145,13 +170,14 @@ struct SimulatedTerminal {
     case .hold(let amount):
       let result = made(amount)
       holds[result.receipt] = amount
+      holders[result.receipt] = customer
       moves += 1
       steps = [.send(APDU(0x060F))]
       return status(result).bytes
     case .pay(let amount):
-      counter += 1
-      let result = Result(receipt: counter, amount: amount)
-      (waiting, asked) = (result, 1)
+      count()
+      let result = Result(receipt: counter, amount: amount, trace: traces)
+      (waiting, asked, waitingCustomer) = (result, 1, customer)
       return status(result).bytes
     }
   }
@@ -184,6 +210,7 @@ struct SimulatedTerminal {
     var payment = payment
     if isBooked {
       booked[payment.receipt] = payment.amount
+      payers[payment.receipt] = waitingCustomer
       moves += 1
     } else {
       payment.code = 0x6C
@@ -191,9 +218,16 @@ struct SimulatedTerminal {
     (last, waiting) = (payment, nil)
   }
 
+  /// Counts to the next receipt number: 1 follows 9999.
+  private mutating func count() {
+    // The number of an open reservation is not used again.
+    repeat { counter = counter % 9999 + 1 } while holds[counter] != nil
+    traces += 1
+  }
+
   private mutating func made(_ amount: Int) -> Result {
-    counter += 1
-    let result = Result(receipt: counter, amount: amount)
+    count()
+    let result = Result(receipt: counter, amount: amount, trace: traces)
     last = result
     return result
   }
@@ -210,12 +244,14 @@ struct SimulatedTerminal {
     moves += 1
     let steps = done(amount)
     booked[counter] = amount
+    payers[counter] = holders.removeValue(forKey: receipt)
     return steps
   }
 
   private mutating func release(_ receipt: Int) -> [Step] {
     guard holds.removeValue(forKey: receipt) != nil else { return [.send(APDU(0x061E, [0xB4]))] }
     moves += 1
+    holders[receipt] = nil
     return done(0)
   }
 
@@ -224,6 +260,7 @@ struct SimulatedTerminal {
       return [.send(APDU(0x061E, [cancelled.contains(receipt) ? 0xB4 : 0xB5]))]
     }
     cancelled.insert(receipt)
+    payers[receipt] = nil
     moves += 1
     return done(amount)
   }
@@ -244,7 +281,7 @@ struct SimulatedTerminal {
     data.append(0x87)
     data += bcd(result.receipt, 2)
     data.append(0x0B)
-    data += bcd(trace ?? result.receipt, 3)
+    data += bcd(trace ?? result.trace, 3)
     if let currency = habits.currency { data += [0x49] + bcd(currency, 2) }
     return APDU(0x040F, data)
   }

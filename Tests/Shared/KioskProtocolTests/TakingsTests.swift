@@ -29,7 +29,7 @@ import Testing
   private func report(_ takings: String) throws -> SalesReport {
     let payload =
       #"{"at":"2026-11-21T09:00:00Z","time_zone":"GMT","today":"2026-11-21","days":[],"#
-      + #""hours":[{"hour":9,"made":{"kiwi":3},"takings":\#(takings)}]}"#
+      + #""hours":[{"hour":9,"made":{"kiwi":3},"sold":\#(takings)}]}"#
     return try SalesReport(payload: Array(payload.utf8))
   }
 
@@ -38,7 +38,7 @@ import Testing
     let report = try report(text)
     #expect(report.hours[0].tally.takings.description == "10.50 EUR, 3500 KRW")
     let payload = String(decoding: report.payload, as: UTF8.self)
-    #expect(payload.contains(#""unnamed":0,"takings":\#(text)}"#))
+    #expect(payload.contains(#""unnamed":0,"sold":\#(text)}"#))
     #expect(try SalesReport(payload: report.payload) == report)
   }
 

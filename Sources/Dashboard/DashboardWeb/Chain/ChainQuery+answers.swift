@@ -174,7 +174,7 @@ extension ChainQuery {
     try rows(
       """
       SELECT region, currency, sum(a1), sum(a2), sum(a3)
-      FROM \(own(with: "juice.takings", [period.sums("amount")], by: "currency", as: "currency, a1, a2, a3", period))
+      FROM \(own(with: "juice.sold", [period.sums("amount")], by: "currency", as: "currency, a1, a2, a3", period))
       WHERE currency IS NOT NULL GROUP BY region, currency ORDER BY region, currency LIMIT 4000
       """)
   }
@@ -228,7 +228,7 @@ extension ChainQuery {
   ) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      SELECT kiosk, currency, \(period.sums("amount")) FROM own JOIN juice.takings USING (kiosk)
+      SELECT kiosk, currency, \(period.sums("amount")) FROM own JOIN juice.sold USING (kiosk)
       WHERE kiosk = ANY ($2::text[]) AND \(period.condition)
       GROUP BY kiosk, currency ORDER BY kiosk, currency
       """, ["{\(kiosks.map(\.text).joined(separator: ","))}"])

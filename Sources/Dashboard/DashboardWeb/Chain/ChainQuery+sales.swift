@@ -44,12 +44,27 @@ extension ChainQuery {
     }
     for row in try rows(
       """
-      SELECT currency, \(isNow), sum(amount) FROM own JOIN juice.takings USING (kiosk)
+      SELECT currency, \(isNow), sum(amount) FROM own JOIN juice.sold USING (kiosk)
       WHERE \(condition) GROUP BY 1, 2
       """, values(choice))
     {
       guard let currency = Currency(row[0]), let amount = Money(row[2], currency) else { continue }
       sales.total.add(SalesFigures(takings: [currency: amount.units]), isNow: row.bool(1))
+    }
+    for row in try rows(
+      """
+      SELECT currency, sum(sold), sum(taken), sum(given_back), sum(written_off), sum(open)
+      FROM own JOIN juice.money USING (kiosk)
+      WHERE \(Self.chosen) AND day BETWEEN \(day(period.days.lowerBound)) AND \(day(period.days.upperBound))
+      GROUP BY 1 HAVING sum(taken) > 0 ORDER BY 1
+      """, values(choice))
+    {
+      guard let currency = Currency(row[0]) else { continue }
+      let sums = (1...5).map { column in
+        let units = Money(row[column].replacing("-", with: ""), currency)?.units ?? 0
+        return row[column].hasPrefix("-") ? -units : units
+      }
+      sales.money.append((currency, sums))
     }
     for row in try rows(
       """
@@ -92,7 +107,7 @@ extension ChainQuery {
       SELECT day, juice, sum(glasses), sum(out_of_stock), NULL::numeric, ''
       FROM own JOIN juice.sales USING (kiosk) WHERE \(condition) AND juice <> '' GROUP BY 1, 2
       UNION ALL
-      SELECT day, '', 0, 0, sum(amount), currency FROM own JOIN juice.takings USING (kiosk)
+      SELECT day, '', 0, 0, sum(amount), currency FROM own JOIN juice.sold USING (kiosk)
       WHERE \(condition) GROUP BY day, currency
       ORDER BY 1, 2 LIMIT \(Self.maximumRows)
       """, values(choice)

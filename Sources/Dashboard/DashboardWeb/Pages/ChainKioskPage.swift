@@ -70,7 +70,7 @@ struct ChainKioskPage {
     return layout.table(
       [
         language("Juice", "쥬스"), language("Today", "오늘"), language("Glasses", "잔"),
-        language("Orders out of stock", "품절로 못 받은 주문"), language("Takings", "매출"),
+        language("Orders out of stock", "품절로 못 받은 주문"), language("Sold", "판매액"),
       ], [all] + rows)
   }
 

@@ -233,7 +233,7 @@ extension PageContext {
     _ result: CommandResult?, of decision: ChargeDecision, id: CommandID, at kiosk: KioskID
   ) -> HTML {
     switch (result?.status, result?.reason) {
-    case (.applied, _):
+    case (.applied, _), (.accepted, _):
       return language.notice(
         .good, "Charge \(decision.charge): \(decision.choice.text(language)).",
         "결제 \(decision.charge): \(decision.choice.text(language)).")

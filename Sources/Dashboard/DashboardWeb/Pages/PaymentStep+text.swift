@@ -12,6 +12,8 @@ extension PaymentStep.Kind {
     case .release: language("release requested", "승인 취소 요청")
     case .refund: language("refund requested", "환불 요청")
     case .kept: language("accepted as captured", "결제 확인")
+    case .paidBack: language("given back in cash", "현금으로 돌려줌")
+    case .writtenOff: language("written off", "손실 처리")
     }
   }
 }
@@ -26,6 +28,8 @@ extension ChargeDecision.Choice {
     case .captured: language("recorded as captured", "결제됨으로 기록")
     case .released: language("recorded as released", "승인 취소됨으로 기록")
     case .refunded: language("recorded as refunded", "환불됨으로 기록")
+    case .cash: language("recorded as given back in cash", "현금으로 돌려줌으로 기록")
+    case .writeOff: PaymentStep.Kind.writtenOff.text(language)
     }
   }
 
@@ -39,6 +43,8 @@ extension ChargeDecision.Choice {
     case .captured: language("Is captured", "결제되어 있음")
     case .released: language("Is not captured", "결제 안 됨")
     case .refunded: language("Is refunded", "환불되어 있음")
+    case .cash: language("Given back in cash", "현금으로 돌려줌")
+    case .writeOff: language("Write off", "손실 처리하기")
     }
   }
 }
@@ -77,6 +83,7 @@ extension Language {
     case "no answer": self("the device does not answer", "단말기 응답 없음")
     case "no order": self("held without an order", "주문 없이 승인됨")
     case "made, not paid": self("the hold ended before it was captured", "결제 전에 승인이 끝남")
+    case "captured, written off": self("captured, and written off before", "손실 처리 뒤에 결제됨")
     case "captured, not made": self("captured, and not made", "결제되었지만 만들지 못함")
     case "unknown": self("the device cannot find it out", "단말기도 알 수 없음")
     default: reason

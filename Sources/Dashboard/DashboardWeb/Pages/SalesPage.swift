@@ -18,6 +18,9 @@ struct SalesComparison: Sendable {
   var days: [Int64: Int] = [:]
   /// The sums of all juices, including figures that belong to no known juice.
   var total = Pair()
+  /// The amounts sold, taken, given back, written off and open in each currency, in its smallest unit;
+  /// see `MoneySums` of the kiosk. Empty if nothing was taken by a device.
+  var money: [(currency: Currency, sums: [Int])] = []
   /// Whether the takings of each juice are known.
   var hasTakingsOfJuices = true
 
@@ -70,6 +73,7 @@ struct SalesPage {
     \(notice)
     <p class="muted" id="compared">\(span(period.days)) · \(language("compared with", "비교:")) \(span(period.before))</p>
     <div class="card wide" tabindex="0">\(juices)</div>
+    \(money)
     \(daysChart)
     \(hours)
     <p class="actions">
@@ -122,7 +126,7 @@ struct SalesPage {
       row(name(juice), pair, hasTakings: sales.hasTakingsOfJuices)
     }
     let heads = [
-      language("Juice", "쥬스"), language("Glasses", "잔"), language("Takings", "매출"),
+      language("Juice", "쥬스"), language("Glasses", "잔"), language("Sold", "판매액"),
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     return HTML.table(
@@ -150,6 +154,24 @@ struct SalesPage {
     return "<td>\(sums)</td>"
   }
 
+  private var money: HTML? {
+    guard !sales.money.isEmpty else { return nil }
+    let rows: [HTML] = sales.money.map { currency, sums in
+      let cells: [HTML] = sums.map { "<td>\(Money.text($0, currency, language))</td>" }
+      return "<tr><th scope=\"row\">\(currency.code)</th>\(cells)</tr>"
+    }
+    let heads = [
+      language("Currency", "통화"), language("Sold", "판매액"), language("Taken", "받은 금액"),
+      language("Given back", "돌려준 금액"), language("Written off", "손실"), language("Open", "미정"),
+    ]
+    return """
+      <h2>\(language("Money", "금액"))</h2>
+      <p class="muted">\(language(
+        "Sold = taken − given back + written off + open.", "판매액 = 받은 금액 − 돌려준 금액 + 손실 + 미정"))</p>
+      <div class="card wide" tabindex="0">\(HTML.table(heads, rows, id: "money", style: "review chain"))</div>
+      """
+  }
+
   private var hours: HTML? {
     guard !sales.hours.isEmpty else { return nil }
     let shown = (0..<24).filter { sales.hours[$0] != nil }
@@ -157,7 +179,7 @@ struct SalesPage {
       row("\(hour):00", sales.hours[hour] ?? .init(), hasTakings: sales.hasTakingsOfJuices)
     }
     let heads = [
-      language("Hour", "시간"), language("Glasses", "잔"), language("Takings", "매출"),
+      language("Hour", "시간"), language("Glasses", "잔"), language("Sold", "판매액"),
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     return """
@@ -216,7 +238,7 @@ enum Trend {
 /// is for the day. For a chain, see `ChainQuery.salesRows(_:_:)`.
 enum SalesCSV {
   static let header: [CSVWriter.Cell] = [
-    "day", "hour", "juice", "glasses", "orders_out_of_stock", "takings", "currency",
+    "day", "hour", "juice", "glasses", "orders_out_of_stock", "sold", "currency",
   ]
 
   static func rows(_ figures: HourlyFigures, _ period: SalesPeriod) -> [[CSVWriter.Cell]] {

@@ -26,6 +26,8 @@ package struct Charges: Sendable {
   package private(set) var open: [Charge]
   private(set) var records: [PaymentDeviceID: PaymentDeviceRecord]
   private var last: Int
+  /// The people whose requests have no outcome yet, by charge. Not stored in the ledger.
+  var requesters: [Int: Requester] = [:]
   /// The epoch of the ledger.
   private let epoch: Int
   /// The uptimes at which the kiosk last requested all that the devices hold.
@@ -40,6 +42,14 @@ package struct Charges: Sendable {
   /// The ticket and the reason of each device's last decline, until its next charge or the uptime
   /// `until`.
   var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
+
+  /// The sender of a request about a charge.
+  struct Requester: Sendable {
+    let kind: PaymentStep.Kind
+    let source: Source?
+    let id: Identifier<KioskProtocol.Request>?
+    let reply: Reply?
+  }
 
   /// The times of a charge, as uptimes, and the device's last reports on it; see `noteAges` for a
   /// charge of an earlier process.
@@ -93,6 +103,7 @@ package struct Charges: Sendable {
   mutating func adopt(_ other: Charges) {
     (timers, silent, declined) = (other.timers, other.silent, other.declined)
     (entryLimits, inventoriedAt) = (other.entryLimits, other.inventoriedAt)
+    requesters = other.requesters
     adoptAges(of: other)
   }
 

@@ -1,5 +1,6 @@
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 
 // Decisions of people about charges.
 extension Kiosk {
@@ -20,11 +21,16 @@ extension Kiosk {
 
   /// Changes the charge after the entry of a decision about it.
   mutating func execute(
-    _ decided: ChargeDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
+    _ decided: ChargeDecision, in entry: LedgerEntry, answering reply: Reply?, at now: Moment,
+    in decision: inout Decision
   ) {
     guard case .payment(let step) = entry.outcome, var charge = charges[decided.charge] else {
       return
     }
+    // A person who requests something else gets no other answer.
+    charges.requesters[charge.number] =
+      decided.choice.isRequest
+      ? Charges.Requester(kind: step.kind, source: entry.source, id: entry.id, reply: reply) : nil
     count(step.kind, entry.amount, at: charge.device, in: &decision)
     // guard: what a person requests is asked about first if it may have happened
     defer {
@@ -42,8 +48,37 @@ extension Kiosk {
       // A refund that was requested before may still have happened, or has happened in part.
       if charge.goal == .refunding || charge.goal == .undecided { kept.goal = charge.goal }
       save(kept, at: now, in: &decision)
-    case .released, .refunded, .held: close(charge, in: &decision)
+    // The device may still hold the amount if it has not answered.
+    case .writtenOff where charges.isRepeated(charge):
+      save(charge.with(.releasing), at: now, in: &decision)
+    case .released, .refunded, .paidBack, .writtenOff, .held: close(charge, in: &decision)
     }
+  }
+
+  /// Answers the person whose request about a charge has an outcome.
+  ///
+  /// - Parameter next: The charge in its new state, or `nil` if it is closed.
+  mutating func answerRequester(
+    of number: Int, _ next: Charge?, in decision: inout Decision
+  ) {
+    guard let requester = charges.requesters[number] else { return }
+    var result = CommandResult(status: .applied)
+    switch next?.state {
+    case .capturing, .releasing, .refunding: return
+    // guard: a request of a person is done only if money has moved or was found moved
+    case .undecided: (result.status, result.failure) = (.failed, next?.reason)
+    default: break
+    }
+    charges.requesters[number] = nil
+    result.id = requester.id
+    result.device = next?.device
+    result.amount = next?.captured
+    guard let source = requester.source else { return }
+    decision.answer([
+      Message(
+        topic: requester.reply?.topic ?? settings.topics.result(for: source),
+        payload: result.payload, correlationData: requester.reply?.correlationData)
+    ])
   }
 }
 
@@ -62,6 +97,8 @@ extension Charge {
     case (.captured, .undecided): return isCaptured ? .kept : .captured
     case (.released, .undecided): return isCaptured ? nil : .released
     case (.refunded, .undecided): return isCaptured ? .refunded : nil
+    case (.cash, .captured), (.cash, .undecided): return isCaptured ? .paidBack : nil
+    case (.writeOff, .undecided): return goal == .capturing && !isCaptured ? .writtenOff : nil
     default: return nil
     }
   }
@@ -71,7 +108,8 @@ extension Charge {
     switch kind {
     case .captured: wanted ?? held ?? amount
     case .released: held
-    case .refunded: captured
+    case .refunded, .paidBack: captured
+    case .writtenOff: wanted ?? amount
     case .held, .capture, .release, .refund, .kept: nil
     }
   }

@@ -15,11 +15,13 @@ extension Kiosk {
   mutating func save(_ charge: Charge, at now: Moment, in decision: inout Decision) {
     charges.set(charge, at: now.uptime)
     decision.transaction.charges[charge.number] = .some(charge)
+    answerRequester(of: charge.number, charge, in: &decision)
   }
 
   mutating func close(_ charge: Charge, in decision: inout Decision) {
     charges.remove(charge)
     decision.transaction.charges[charge.number] = .some(nil)
+    answerRequester(of: charge.number, nil, in: &decision)
   }
 
   /// Records a step that a device has reported.

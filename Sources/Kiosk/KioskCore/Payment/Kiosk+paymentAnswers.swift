@@ -218,7 +218,8 @@ extension Kiosk {
     case .gone:
       save(charge.with(.held), at: now, in: &decision)
     case .releasing, .queued, .sent, .waiting, .captured, .refunding, .undecided:
-      save(charge.undecided(.releasing, "captured, not made"), at: now, in: &decision)
+      let reason = charge.wanted == nil ? "captured, not made" : "captured, written off"
+      save(charge.undecided(.releasing, reason), at: now, in: &decision)
     }
     return nil
   }
@@ -295,16 +296,21 @@ extension Kiosk {
       guard known.device == device else { return }
       let last = isNew ? nil : row?.entry.status
       // guard: the answer about an ended charge counts only if that can still have money
-      let isUnpaid = isNew || last == .awaitingPayment || last == .released
+      let isUnpaid =
+        isNew || last == .awaitingPayment || last == .released || last == .writtenOff
       switch answer.status {
       // The order has ended, so the kiosk releases the hold.
       case .held where isUnpaid: open(foreign, at: now, in: &decision)
       case .captured where isUnpaid && !isNew:
         record(.captured, of: foreign, money, answer, at: now, in: &decision)
         foreign.captured = money
-        open(foreign.undecided(.releasing, "captured, not made"), at: now, in: &decision)
+        open(
+          foreign.undecided(
+            .releasing, last == .writtenOff ? "captured, written off" : "captured, not made"),
+          at: now, in: &decision)
       // The kiosk had already closed the charge at the end of its day.
-      case .refunded where last == .captured || last == .refund || last == .kept:
+      case .refunded
+      where last == .captured || last == .refund || last == .kept || last == .paidBack:
         guard row?.entry.amount.map({ money.isPart(of: $0) }) ?? true else {
           return reject(
             parsed, Rejection(.wrongAmount, "charge \(number) was captured for less"), in: &decision

@@ -7,7 +7,8 @@ extension CommandResult {
     var parts: [String] = []
     switch status {
     case .ready: parts.append(message ?? "ready")
-    case .accepted: parts.append(message ?? "accepted")
+    case .accepted:
+      parts.append(message ?? device.map { "requested from \($0)" } ?? "accepted")
     case .awaitingPayment: parts.append(message ?? "to be paid")
     case .failed:
       parts.append(message ?? "failed")

@@ -33,7 +33,7 @@ struct Report: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Print what was sold, captured, released and refunded as CSV, with a line for each hour, day, "
+      "Print what was sold, taken, given back and written off as CSV, with a line for each hour, day, "
         + "juice or panel.", valueName: "group"))
   var payments: Group?
 
@@ -126,15 +126,16 @@ struct Report: AsyncParsableCommand {
     let first = now.day - days + 1
     // The local day `first` begins after this time, because each UTC offset is shorter than a day.
     let start = Timestamp(milliseconds: Int64(first - 1) * 86_400_000)
-    let rows = try KioskLedger(path: configuration.ledgerPath, readOnly: true)
-      .charges(since: start).filter { wallClock.day(at: $0.at) >= first }
+    let ledger = try KioskLedger(path: configuration.ledgerPath, readOnly: true)
     let csv = CSVWriter(forExcel: excel)
     guard let payments else {
+      let rows = try ledger.charges(since: start).filter { wallClock.day(at: $0.at) >= first }
       let lines = rows.map { csv.line($0.fields.map { .text($0) }) }
       return try StandardOutput.write(
         csv: csv.start + ([KioskLedger.ChargeRow.header] + lines).joined(separator: "\n"))
     }
-    let sums = ChargeSums(rows) { row in
+    let rows = try ledger.money(since: start).filter { wallClock.day(at: $0.at) >= first }
+    let sums = ChargeSums(rows.sorted { $0.at < $1.at }) { row in
       switch payments {
       case .hour:
         let (day, hour) = wallClock.hour(at: row.at).quotientAndRemainder(dividingBy: 24)
@@ -166,7 +167,7 @@ struct Report: AsyncParsableCommand {
 
 extension SalesReport {
   fileprivate static let csvHeader: [CSVWriter.Cell] = [
-    "day", "juice", "made", "out_of_stock", "rejected", "takings", "currency",
+    "day", "juice", "made", "out_of_stock", "rejected", "sold", "currency",
   ]
 
   /// The cells of the CSV lines: one line for each juice of a day. Rejected orders for a juice that

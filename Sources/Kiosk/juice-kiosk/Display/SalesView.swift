@@ -98,7 +98,7 @@ struct SalesView {
     }
     if sum.unnamed > 0 { rows.append(row("(not on the menu)", 0, 0, sum.unnamed)) }
     if !sum.takings.isEmpty {
-      rows.append("  \("Takings".padded(to: Self.nameWidth)) \(sum.takings)")
+      rows.append("  \("Sold".padded(to: Self.nameWidth)) \(sum.takings)")
     }
     return rows.isEmpty ? ["  nothing"] : rows
   }

@@ -3,9 +3,9 @@ import JuiceDomain
 import KioskProtocol
 import Ledger
 
-/// The sums of charges, by group and currency.
+/// The sums of charges and of orders without one, by group and currency.
 struct ChargeSums {
-  static let header = "currency,charges,sold,captured,released,refunded,undecided"
+  static let header = "currency,charges,sold,taken,given_back,written_off,open"
 
   private struct Key: Hashable {
     let name: String
@@ -13,28 +13,30 @@ struct ChargeSums {
   }
 
   private var keys: [Key] = []
-  private var sums: [Key: [Int]] = [:]
+  private var sums: [Key: (charges: Int, money: MoneySums)] = [:]
 
-  /// Adds up the amounts of charges.
+  /// Adds up the amounts.
   ///
-  /// - Parameter name: Returns the name of a charge's group.
-  init(_ rows: [KioskLedger.ChargeRow], by name: (KioskLedger.ChargeRow) -> String) {
+  /// - Parameter name: Returns the name of a row's group.
+  init(_ rows: [KioskLedger.MoneyRow], by name: (KioskLedger.MoneyRow) -> String) {
     for row in rows {
       let key = Key(name: name(row), currency: row.currency)
       if sums[key] == nil { keys.append(key) }
-      let amounts = [1, row.sold, row.captured, row.released, row.refunded, row.undecided]
-      sums[key] = zip(sums[key] ?? amounts.map { _ in 0 }, amounts).map(&+)
+      var sum = sums[key] ?? (0, MoneySums())
+      if row.charge != nil { sum.charges += 1 }
+      sum.money += row.sums
+      sums[key] = sum
     }
   }
 
   /// Returns a line of CSV for each group and currency.
   func lines(_ csv: CSVWriter) -> [String] {
     keys.map { key in
-      let sums = sums[key] ?? []
-      let amounts = sums.dropFirst().map { Money(units: $0, key.currency).text }
+      let (charges, money) = sums[key] ?? (0, MoneySums())
+      let amounts = [money.sold, money.taken, money.givenBack, money.writtenOff, money.open]
       return csv.line(
-        [.text(key.name), .text(key.currency.code), .number(sums.first ?? 0)]
-          + amounts.map { .number($0) })
+        [.text(key.name), .text(key.currency.code), .number(charges)]
+          + amounts.map { .number(Money.text(units: $0, key.currency)) })
     }
   }
 }

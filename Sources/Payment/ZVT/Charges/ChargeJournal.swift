@@ -139,7 +139,7 @@ package struct ChargeJournal: Sendable {
   }
 
   /// Compares a result that the terminal repeats with the results that the journal contains. The trace
-  /// number counts only without a receipt number.
+  /// number counts only without a receipt number, or without a time.
   func standing(of result: ResultID) -> Standing {
     let same = seen.filter {
       result.receipt == nil ? $0.trace == result.trace : $0.receipt == result.receipt
@@ -151,7 +151,10 @@ package struct ChargeJournal: Sendable {
     if same.isEmpty { return isEarlier == true ? .unclear : .new }
     // guard: the last result of the terminal may be that of another customer
     guard let isEarlier, same.allSatisfy({ $0.moment != nil }) else {
-      return same.contains { $0.closings == day.closings } ? .known : .unclear
+      // Without a time, an end of day that the device has not noticed may lie between two results with one
+      // receipt number: only the trace number, which goes on, tells them apart.
+      return same.contains { $0.trace == result.trace && $0.closings == day.closings }
+        ? .known : .unclear
     }
     // The terminal repeats a known result with another time, or has used the number again.
     return !isEarlier && same.allSatisfy { $0.closings < day.closings } ? .new : .unclear

@@ -74,7 +74,7 @@ package struct DeviceSettings: Sendable {
   }
 
   /// The time for which the terminal waits for the goods at least: each question is held back.
-  var patience: Duration { .seconds(Int(asks) * secondsPerAsk) }
+  package var patience: Duration { .seconds(Int(asks) * secondsPerAsk) }
 }
 
 extension Currency {

@@ -25,6 +25,13 @@ struct Doctor: PreparedCommand {
       "Maximum time to wait for the broker, and for the terminal.", valueName: "seconds"))
   var timeout = 10
 
+  @Flag(
+    help: """
+      Also try how long the terminal waits for the goods: present your own card. The terminal holds the \
+      smallest amount, and gives it back.
+      """)
+  var pace = false
+
   func validate() throws {
     guard (1...600).contains(timeout) else { throw ValidationError("--timeout is 1 to 600.") }
   }
@@ -33,14 +40,16 @@ struct Doctor: PreparedCommand {
     var configuration = try options.load()
     try configuration.broker.loadPassword()
     try FolderOwner(ofFolderOf: configuration.journal).switchUser()
-    return { [configuration, timeout] in
+    return { [configuration, timeout, pace] in
       var report = DoctorReport()
       report.ok("configuration", configuration.topics.base, "good, for \(configuration.name)")
       let file = report.examineJournal(configuration.journal)
       try await report.examineBroker(configuration, .seconds(timeout))
       let isRunning = report.examineLock(configuration.journal)
       if !isRunning {
-        await report.examineTerminal(configuration, file?.journal, .seconds(timeout))
+        if pace { try StandardOutput.write("Present a card to the terminal now.") }
+        await report.examineTerminal(
+          configuration, file?.journal, .seconds(timeout), triesPace: pace)
       }
       report.examineEndOfDay(configuration, file?.journal, begun: file?.begun)
       try StandardOutput.write(report.lines.joined(separator: "\n"))
@@ -175,10 +184,12 @@ struct DoctorReport {
   }
 
   mutating func examineTerminal(
-    _ configuration: ZVTConfiguration, _ journal: ChargeJournal?, _ timeout: Duration
+    _ configuration: ZVTConfiguration, _ journal: ChargeJournal?, _ timeout: Duration,
+    triesPace: Bool
   ) async {
     let place = "\(configuration.host):\(configuration.port)"
-    let examination = TerminalExamination(configuration: configuration, timeout: timeout)
+    let examination = TerminalExamination(
+      configuration: configuration, timeout: timeout, triesPace: triesPace)
     do throws(TerminalExamination.Problem) {
       examine(try await examination.report(), at: place, configuration, journal)
     } catch {
@@ -227,6 +238,55 @@ struct DoctorReport {
         fix: "release them at the terminal, or set terminal.unknown_holds to release", ExitCode(65))
     }
     if let clock = report.clock { examineClock(clock, at: place, configuration) }
+    let device = configuration.device
+    if let currency = report.currency, currency != device.currencyNumber {
+      error(
+        "terminal", place, "takes currency \(currency), not \(device.currencyNumber)",
+        fix: "set terminal.currency, or let your bank change the terminal", ExitCode(78))
+    }
+    if !report.repeats, device.repeatsReceipt {
+      note(
+        "terminal", place,
+        "does not repeat its last result, or has none: more charges are unknown "
+          + "after a lost connection",
+        fix: "make a payment and try again, or set repeat_receipt: false")
+    }
+    if let pace = report.pace { examinePace(pace, at: place, device) }
+    let limit = device.patience.components.seconds
+    let kinds =
+      switch device.mode {
+      case .goodsFirst: "goods first, for machines with ready_seconds below \(limit)"
+      case .reservation: "reservations"
+      case .auto:
+        report.openReceipts == nil
+          ? "goods first for machines with ready_seconds below \(limit), if the terminal has no reservations"
+          : "goods first for one glass with ready_seconds below \(limit), else reservations"
+      }
+    note("terminal", place, "chosen by mode \(device.mode.rawValue): \(kinds)")
+  }
+
+  private mutating func examinePace(
+    _ pace: TerminalExamination.Pace, at place: String, _ device: DeviceSettings
+  ) {
+    let measured =
+      "asks \(pace.questions) times, and waits \(pace.waited.components.seconds) s for the goods"
+    if pace.isKept {
+      error(
+        "pace", place, "\(measured); it keeps the amount of goods that were not made",
+        fix: "cancel the payment at the terminal, and set terminal.mode to reservation",
+        ExitCode(65))
+    } else if pace.questions == 0 {
+      warning(
+        "pace", place, "no question came: \(pace.reason?.text ?? "the connection was lost")",
+        fix: "run it again and present a card, or set terminal.mode to reservation")
+    } else if pace.waited < device.patience - .seconds(1) {
+      warning(
+        "pace", place, "\(measured), not \(device.patience.components.seconds) s",
+        fix:
+          "set terminal.asks to \(pace.questions), or ask_seconds to what it waits for one answer")
+    } else {
+      ok("pace", place, measured)
+    }
   }
 
   private mutating func examineClock(

@@ -79,7 +79,7 @@ actor DeviceService {
   /// - Throws: `Failure` if a retry cannot help, such as a damaged journal, or a login refused at the start.
   func run() async throws {
     let topics =
-      [self.topics.charge(by: configuration.name)]
+      [self.topics.charge(by: configuration.name)] + ownTopics
       + ChargeRequest.Action.allCases.map { self.topics.charge($0, by: configuration.name) }
     // Locks the journal first: the connection of a second program would end that of the first.
     try open()
@@ -196,8 +196,7 @@ actor DeviceService {
           payload: PaymentAnswer.inventory(epoch: epoch)))
     case .total(let total):
       logger.notice("last end of day: \(total.total), \(total.at)")
-      let topic = topics.paymentTotal(of: configuration.name)
-      messages.append(Message(topic: topic, payload: total.payload, retain: true))
+      messages.append(message(total))
       nextEndOfDay = endOfDay(after: total.at)
     case .disconnect(let reason):
       logger.warning("\(reason)")
@@ -217,6 +216,11 @@ actor DeviceService {
     switch event {
     case .deliveries(let deliveries):
       for delivery in deliveries {
+        if ownTopics.contains(delivery.message.topic) {
+          // What the broker has retained is older than this connection.
+          if !delivery.message.retain { publishAgain(delivery.message) }
+          continue
+        }
         guard let command = command(in: delivery) else { continue }
         try run { $0.receive(command, at: $1) }
       }
@@ -237,6 +241,26 @@ actor DeviceService {
       for (topic, reason) in topics { logger.error("the broker refuses \(topic): \(reason)") }
     case .confirmed, .updated, .sessionBegan: break
     }
+  }
+
+  /// The retained topics of this device, to which it subscribes itself.
+  private var ownTopics: [String] {
+    [topics.paymentStatus(of: configuration.name), topics.paymentTotal(of: configuration.name)]
+  }
+
+  /// Publishes a retained message again if another client has cleared or replaced it. The will of an earlier
+  /// connection may replace it, too.
+  private func publishAgain(_ received: Message) {
+    let total = work?.device.journal.total.map(message)
+    for own in [message(status), total].compactMap(\.self)
+    where own.topic == received.topic && own.payload != received.payload {
+      messages.append(own)
+    }
+  }
+
+  private func message(_ total: PaymentTotal) -> Message {
+    Message(
+      topic: topics.paymentTotal(of: configuration.name), payload: total.payload, retain: true)
   }
 
   private func command(in delivery: Delivery) -> ChargeCommand? {

@@ -205,6 +205,14 @@ package struct ChargeDecision: Hashable, Sendable {
     case released
     /// The captured amount was refunded.
     case refunded
+    // Results that the device has no part in.
+    /// The customer has got the captured amount back in cash.
+    case cash
+    /// The juice was made, and its price is not captured and will not be.
+    case writeOff = "write_off"
+
+    /// Whether the kiosk requests it from the device, so that its outcome is unknown at first.
+    package var isRequest: Bool { self == .refund || self == .capture || self == .release }
   }
 
   package init(charge: Int, choice: Choice) {

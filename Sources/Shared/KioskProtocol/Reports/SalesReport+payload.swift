@@ -32,7 +32,7 @@ extension SalesReport.Tally: FormattedMessage {
     outOfStock = try members.required("out_of_stock", \.outOfStock, or: [:])
     rejected = try members.required("rejected", \.rejected, or: [:])
     unnamed = try members.required("unnamed", \.unnamed, or: 0, where: Int.counts.contains)
-    takings = try members.required("takings", \.takings, or: Takings())
+    takings = try members.required("sold", \.takings, or: Takings())
     waste = try members.required("waste", \.waste, or: Waste())
   }
 }

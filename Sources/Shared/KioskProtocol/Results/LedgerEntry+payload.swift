@@ -56,7 +56,8 @@ extension LedgerEntry.Outcome {
       else { return nil }
       self = .awaitingPayment(
         order, used: used, ticket: Ticket(day: 0, number: ticket), charge: charge, device: device)
-    case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept:
+    case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .paidBack,
+      .writtenOff:
       guard let kind = status.paymentStep, let charge = json.chargeNumber("charge"),
         let device = json.text("device").flatMap({ PaymentDeviceID($0) })
       else { return nil }

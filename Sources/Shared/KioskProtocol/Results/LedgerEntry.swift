@@ -190,6 +190,8 @@ extension LedgerEntry {
     case awaitingPayment = "awaiting_payment"
     case held, captured, released, refunded
     case capture, release, refund, kept
+    case paidBack = "paid_back"
+    case writtenOff = "written_off"
     case total
     case programDue = "program_due"
     case programRequested = "program_requested"

@@ -22,6 +22,13 @@ package struct PaymentStep: Hashable, Sendable {
     case capture, release, refund
     /// A person accepts the captured amount.
     case kept
+    /// A person has given the captured amount back in cash.
+    case paidBack = "paid_back"
+    /// A person has decided that nobody pays for the juice.
+    case writtenOff = "written_off"
+
+    /// Whether the step is a request, and not what has become of the money.
+    package var isRequest: Bool { self == .refund || self == .capture || self == .release }
 
     var status: LedgerEntry.Status {
       switch self {
@@ -33,6 +40,8 @@ package struct PaymentStep: Hashable, Sendable {
       case .release: .release
       case .refund: .refund
       case .kept: .kept
+      case .paidBack: .paidBack
+      case .writtenOff: .writtenOff
       }
     }
   }

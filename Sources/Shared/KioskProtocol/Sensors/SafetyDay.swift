@@ -136,7 +136,8 @@ package struct SafetyDay: Hashable, Sendable {
   /// The statuses of the entries other than orders that a day does not show: rejections, payments,
   /// service changes, and the readings of sensors.
   package static let omitted: [LedgerEntry.Status] = [
-    .rejected, .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .total,
+    .rejected, .held, .captured, .released, .refunded, .capture, .release, .refund, .kept,
+    .paidBack, .writtenOff, .total,
     .open, .closed, .sensorHour,
   ]
 
