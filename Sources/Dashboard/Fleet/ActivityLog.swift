@@ -51,13 +51,16 @@ package struct ActivityLog: Sendable, Equatable {
       switch event {
       case .alert(.machine, _, _), .alert(.job, _, _): .machines
       case .alert(.payment, _, _), .alert(.charge, _, _), .alert(.difference, _, _): .payments
-      case .alert(.out, _, _): .stockouts
+      case .alert(.out, _, _), .alert(.noSales, _, _), .alert(.unsold, _, _): .stockouts
       case .alert(.sensor, _, _), .alert(.expires, _, _), .alert(.expired, _, _): .safety
       case .alert(.offline, _, _), .alert(.noBroker, _, _), .stopped: .outages
       case .entry(_, let entry):
         switch entry.outcome {
         case .restocked: .restocks
-        case .failed, .returned, .decided: .machines
+        // An order that was not paid is no trouble of the machine.
+        case .failed(_, let reason, _), .returned(_, let reason, _):
+          PaymentEnd(rawValue: reason) == nil ? .machines : .payments
+        case .decided: .machines
         case .expired, .removed, .program, .sensor: .safety
         case .payment, .total: .payments
         default: .service
@@ -94,6 +97,10 @@ package struct ActivityLog: Sendable, Equatable {
       case madeLink = "made_link"
       case setPassword = "set_password"
       case endedSession = "ended_session"
+      case changedSettings = "changed_settings"
+      case plannedRoute = "planned_route"
+      case changedRoute = "changed_route"
+      case deletedRoute = "deleted_route"
       case madeWallLink = "made_wall_link"
       case revokedWallLink = "revoked_wall_link"
       case madeTabletLink = "made_tablet_link"
@@ -106,7 +113,8 @@ package struct ActivityLog: Sendable, Equatable {
     /// account.
     package var subject: String?
     package var kiosk: KioskID?
-    /// The new role, the address of the browser, or `link` for a password that was set with a link.
+    /// The new role, the address of the browser, `link` for a password that was set with a link, the
+    /// changed settings with their old values, or the name and the stops of a route.
     package var detail: String?
 
     /// Whether the action changes nothing: a login or an attempt.
@@ -210,8 +218,7 @@ package struct ActivityLog: Sendable, Equatable {
       record(kiosk, at: now)
     }
     for alert in lasting.keys where !active.contains(alert) {
-      // While a kiosk is offline, the state of its other alerts is unknown.
-      if let kiosk = alert.kiosk, fleet[kiosk]?.status == .offline { continue }
+      if let kiosk = alert.kiosk, let state = fleet[kiosk], !state.isKnown(alert) { continue }
       end(alert, in: fleet, at: now)
     }
     return before != (records.count, lasting.keys, isCut)

@@ -45,6 +45,8 @@ extension Alert {
     switch self {
     case .noBroker: kind = "no_broker"
     case .offline: kind = "offline"
+    case .noSales: kind = "no_sales"
+    case .unsold: kind = "unsold"
     case .machine(_, let machine):
       kind = "machine"
       json.member("machine", machine.text)
@@ -84,6 +86,8 @@ extension Alert {
     switch (json.text("alert"), kiosk) {
     case ("no_broker", _): self = .noBroker
     case ("offline", let kiosk?): self = .offline(kiosk)
+    case ("no_sales", let kiosk?): self = .noSales(kiosk)
+    case ("unsold", let kiosk?): self = .unsold(kiosk)
     case ("machine", let kiosk?):
       guard let machine = json.text("machine").flatMap({ MachineID($0) }) else { return nil }
       self = .machine(kiosk, machine)

@@ -15,6 +15,7 @@ package import KioskProtocol
 /// |---|---|
 /// | broker or kiosk offline; machine offline, silent, disabled or unknown | `offlineDelay` |
 /// | payment device off, without a reason | `offlineDelay` |
+/// | juices that cannot be sold | 0 s, or the time of their machine or payment device |
 /// | machine with fault or failures, missing fruit, or program that needs a person | 0 s |
 /// | payment device off, with a reason | 0 s |
 /// | undecided job or charge; end of day with a difference | 0 s |
@@ -144,9 +145,7 @@ package struct AlertEvaluator: Sendable {
   ) {
     func isKnown(_ alert: Alert) -> Bool {
       guard let kiosk = alert.kiosk else { return true }
-      // While a kiosk is offline, the state of its other alerts is unknown.
-      guard isConnected, let status = fleet[kiosk]?.status else { return false }
-      return if case .offline = alert { true } else { status == .online }
+      return isConnected && fleet[kiosk]?.isKnown(alert) ?? false
     }
     var active: Set<Alert> = isConnected ? [] : [.noBroker]
     if isConnected {
@@ -181,6 +180,7 @@ package struct AlertEvaluator: Sendable {
   private func delay(for alert: Alert, in fleet: KioskFleet) -> Duration {
     switch alert {
     case .noBroker, .offline: rules.offlineDelay
+    case .noSales(let kiosk), .unsold(let kiosk): delay(ofSalesAt: fleet[kiosk], in: fleet)
     case .machine(let kiosk, let machine):
       // A machine that reports a fault does not recover without a person.
       switch fleet[kiosk]?.machines[machine]?.state {
@@ -192,6 +192,22 @@ package struct AlertEvaluator: Sendable {
       fleet[kiosk]?.payments[device]?.reason == nil ? rules.offlineDelay : .zero
     case .job, .out, .charge, .difference, .sensor, .expires, .expired: .zero
     }
+  }
+
+  /// Returns the shortest delay of the causes for which the kiosk cannot sell juices.
+  private func delay(ofSalesAt kiosk: KioskState?, in fleet: KioskFleet) -> Duration {
+    guard let kiosk else { return .zero }
+    let needsPerson = kiosk.lostJuices.contains { _, obstacle in
+      switch obstacle {
+      case .blocked, .cleaningDue, .machineOut: true
+      default: false
+      }
+    }
+    if needsPerson { return .zero }
+    let devices =
+      kiosk.machines.filter { !$0.value.takesOrders }.map { Alert.machine(kiosk.id, $0.key) }
+      + kiosk.payments.filter { $0.value.state == .off }.map { .payment(kiosk.id, $0.key) }
+    return devices.map { delay(for: $0, in: fleet) }.min() ?? .zero
   }
 }
 

@@ -17,6 +17,14 @@ package enum SaleObstacle: Hashable, Sendable {
   case payment
   /// The kiosk is closed.
   case closed
+
+  /// The fruits that are missing or blocked; empty for the other obstacles.
+  package var fruits: [Fruit.ID] {
+    switch self {
+    case .fruit(let fruits), .machineOut(let fruits), .blocked(let fruits): fruits
+    case .machine, .cleaningDue, .payment, .closed: []
+    }
+  }
 }
 
 // The juices that a kiosk can sell.
@@ -52,6 +60,23 @@ extension KioskState {
   /// The juices that cannot be sold, each with its obstacle, in the order of the menu.
   package var unavailableJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     (menu?.menu.juices ?? []).compactMap { juice in obstacle(to: juice).map { (juice, $0) } }
+  }
+
+  /// The juices that need a person before they can be sold, each with its obstacle, in the order of
+  /// the menu; none while the kiosk is offline.
+  package var lostJuices: [(juice: Juice, obstacle: SaleObstacle)] {
+    isOnline ? unavailableJuices.filter { $0.obstacle != .closed } : []
+  }
+
+  /// Whether the kiosk is open and can sell no juice.
+  package var sellsNothing: Bool { isOnline && lostShare == 1 }
+
+  /// The share of the juices that the kiosk cannot sell, from 0 to 1: 0 while the kiosk is closed,
+  /// 1 while it is offline.
+  package var lostShare: Double {
+    if !isOnline { return 1 }
+    guard service != .closed, let juices = menu?.menu.juices.count, juices > 0 else { return 0 }
+    return Double(lostJuices.count) / Double(juices)
   }
 
   /// Returns the amount of a fruit that can be added, or `nil` if the capacity or the stock of the

@@ -5,10 +5,12 @@ package import KioskProtocol
 package enum Urgency: Int, Comparable, Sendable {
   /// The kiosk is offline.
   case offline
+  /// The kiosk is open and can sell no juice.
+  case noSales
   /// A machine, a payment device or a sensor needs a person, the disk is full, the clock is wrong,
   /// fruit has expired, or the menu of the chain cannot be used.
   case problem
-  /// A juice cannot be sold, because a fruit is short.
+  /// A juice cannot be sold, or a fruit is short.
   case out
   /// The kiosk is closed.
   case closed
@@ -22,13 +24,17 @@ package enum Urgency: Int, Comparable, Sendable {
 extension KioskState {
   package var urgency: Urgency {
     if !isOnline { return .offline }
+    if sellsNothing { return .noSales }
     if needsAttention || isClockWrong || menuProblem != nil || disk?.freeSpace == .full {
       return .problem
     }
-    if !shortFruits.isEmpty { return .out }
+    if isShort { return .out }
     if service == .closed { return .closed }
     return alerts.values.contains(.low) ? .low : .fine
   }
+
+  /// Whether a fruit is short, or a juice needs a person before it can be sold.
+  package var isShort: Bool { !shortFruits.isEmpty || !lostJuices.isEmpty }
 
   /// Whether the clocks of the kiosk and of the dashboard differ by more than a minute.
   package var isClockWrong: Bool { clockLead > .seconds(60) || clockLead < .seconds(-60) }
@@ -53,16 +59,18 @@ extension KioskState {
 }
 
 extension KioskFleet {
-  /// Numbers of all kiosks, of those in each state, and of those with machines. A kiosk counts only
-  /// in its most urgent state. `soldToday` is a number of glasses.
+  /// Numbers of all kiosks, of those in each state, and of those with machines. Except in `out`, a
+  /// kiosk counts only in its most urgent state. `soldToday` is a number of glasses.
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
     /// Kiosks that are online and have a problem.
     package var needingAttention = 0
     package var withMachines = 0
-    /// Kiosks with a juice that cannot be sold because a fruit is short.
+    /// Kiosks that are online and have a fruit that is short or a juice that cannot be sold.
     package var out = 0
+    /// Kiosks whose urgency is at least `Urgency.out`.
+    package var urgent = 0
     package var closed = 0
     package var low = 0
     package var soldToday = 0
@@ -73,10 +81,13 @@ extension KioskFleet {
       count.kiosks += 1
       count.soldToday += kiosk.soldToday ?? 0
       if !kiosk.machines.isEmpty { count.withMachines += 1 }
-      switch kiosk.urgency {
+      if kiosk.isOnline, kiosk.isShort { count.out += 1 }
+      let urgency = kiosk.urgency
+      if urgency <= .out { count.urgent += 1 }
+      switch urgency {
       case .offline: count.offline += 1
-      case .problem: count.needingAttention += 1
-      case .out: count.out += 1
+      case .noSales, .problem: count.needingAttention += 1
+      case .out: break
       case .closed: count.closed += 1
       case .low: count.low += 1
       case .fine: break
@@ -84,8 +95,11 @@ extension KioskFleet {
     }
   }
 
-  /// Returns the matching kiosks, the most urgent first; then by the expected time of the next
-  /// stockout, then by name.
+  /// Returns the matching kiosks, those with the largest expected loss of sales first; then the most
+  /// urgent, then by the expected time of the next stockout, then by name.
+  ///
+  /// The expected loss is the share of the juices that cannot be sold times the usual glasses a day;
+  /// a kiosk without usual sales counts as the mean of the others.
   ///
   /// - Parameters:
   ///   - text: A word for a state; or a part of the kiosk's id, name or place, or of the name of a
@@ -95,12 +109,15 @@ extension KioskFleet {
     matching text: String = "", in language: Language = .english
   ) -> [KioskState] {
     let search = text.isEmpty ? nil : KioskSearch(text)
+    let usual = kiosks.compactMap(\.usualGlasses)
+    let mean = usual.isEmpty ? 1 : usual.reduce(0, +) / Double(usual.count)
     return
       kiosks.filter { search?.matches($0) ?? true }
       .map { kiosk in
         // Sorts only keys, because moving a state takes longer than a comparison.
         (
-          urgency: kiosk.urgency, dry: kiosk.nextStockout?.at.milliseconds ?? .max,
+          loss: -kiosk.lostShare * (kiosk.usualGlasses ?? mean), urgency: kiosk.urgency,
+          dry: kiosk.nextStockout?.at.milliseconds ?? .max,
           title: kiosk.title(language), id: kiosk.id
         )
       }
@@ -134,7 +151,7 @@ private struct KioskSearch {
     (["offline", "오프라인"], { !$0.isOnline }),
     (["open", "영업 중", "영업중"], { $0.service == .open }),
     (["closed", "종료", "영업 종료", "영업종료"], { $0.service == .closed }),
-    (["problem", "문제", "확인 필요"], { $0.urgency == .problem }),
+    (["problem", "문제", "확인 필요"], { [.noSales, .problem].contains($0.urgency) }),
     (["clock", "시계"], { $0.isOnline && $0.isClockWrong }),
     (["disk", "디스크"], { $0.isOnline && $0.isDiskShort }),
     (["menu", "메뉴"], { $0.isOnline && $0.menuProblem != nil }),
@@ -142,7 +159,7 @@ private struct KioskSearch {
     (["payment", "card", "결제", "카드"], \.paymentNeedsAttention),
     (["sensor", "센서", "온도"], { $0.sensors.values.contains(where: \.needsAttention) }),
     (["expired", "만료", "유통기한"], { !$0.expired.isEmpty }),
-    (["out", "품절", "판매 불가"], { !$0.shortFruits.isEmpty }),
+    (["out", "품절", "판매 불가"], { $0.isOnline && $0.isShort }),
     (["low", "부족"], { !$0.fruits(.low).isEmpty }),
   ]
 

@@ -43,6 +43,9 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var soldToday: Int?
   /// The takings on the day of the latest sales report; empty if no glass had a price.
   package private(set) var takenToday = Takings()
+  /// The mean number of glasses on the days before the latest sales report, or `nil` if it has no
+  /// such day.
+  package private(set) var usualGlasses: Double?
   /// The usual number of glasses up to the time of the latest sales report, or `nil` if unknown.
   package private(set) var usuallySold: Double?
   /// The IANA name of the time zone of the kiosk's days.
@@ -154,6 +157,7 @@ package struct KioskState: Sendable, Identifiable {
       soldToday = sales.hours.reduce(0) { $0 + $1.tally.glasses }
       takenToday = sales.hours.reduce(into: Takings()) { $0 += $1.tally.takings }
       usuallySold = sales.usual
+      usualGlasses = sales.usualGlasses
       timeZone = sales.timeZone
       updateLastMessage(at: sales.at)
     case ("forecast", 1):

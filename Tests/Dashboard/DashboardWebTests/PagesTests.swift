@@ -206,7 +206,7 @@ import Testing
       let list = try await scene.get("/").text
       #expect(list.contains("id=\"row-k1\" class=\"kiosk bad\""))
       #expect(
-        list.contains("<dt>Sold out</dt><dd><a href=\"/?q=out&amp;page=1\">1</a></dd>"))
+        list.contains("<dt>Not for sale</dt><dd><a href=\"/?q=out&amp;page=1\">1</a></dd>"))
       #expect(list.contains("1 of 7 juices not for sale"))
       #expect(list.contains("href=\"/kiosks/k1?fruit=strawberry\">"))
       let page = try await scene.get("/kiosks/k1").text
@@ -683,7 +683,7 @@ import Testing
       try await scene.authenticate("vera")
       let page = try await scene.get("/").text
       #expect(
-        page.contains("<dt>Sold out</dt><dd><a href=\"/?q=out&amp;page=1\">1</a></dd>"))
+        page.contains("<dt>Not for sale</dt><dd><a href=\"/?q=out&amp;page=1\">1</a></dd>"))
       #expect(page.contains("data-problems=\"1\""))
       #expect(try await scene.get("/?q=out&page=1").text.contains("id=\"row-k1\""))
       #expect(try await scene.get("/?q=offline&page=1").text.contains("No kiosk matches."))

@@ -188,7 +188,7 @@ import Testing
   @Test func theTableSaysWhichDaysTheKioskHasNotSent() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("vera")
-      try await scene.kiosk("status", Array(#"{"status":"offline"}"#.utf8))
+      try await scene.kiosk("status", Array("offline".utf8))
       let text = try await scene.get("/kiosks/k1/safety.csv?from=2026-11-10").text
       #expect(text.split(separator: "\r\n").count { $0.contains(",incomplete,") } == 7)
       let page = try await scene.get("/kiosks/k1/safety?from=2026-11-10").text

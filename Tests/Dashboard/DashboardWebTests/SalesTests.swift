@@ -81,7 +81,8 @@ import Testing
         [
           try sum("2026-10-20T03:00:00Z", "kiwi", 30, 150_000, short: 4)
             + sum("2026-09-30T15:30:00Z", "mango", 2, 12_000),
-          try sum("2026-09-30T14:30:00Z", "kiwi", 20, 90_000),
+          try sum("2026-09-30T14:30:00Z", "kiwi", 20, 90_000)
+            + sum("2026-08-31T14:30:00Z", "kiwi", 7, 31_500),
         ], in: scene)
       let page = try await loaded
       #expect(page.status == .ok)
@@ -102,6 +103,22 @@ import Testing
         ])
       let excel = try await scene.get("/kiosks/k1/sales.csv?from=2026-10-01&to=2026-10-31&excel=1")
       #expect(excel.text.hasPrefix("\u{FEFF}sep=,\r\n"))
+    }
+  }
+
+  /// A ledger that begins within the period before has only a part of its sales.
+  @Test func nothingIsComparedWithAPeriodThatIsNotKnown() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      async let loaded = scene.get("/kiosks/k1/sales?from=2026-10-01&to=2026-10-31")
+      try await answer(
+        [
+          try sum("2026-10-20T03:00:00Z", "kiwi", 30, 150_000)
+            + sum("2026-09-30T14:30:00Z", "kiwi", 1, 4_500)
+        ], in: scene)
+      let page = try await loaded.text
+      #expect(page.contains("no sales from before 2026-09-30 here") && page.contains("<td>30 "))
+      #expect(!page.contains("class=\"trend"))
     }
   }
 
@@ -145,6 +162,8 @@ import Testing
       try await scene.authenticate("vera")
       let page = try await scene.get("/kiosks/k1/sales").text
       #expect(page.contains("The kiosk does not answer.") && page.contains("<td>7 "))
+      // The kiosk publishes 30 days: the 28 days before the last 28 days are not known.
+      #expect(page.contains("nothing is compared") && !page.contains("class=\"trend"))
     }
   }
 }

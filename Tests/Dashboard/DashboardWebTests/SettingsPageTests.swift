@@ -119,6 +119,96 @@ import Testing
     }
   }
 
+  private static func menu(kiwi units: Int, _ currency: Currency) throws -> MenuReport {
+    let juices = Menu.standard.juices.map { juice in
+      Juice(
+        id: juice.id, name: juice.name, recipe: juice.recipe,
+        price: Money(units: juice.id == "kiwi" ? units : 500, currency))
+    }
+    return MenuReport(
+      menu: try Menu(fruits: Menu.standard.fruits, juices: juices), capacities: fruits,
+      lowMarks: ["kiwi": 5])
+  }
+
+  /// Ten times the price is a mistake more often than not.
+  @Test(arguments: [("30.01", true), ("30.00", false), ("7.50", false), ("7.49", true)])
+  func aPriceThatChangesMuchIsAsked(price: String, isAsked: Bool) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await scene.kiosk("menu", Self.menu(kiwi: 1_500, .euro).payload)
+      let body = "id=s1&replaces=&do=save&price.kiwi=\(price)&was.price.kiwi=15.00"
+      if isAsked {
+        let page = try await scene.post(
+          "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
+        #expect(
+          page.text.contains("Nothing was changed yet") && page.text.contains("name=\"sure\""))
+        #expect(page.text.contains("Kiwi juice €15.00 → €\(price)"))
+        #expect(page.text.contains("value=\"\(price)\""))
+      }
+      let (page, command) = try await Self.save(
+        scene, body + (isAsked ? "&sure=1" : ""), .applied)
+      #expect(command.change.prices["kiwi"] == Money(price, .euro) && page.contains("Saved"))
+    }
+  }
+
+  /// All kiosks with the same currency get the price, the others are not sent anything.
+  @Test func oneTickChangesAllKiosksWithTheCurrency() async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      let won = try #require(Currency("KRW"))
+      try await scene.kiosk("menu", Self.menu(kiwi: 1_500, .euro).payload)
+      for (kiosk, currency): (KioskID, Currency) in [("k2", .euro), ("k3", won), ("k4", .euro)] {
+        try await scene.kiosk("status", Array("online".utf8), of: kiosk)
+        try await scene.kiosk("menu", Self.menu(kiwi: 1_500, currency).payload, of: kiosk)
+      }
+      let form = try await scene.get("/kiosks/k1/settings").text
+      #expect(form.contains("All 3</b>") && form.contains("All 2 with prices in EUR"))
+      let page = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&price.kiwi=16&was.price.kiwi=15.00"
+          + "&same_currency=1"
+      ).text
+      for kiosk in ["k1", "k2", "k4"] { #expect(page.contains("<li>\(kiosk): no answer yet")) }
+      #expect(
+        !page.contains("<li>k3:") && page.contains("name=\"same_currency\" value=\"1\" checked"))
+      // With all of them, the other currency is named.
+      let all = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s2&replaces=&do=save&price.kiwi=16&was.price.kiwi=15.00"
+          + "&all=1"
+      ).text
+      #expect(all.contains("<li>k3: nothing was changed: it has none of these"))
+    }
+  }
+
+  /// Typed times count although the choice is still *As in the file*.
+  @Test(arguments: [
+    ("from.mon=07:00&to.mon=22:00", "07:00-22:00", 1),
+    ("from.each=08:00&to.each=00:00", "08:00-24:00", 7),
+  ])
+  func typedTimesCount(times: String, hours: String, days: Int) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let (_, command) = try await Self.save(
+        scene, "id=s1&replaces=&do=save&hours=file&was.hours=file&\(times)", .applied)
+      let intervals = try #require(command.change.hours?.intervals)
+      #expect(intervals.count == days && intervals[.mon]?.text == hours)
+    }
+  }
+
+  @Test func theAdviceFitsTheCurrency() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let won = try #require(Currency("KRW"))
+      try await scene.kiosk("menu", Self.menu(kiwi: 3_000, won).payload)
+      let page = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&price.kiwi=5200.50&was.price.kiwi=3000"
+      )
+      #expect(page.text.contains("the price is not an amount such as 3500."))
+    }
+  }
+
   /// The other kiosk has no kiwi, so nothing is sent to it.
   @Test func aKioskThatLacksAFruitIsNamed() async throws {
     try await Scene.run { scene in
@@ -132,7 +222,17 @@ import Testing
       let (page, _) = try await Self.save(
         scene, "id=s1&replaces=&do=save&low.kiwi=9&was.low.kiwi=5&kiosk.k2=1", .applied,
         publishing: true)
-      #expect(page.contains("<li>k2: only as far as it has the juice"))
+      #expect(page.contains("<li>k2: nothing was changed: it has none of these"))
+      #expect(page.contains("<strong>Saved</strong> (k1): "))
+      // Only what was changed is in the record of who did what.
+      let records = await scene.dashboard.activity.records(since: scene.now) { $0.kind == .actions }
+      let actions = records.records.compactMap { record -> ActivityLog.Action? in
+        if case .action(let action) = record.event, !action.isLogin { action } else { nil }
+      }
+      #expect(
+        actions == [
+          .init("minji", .changedSettings, kiosk: "k1", detail: "Kiwi: low at 5 → 9")
+        ])
       #expect(!page.contains("<li>k1:"))
     }
   }

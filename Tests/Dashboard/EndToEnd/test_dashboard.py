@@ -661,7 +661,8 @@ def test_it_is_right_as_soon_as_it_has_started(
     browser.one(".disconnected:not([hidden])")
     before = time.monotonic()
     dashboard.start()
-    # All sessions have ended, because they are only in memory.
+    # All sessions have ended, because they are only in memory, and the open page says so.
+    assert browser.one("#ended:not([hidden]) a").get_attribute("href").endswith("/")
     browser.leave()
     browser.log_in()
     browser.wait_for("out", "#k1-strawberry")

@@ -181,7 +181,78 @@ import Testing
     #expect(notifications(until: 400) == ["270 -out k1 strawberry"])
     receive(
       "k1/machine/bar", #"{"state":"idle","queue":0,"out":["kiwi"],"jobs":[],"ready":[]}"#)
-    #expect(notifications(until: 500) == ["410 +machine k1 bar"])
+    #expect(notifications(until: 500) == ["410 +unsold k1", "410 +machine k1 bar"])
+  }
+
+  private mutating func openWithFullStock() {
+    let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
+    receive("k1/menu", String(decoding: menu.payload, as: UTF8.self))
+    let fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 90) })
+    let stock = StockReport(seq: 1, at: epoch, fruits: fruits)
+    receive("k1/stock", String(decoding: stock.payload, as: UTF8.self))
+  }
+
+  private func sensor(_ state: SensorReport.State) -> String {
+    let report = SensorReport(
+      state: state, value: 12_500, unit: .celsius, maximum: 7_000, fruits: ["kiwi", "mango"])
+    return String(decoding: report.payload, as: UTF8.self)
+  }
+
+  /// The block of juices comes after the sensor's alarm, which was already reported.
+  @Test mutating func theLossOfSalesAfterAnAlarmIsReported() {
+    openWithFullStock()
+    runQuietPeriod()
+    receive("k1/sensor/fridge", sensor(.alarm))
+    #expect(notifications(until: 140) == ["110 +sensor k1 fridge"])
+    receive("k1/sensor/fridge", sensor(.blocked))
+    #expect(notifications(until: 300) == ["170 +unsold k1"])
+    #expect(fleet["k1"]?.lostJuices.count == 3)
+    receive("k1/sensor/fridge", sensor(.ok))
+    #expect(notifications(until: 500) == ["370 -unsold k1", "370 -sensor k1 fridge"])
+  }
+
+  /// The machine's alert was sent when its cleaning became due.
+  @Test mutating func aKioskThatSellsNothingIsReported() {
+    openWithFullStock()
+    runQuietPeriod()
+    receive("k1/sensor/fridge", sensor(.blocked))
+    #expect(notifications(until: 140) == ["110 +unsold k1", "110 +sensor k1 fridge"])
+    receive("k1/machine/bar", machine(.cleaningDue))
+    #expect(notifications(until: 300) == ["170 +noSales k1", "170 +machine k1 bar"])
+    // A machine that is being cleaned needs nobody, and the sensor still blocks some juices.
+    receive("k1/machine/bar", machine(.cleaning))
+    #expect(notifications(until: 500) == ["370 -noSales k1", "370 -machine k1 bar"])
+    receive("k1/sensor/fridge", sensor(.ok))
+    receive("k1/machine/bar", machine(.idle))
+    #expect(notifications(until: 700) == ["570 -unsold k1", "570 -sensor k1 fridge"])
+  }
+
+  /// A kiosk that closes in the evening has not begun to sell, and does not end to sell either.
+  @Test mutating func whileAKioskIsClosedNoLossBeginsOrEnds() {
+    openWithFullStock()
+    runQuietPeriod()
+    receive("k1/machine/bar", machine(.cleaningDue))
+    #expect(notifications(until: 200) == ["110 +noSales k1", "110 +machine k1 bar"])
+    receive("k1/service", "closed")
+    #expect(notifications(until: 400).isEmpty)
+    receive("k1/service", "open")
+    receive("k1/machine/bar", machine(.idle))
+    #expect(notifications(until: 600) == ["470 -noSales k1", "470 -machine k1 bar"])
+    receive("k1/service", "closed")
+    receive("k1/machine/bar", machine(.cleaningDue))
+    #expect(notifications(until: 800) == ["610 +machine k1 bar"])
+  }
+
+  /// A machine that is away for a moment is no loss of sales yet.
+  @Test mutating func theLossBeginsWithItsCause() {
+    openWithFullStock()
+    runQuietPeriod()
+    receive("k1/machine/bar", machine(.offline))
+    #expect(notifications(until: 500) == ["410 +noSales k1", "410 +machine k1 bar"])
+    receive("k1/machine/bar", machine(.idle))
+    #expect(notifications(until: 700) == ["570 -noSales k1", "570 -machine k1 bar"])
+    receive("k1/machine/bar", machine(.fault))
+    #expect(notifications(until: 900) == ["710 +noSales k1", "710 +machine k1 bar"])
   }
 
   @Test mutating func aMachineThatSaysAFaultIsReportedAtOnceAndOneThatIsAwayLater() {
@@ -325,7 +396,7 @@ import Testing
       .payment("k1", "till"): time(5), .difference("k1", "till"): time(6),
       .charge("k1", 1_795_251_600, ticket: 7): time(7), .charge("k1", 9, ticket: nil): time(8),
       .sensor("k1", "fridge"): time(9), .expires("k1", "kiwi"): time(10),
-      .expired("k1", "kiwi"): time(11),
+      .expired("k1", "kiwi"): time(11), .noSales("k1"): time(12), .unsold("k2"): time(13),
     ]
     let evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: notified)
     let json = JSONWriter.object { evaluator.write(to: &$0) }
@@ -352,6 +423,8 @@ extension Alert {
     switch self {
     case .noBroker: "no broker"
     case .offline(let kiosk): "offline \(kiosk)"
+    case .noSales(let kiosk): "noSales \(kiosk)"
+    case .unsold(let kiosk): "unsold \(kiosk)"
     case .machine(let kiosk, let machine): "machine \(kiosk) \(machine)"
     case .job(let kiosk, _, let ticket): "job \(kiosk) \(ticket)"
     case .payment(let kiosk, let device): "payment \(kiosk) \(device)"

@@ -119,7 +119,7 @@ import Testing
     open("shorter", ["banana": 0])
     open("bar", [:])
     receive("bar/machine/m", report(.idle).replacing("{", with: "{\"out\":[\"mango\"],"))
-    #expect(fleet.byUrgency().map(\.id) == ["bar", "short", "shorter", "closed", "low", "all"])
+    #expect(fleet.byUrgency().map(\.id) == ["shorter", "short", "bar", "closed", "low", "all"])
     let count = fleet.count
     #expect((count.out, count.closed, count.low, count.needingAttention) == (2, 1, 1, 1))
     func unsold(_ kiosk: KioskID) -> [Juice.ID: SaleObstacle] {
@@ -133,7 +133,7 @@ import Testing
       ])
     #expect(unsold("bar")["kiwi"] == nil)
     #expect(unsold("closed").count == 7 && unsold("closed")["kiwi"] == .closed)
-    #expect(fleet.byUrgency(matching: "out").map(\.id) == ["short", "shorter"])
+    #expect(fleet.byUrgency(matching: "out").map(\.id) == ["shorter", "short"])
     #expect(fleet.byUrgency(matching: "strawberry juice").map(\.id) == ["short"])
     #expect(fleet["short"]?.shortFruits == ["strawberry"])
     #expect(fleet["short"]?.urgency == .out)
@@ -141,12 +141,37 @@ import Testing
     #expect(fleet["short"]?.urgency == .fine)
   }
 
+  /// Half of the juices of a kiosk that sells much are a larger loss than all of one that sells little.
+  @Test mutating func theLargestLossComesFirst() {
+    for (kiosk, glasses) in [("quiet", 10), ("busy", 100), ("new", 0), ("late", 500)] {
+      open(kiosk)
+      let today = CivilDate(year: 2026, month: 11, day: 21)
+      var tally = SalesReport.Tally()
+      tally.made = ["kiwi": glasses]
+      let yesterday = CivilDate(daysSinceEpoch: today.daysSinceEpoch - 1)
+      let report = SalesReport(
+        at: now, timeZone: "Etc/UTC", today: today,
+        days: glasses > 0 ? [SalesReport.Day(day: yesterday, tally: tally)] : [])
+      receive("\(kiosk)/sales", String(decoding: report.payload, as: UTF8.self))
+    }
+    receive("late/health", health(ahead: 600))
+    let nothing = FruitAmounts(Menu.standard.fruits.map { ($0.id, 0) })
+    receive("quiet/stock", stock(nothing))
+    receive("busy/stock", stock(["kiwi": 0, "mango": 0]))
+    // Without sales of its own, it counts as the mean of the others.
+    receive("new/stock", stock(nothing))
+    #expect(fleet["quiet"]?.urgency == .noSales)
+    #expect(fleet.byUrgency().map(\.id) == ["new", "busy", "quiet", "late"])
+    receive("new/status", "offline")
+    #expect(fleet.byUrgency().first?.id == "new")
+  }
+
   @Test(
     arguments: [
       ("offline", "오프라인", ["gone"]), ("closed", "영업 종료", ["closed"]), ("closed", "종료", ["closed"]),
-      ("out", "품절", ["short"]), ("low", "부족", ["low"]), ("machine", "고장", ["broken"]),
+      ("out", "품절", ["short", "broken"]), ("low", "부족", ["low"]), ("machine", "고장", ["broken"]),
       ("machine", "기계", ["broken"]), ("problem", "확인 필요", ["broken", "late"]),
-      ("clock", "시계", ["late"]), ("kiwi juice", "키위쥬스", ["broken", "short"]),
+      ("clock", "시계", ["late"]), ("kiwi juice", "키위쥬스", ["short", "broken"]),
       ("Bar", "bar", ["broken"]),
     ] as [(String, String, [KioskID])])
   mutating func aStateIsFoundInBothLanguages(english: String, korean: String, kiosks: [KioskID]) {

@@ -24,7 +24,8 @@ import Testing
   private static func kiosk(
     _ id: String = "k1", stock: Int, capacity: Int? = 100, use: Double?, crate: Int? = nil,
     status: String = "online", alert: String = "ok", stockAt: Timestamp = now, recipe: Int = 1,
-    keeps: Int? = nil, expired: FruitAmounts = [:]
+    keeps: Int? = nil, expired: FruitAmounts = [:],
+    expires: [ForecastReport.Outlook.Expiry] = []
   ) throws -> KioskState {
     var fleet = KioskFleet(root: "kiosk")
     func receive(_ topic: String, _ payload: [UInt8]) {
@@ -39,11 +40,15 @@ import Testing
     receive("menu", MenuReport(menu: menu, capacities: capacities, lowMarks: [:]).payload)
     receive(
       "stock",
-      StockReport(seq: 1, at: stockAt, fruits: ["kiwi": stock], expired: expired).payload)
+      StockReport(
+        seq: 1, at: stockAt, fruits: ["kiwi": stock],
+        expires: expires.first.map { ["kiwi": $0.at] } ?? [:], expired: expired
+      ).payload)
     receive("alert/kiwi", Array(alert.utf8))
     if let use {
       let outlook = ForecastReport.Outlook(
-        stock: stock, perHour: use / 6, use: Array(repeating: use, count: 28))
+        stock: stock, perHour: use / 6, use: Array(repeating: use, count: 28),
+        expires: expires)
       receive("forecast", ForecastReport(at: stockAt, fruits: ["kiwi": outlook]).payload)
     }
     return try #require(fleet.kiosks.first)
@@ -81,6 +86,37 @@ import Testing
         .init(kiosk: "k1", name: nil, place: nil, wasOnline: true, lines: [line], command: "c1")
       ])
     #expect(try Route(payload: route.payload).stops.first?.lines.first?.takeOut == 3)
+  }
+
+  /// A route that arrives in 24 hours and has to last for another 72 hours; 2 are used in 6 hours:
+  /// 8 until the arrival, and 24 after it.
+  @Test(
+    arguments: [
+      // All of it has expired on arrival: four are sold within the first twelve hours.
+      (98, [(12, 98)], 0, 24, 94, true), (98, [], 90, 0, 0, false),
+      // The kiosk sells what has no date first, then what expires first.
+      (20, [(12, 10)], 2, 22, 10, true), (20, [(12, 4), (200, 16)], 12, 12, 0, true),
+      (20, [(12, 10), (18, 10)], 0, 24, 14, true),
+      // Six expire after the arrival, of which two are sold before.
+      (98, [(30, 8)], 90, 0, 0, false), (10, [(30, 10)], 2, 22, 0, true),
+      // Fruit was sold since the forecast.
+      (5, [(12, 98)], 0, 24, 1, true),
+    ] as [(Int, [(Int64, Int)], Int, Int, Int, Bool)])
+  func whatWillHaveExpiredDoesNotCount(
+    stock: Int, expires: [(Int64, Int)], expected: Int, bring: Int, takeOut: Int, isShort: Bool
+  ) throws {
+    let expires = expires.map { ForecastReport.Outlook.Expiry(at: Self.after($0), amount: $1) }
+    let kiosk = try Self.kiosk(stock: stock, use: 2, expires: expires)
+    let plan = try Self.plan()
+    let line = try #require(plan.lines(for: kiosk, at: Self.now)?.first)
+    #expect(line.expected == expected)
+    #expect(line.bring == bring)
+    #expect(line.takeOut == takeOut)
+    #expect(plan.shortFruits(of: kiosk, at: Self.now).isEmpty == !isShort)
+    // Without a forecast nothing is sold, and only the next time is known.
+    let unknown = try Self.kiosk(stock: stock, use: nil, expires: expires)
+    let rest = try #require(plan.lines(for: unknown, at: Self.now)?.first)
+    #expect(rest.expected == (expires.first.map { $0.at <= Self.after(24) } ?? false ? 0 : stock))
   }
 
   /// A route that arrives in 24 hours and has to last for another 72 hours.

@@ -74,6 +74,17 @@ const listen = (address) => {
   let source = null;
   let retry = 0;
   const close = () => { source?.close(); source = null; clearTimeout(retry); };
+  // A page whose session has ended asks for the login; otherwise the connection is tried again.
+  const closed = () => {
+    retry = setTimeout(open, 5000);
+    const account = document.querySelector(".who")?.href;
+    if (!account) return;
+    fetch(account, { method: "HEAD", redirect: "manual" }).then((answer) => {
+      if (answer.type !== "opaqueredirect") return;
+      close();
+      [sign.hidden, document.getElementById("ended").hidden] = [true, false];
+    }, () => {});
+  };
   const open = () => {
     close();
     if (document.hidden) return;
@@ -83,7 +94,7 @@ const listen = (address) => {
     source.onerror = () => {
       sign.hidden = false;
       // The browser does not reconnect after an error response.
-      if (source.readyState === EventSource.CLOSED) retry = setTimeout(open, 5000);
+      if (source.readyState === EventSource.CLOSED) closed();
     };
   };
   // A hidden page needs no updates, and a browser opens only six connections for all pages.

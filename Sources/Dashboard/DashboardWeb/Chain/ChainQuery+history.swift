@@ -97,7 +97,9 @@ extension ActivityLog.Kind {
   /// The statuses of the ledger entries that `history` reads for this kind.
   fileprivate var statuses: [LedgerEntry.Status] {
     switch self {
-    case .outages, .payments, .stockouts, .actions: []
+    case .outages, .stockouts, .actions: []
+    // Orders that were not paid.
+    case .payments: [.failed, .returned]
     case .machines: [.failed, .returned, .poured, .again, .giveBack]
     case .safety:
       [

@@ -75,6 +75,14 @@ extension ChainQuery {
     {
       sales.days[Int64(row.number(0))] = row.number(1)
     }
+    let start = try rows(
+      """
+      SELECT EXISTS (SELECT FROM own JOIN juice.sales USING (kiosk)
+          WHERE \(Self.chosen) AND day <= \(day(period.before.lowerBound))),
+        (SELECT min(day) - '1970-01-01'::date FROM own JOIN juice.sales USING (kiosk) WHERE \(condition))
+      """, values(choice)
+    ).first
+    if let start, start.bool(0) == false { sales.knownSince = Int64(start.number(1)) }
     guard choice.kiosk != nil else { return sales }
     for row in try rows(
       """

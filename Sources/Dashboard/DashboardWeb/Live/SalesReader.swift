@@ -111,6 +111,9 @@ struct HourlyFigures: Sendable {
 
   private(set) var figures: [Key: SalesFigures] = [:]
 
+  /// The first day with a figure, in days since 1970-01-01, or `nil` without figures.
+  var firstDay: Int64? { figures.keys.lazy.map(\.day).min() }
+
   init() {}
 
   /// Reads the hours of today and the earlier days of a kiosk's report.

@@ -124,6 +124,16 @@ package struct NotificationFormatter: Sendable {
     case (.noBroker, _): return ""
     case (.offline, false): return language("offline", "오프라인")
     case (.offline, true): return language("online again", "다시 온라인")
+    case (.noSales, false), (.unsold, false):
+      guard let kiosk, let text = kiosk.lostText(language) else {
+        return language("juices not for sale", "판매 불가 쥬스 있음")
+      }
+      return "\(text): \(kiosk.lostReasons(language).visible(upTo: 4 * Self.maximumName))"
+    case (.noSales, true): return language("sells juices again", "다시 판매 중")
+    case (.unsold, true):
+      return kiosk?.lostJuices.isEmpty == false
+        ? language("only fruit is missing for juices now", "이제 과일만 모자람")
+        : language("all juices are for sale again", "모든 쥬스 다시 판매 중")
     case (.machine(_, let machine), false):
       let report = kiosk?.machines[machine]
       let reason = report?.reason.map { " (\($0.visible(upTo: Self.maximumName)))" } ?? ""

@@ -51,7 +51,7 @@ struct FleetPage {
         language("Needs attention", "확인 필요"), count.needingAttention, "bad",
         language("problem", "확인 필요")
       ),
-      (language("Sold out", "품절"), count.out, "bad", language("out", "품절")),
+      (language("Not for sale", "판매 불가"), count.out, "bad", language("out", "품절")),
       (language("Closed", "영업 종료"), count.closed, "warn", language("closed", "영업 종료")),
       (language("Low", "부족"), count.low, "warn", language("low", "부족")),
       (language("Sold today", "오늘 판매"), count.soldToday, "", nil),
@@ -63,13 +63,12 @@ struct FleetPage {
       default: true
       }
     }
-    let problems = count.offline + count.needingAttention + count.out
     let html: [HTML] = shown.map { name, number, style, word in
       .tile(name, number, style, href: word.map { Self.address("/", filter: $0, number: 1) })
     }
     return LivePart(
       "count", tag: "dl", class: "tiles",
-      "\(html)<div hidden data-problems=\"\(problems)\"></div>")
+      "\(html)<div hidden data-problems=\"\(count.urgent)\"></div>")
   }
 
   private var list: LivePart {

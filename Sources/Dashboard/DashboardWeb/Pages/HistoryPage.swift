@@ -230,6 +230,8 @@ struct HistoryPage {
         "\(language("The dashboard could not reach the broker", "대시보드가 브로커에 연결하지 못함"))"
     case .offline(let id):
       return "\(language("Offline", "오프라인"))\(cause(of: id, details, since, until))"
+    case .noSales: return "\(language("Sold nothing", "아무것도 못 팖"))"
+    case .unsold: return "\(language("Some juices not for sale", "일부 쥬스 판매 불가"))"
     case .machine(let kiosk, let machine):
       let reason: HTML? = details.reason.map { reason in
         " (\(Fruit.ID(reason).map { state(of: kiosk).name(of: $0, language) } ?? reason))"

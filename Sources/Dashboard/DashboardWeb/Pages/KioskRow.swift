@@ -51,7 +51,7 @@ struct KioskRow {
   private var style: HTML {
     switch kiosk.urgency {
     case .offline: "bad away"
-    case .problem, .out: "bad"
+    case .noSales, .problem, .out: "bad"
     case .closed, .low: "warn"
     case .fine: problemChips.isEmpty ? "good" : "warn"
     }

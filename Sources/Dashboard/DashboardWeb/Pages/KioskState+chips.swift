@@ -39,39 +39,66 @@ extension KioskState {
     return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
   }
 
-  /// The juices that cannot be sold, each with its obstacle, except those whose only obstacle is
-  /// that the kiosk is closed.
-  private var missingJuices: [(juice: Juice, obstacle: SaleObstacle)] {
-    unavailableJuices.filter { $0.obstacle != .closed }
-  }
-
   /// Returns the juices that cannot be sold with their reasons, such as `Kiwi juice (Kiwi 2/3)`.
-  /// Names ten juices and counts the others. Returns `nil` if there are none or the kiosk is
+  /// Names ten juices and counts the others. Returns `nil` if there are none, or if the kiosk is
   /// offline.
   func unsold(_ language: Language) -> String? {
-    let juices = isOnline ? missingJuices : []
+    let juices = isOnline ? unavailableJuices.filter { $0.obstacle != .closed } : []
     guard !juices.isEmpty else { return nil }
     let shown = juices.prefix(10).map { juice, obstacle in
       let reason =
-        switch obstacle {
-        case .fruit(let fruits):
+        if case .fruit(let fruits) = obstacle {
           fruits.map { fruit in
             let (held, needed) = (stock?.fruits[fruit] ?? 0, juice.recipe.amounts[fruit] ?? 0)
             return "\(name(of: fruit, language)) \(held)/\(needed)"
           }.joined(separator: ", ")
-        case .machineOut(let fruits):
-          language("machine without ", "기계에 없음: ")
-            + fruits.map { name(of: $0, language) }.joined(separator: ", ")
-        case .blocked(let fruits):
-          fruits.map { name(of: $0, language) }.joined(separator: ", ")
-            + language(" blocked by a sensor", " 센서가 차단")
-        case .machine, .cleaningDue, .payment, .closed: obstacle.text(language)
+        } else {
+          reason(of: obstacle, language)
         }
       return "\(juice.name[language]) (\(reason))"
     }
     let more = juices.count - shown.count
     return shown.joined(separator: ", ")
       + (more > 0 ? language(" and \(more) more", " 외 \(more)개") : "")
+  }
+
+  /// Returns a text such as `2 of 7 juices not for sale`, or `nil` if there is no such juice.
+  func lostText(_ language: Language) -> String? {
+    let (count, all) = (lostJuices.count, menu?.menu.juices.count ?? 0)
+    if count == 0 { return nil }
+    return sellsNothing
+      ? language("sells nothing", "아무것도 못 팔고 있음")
+      : language("\(count) of \(all) juices not for sale", "쥬스 \(all)개 중 \(count)개 판매 불가")
+  }
+
+  /// Returns the reasons for which juices cannot be sold, each once, such as `Kiwi, Mango blocked by
+  /// a sensor; machine out of order`.
+  func lostReasons(_ language: Language) -> String {
+    let obstacles = lostJuices.map(\.obstacle)
+    func fruits(_ select: (SaleObstacle) -> [Fruit.ID]?) -> [Fruit.ID] {
+      let selected = Set(obstacles.compactMap(select).joined())
+      return (menu?.menu.fruits ?? []).map(\.id).filter(selected.contains)
+    }
+    let lists: [SaleObstacle] = [
+      .blocked(fruits { if case .blocked(let fruits) = $0 { fruits } else { nil } }),
+      .machineOut(fruits { if case .machineOut(let fruits) = $0 { fruits } else { nil } }),
+      .fruit(fruits { if case .fruit(let fruits) = $0 { fruits } else { nil } }),
+    ]
+    return
+      (lists.filter { !$0.fruits.isEmpty }
+      + [.machine, .cleaningDue, .payment].filter(obstacles.contains))
+      .map { reason(of: $0, language) }.joined(separator: "; ")
+  }
+
+  /// Returns the reason in words for the operator.
+  private func reason(of obstacle: SaleObstacle, _ language: Language) -> String {
+    let names = obstacle.fruits.map { name(of: $0, language) }.joined(separator: ", ")
+    return switch obstacle {
+    case .fruit: language("too little \(names)", "\(names) 모자람")
+    case .machineOut: language("machine without \(names)", "기계에 없음: \(names)")
+    case .blocked: language("\(names) blocked by a sensor", "\(names) 센서가 차단")
+    case .machine, .cleaningDue, .payment, .closed: obstacle.text(language)
+    }
   }
 
   func onlineChip(_ language: Language) -> HTML {
@@ -89,9 +116,7 @@ extension KioskState {
       chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))\(since ?? "")</span>")
     }
     chips += machineChips(language)
-    if let unsold = unsold(language) {
-      let (count, all) = (missingJuices.count, menu?.menu.juices.count ?? 0)
-      let text = language("\(count) of \(all) juices not for sale", "쥬스 \(all)개 중 \(count)개 판매 불가")
+    if let text = lostText(language), let unsold = unsold(language) {
       chips.append("<span class=\"chip bad\" title=\"\(unsold)\">\(text)</span>")
     }
     if service == .closed {

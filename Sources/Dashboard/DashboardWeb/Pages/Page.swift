@@ -52,6 +52,9 @@ struct Page {
       </main>
       <p class="disconnected" role="status" hidden>
       \(language("Live updates have stopped; trying again …", "실시간 업데이트가 멈췄어요. 다시 연결하는 중…"))</p>
+      <p class="disconnected" id="ended" role="alert" hidden>
+      \(language("Your session has ended: these numbers are old.", "세션이 끝나 더 이상 갱신되지 않아요."))
+      <a href="\(context.requestTarget)">\(language("Log in again", "다시 로그인"))</a></p>
       </body>
       </html>
 

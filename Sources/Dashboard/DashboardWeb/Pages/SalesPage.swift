@@ -23,10 +23,16 @@ struct SalesComparison: Sendable {
   var money: [(currency: Currency, sums: [Int])] = []
   /// Whether the takings of each juice are known.
   var hasTakingsOfJuices = true
+  /// The first day of which sales are known, or `nil` if all days of both periods are known.
+  var knownSince: Int64?
 
   init() {}
 
-  init(_ figures: HourlyFigures, _ period: SalesPeriod) {
+  /// Creates the comparison of the sales of a kiosk.
+  ///
+  /// - Parameter first: The first day that the figures cover.
+  init(_ figures: HourlyFigures, since first: Int64?, _ period: SalesPeriod) {
+    knownSince = first.flatMap { $0 > period.before.lowerBound ? $0 : nil }
     func pairs<Group: Hashable>(by key: (HourlyFigures.Key) -> Group?) -> [Group: Pair] {
       let now = figures.sums(of: period.days, by: key)
       let before = figures.sums(of: period.before, by: key)
@@ -71,7 +77,7 @@ struct SalesPage {
     """
     \(choices)
     \(notice)
-    <p class="muted" id="compared">\(span(period.days)) · \(language("compared with", "비교:")) \(span(period.before))</p>
+    <p class="muted" id="compared">\(span(period.days)) · \(compared)</p>
     <div class="card wide" tabindex="0">\(juices)</div>
     \(money)
     \(daysChart)
@@ -107,6 +113,19 @@ struct SalesPage {
       """
   }
 
+  private var compared: HTML {
+    guard let day = sales.knownSince else {
+      return "\(language("compared with", "비교:")) \(span(period.before))"
+    }
+    let date = CivilDate(daysSinceEpoch: day).description
+    return
+      "\(language("There are no sales from before \(date) here, so nothing is compared", "\(date) 이전 기록이 없어 비교하지 않아요"))"
+  }
+
+  private func trend(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
+    sales.knownSince == nil ? Trend.html(Double(now), Double(before), isGood) : .empty
+  }
+
   private func span(_ days: ClosedRange<Int64>) -> HTML {
     let (first, last) = (
       CivilDate(daysSinceEpoch: days.lowerBound), CivilDate(daysSinceEpoch: days.upperBound)
@@ -136,8 +155,10 @@ struct SalesPage {
 
   private func row(_ name: String, _ pair: SalesComparison.Pair, hasTakings: Bool) -> HTML {
     """
-    <tr><th scope="row">\(name)</th>\(Trend.cell(pair.now.glasses, pair.before.glasses))
-    \(hasTakings ? takings(pair) : "<td></td>")\(Trend.cell(pair.now.outOfStock, pair.before.outOfStock, isGood: false))</tr>
+    <tr><th scope="row">\(name)</th>\
+    <td>\(pair.now.glasses) \(trend(pair.now.glasses, pair.before.glasses))</td>
+    \(hasTakings ? takings(pair) : "<td></td>")\
+    <td>\(pair.now.outOfStock) \(trend(pair.now.outOfStock, pair.before.outOfStock, isGood: false))</td></tr>
 
     """
   }
@@ -147,7 +168,7 @@ struct SalesPage {
     let sums: [HTML] = currencies.map { currency in
       let (now, before) = (pair.now.takings[currency] ?? 0, pair.before.takings[currency] ?? 0)
       return """
-        <span class="sum">\(Money(units: now, currency).text(language)) \(Trend.html(Double(now), Double(before), true))</span>
+        <span class="sum">\(Money(units: now, currency).text(language)) \(trend(now, before))</span>
 
         """
     }

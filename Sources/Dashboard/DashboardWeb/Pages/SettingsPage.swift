@@ -17,6 +17,8 @@ struct SettingsPage {
   /// The values of the query, or of a form that not every kiosk has applied; otherwise `nil`.
   /// Changed values fill the fields; the other fields show the values in force.
   var filled: Form?
+  /// Whether the user must confirm the change of a price.
+  var mustConfirm = false
   /// The id of the command, which is equal for each attempt to send it.
   var id = CommandID.random
 
@@ -75,8 +77,16 @@ struct SettingsPage {
       <section class="card"><h2>\(language("Fruits", "과일"))</h2>\(file.menu.fruits.map(fruit))</section>
       \(hours)
       </div></div>
-      <div class="actions"><button class="primary" name="do" value="save">\(language("Save", "저장"))</button></div>
+      <div class="actions">\(confirmation)<button class="primary" name="do" value="save">\(language("Save", "저장"))</button></div>
       </form>
+      """
+  }
+
+  private var confirmation: HTML? {
+    guard mustConfirm else { return nil }
+    return """
+      <label class="choice"><input type="checkbox" name="sure" value="1"> \
+      \(language("The prices are right", "가격이 맞아요"))</label>
       """
   }
 
@@ -177,12 +187,22 @@ struct SettingsPage {
       \(language("As in the file:", "파일대로:")) \(fileText)</label>
       <label class="choice"><input type="radio" name="hours" value="own"\(isOwn ? " checked" : .empty)> \
       \(language("At these times:", "아래 시간에만:"))</label>
-      <div class="days">\(days)</div>
+      <div class="days">\(days)
+      <div class="day"><span>\(language("Each", "매일"))</span>
+      <input type="time" name="from.each" aria-label="\(language("each day: from", "매일: 시작"))">–
+      <input type="time" name="to.each" aria-label="\(language("each day: until", "매일: 종료"))"></div></div>
       <p class="muted">\(language(
         "A day without times is closed. An end before the start is on the next day; from 00:00 until 00:00 is the whole day. The kiosk opens and closes by itself.",
         "시간이 없는 요일은 쉬어요. 종료가 시작보다 이르면 다음 날까지, 00:00~00:00은 하루 종일이에요. 키오스크가 스스로 열고 닫아요."))</p>
       </section>
       """
+  }
+
+  /// Whether the form names other kiosks.
+  private var isOthersOpen: Bool {
+    guard let filled else { return false }
+    return !filled.names("kiosk.").isEmpty || filled["all"] != nil
+      || filled["same_currency"] != nil
   }
 
   private var othersCard: HTML? {
@@ -197,14 +217,28 @@ struct SettingsPage {
 
         """
     }
+    let same = others.count { $0.currency == kiosk.currency }
+    let currency = kiosk.currency.map { language("with prices in \($0.code)", "\($0.code) 가격인") }
+    func choice(_ name: String, _ text: String) -> HTML {
+      """
+      <li><label class="choice"><input type="checkbox" name="\(name)" value="1"\
+      \(filled?[name] == nil ? .empty : " checked")> <b>\(text)</b></label></li>
+
+      """
+    }
+    let groups: [HTML] =
+      [choice("all", language("All \(others.count)", "모두 (\(others.count)곳)"))]
+      + (currency.map {
+        [choice("same_currency", language("All \(same) \($0)", "\($0) \(same)곳 모두"))]
+      } ?? [])
     let more = others.count - Self.maximumOthers
     return """
-      <section class="card"><details\(rows.isEmpty || filled?.names("kiosk.").isEmpty != false ? .empty : " open")>
+      <section class="card"><details\(isOthersOpen ? " open" : .empty)>
       <summary>\(language("Change other kiosks, too", "다른 키오스크도 함께 바꾸기"))</summary>
       <p class="muted">\(language(
         "They get only what you change on this page, as far as they have the juice or the fruit and the same currency.",
         "이 페이지에서 바꾼 값만, 같은 쥬스·과일·통화가 있는 키오스크에 적용돼요."))</p>
-      <ul class="choices">\(rows)</ul>\(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)</details></section>
+      <ul class="choices">\(groups)\(rows)</ul>\(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)</details></section>
       """
   }
 
@@ -242,8 +276,24 @@ struct SettingsPage {
       ? language("the file's values", "파일의 값") : words.joined(separator: ", ")
   }
 
-  /// Returns the changed values, such as `Kiwi juice ₩3,000 → ₩3,500`.
-  func words(_ edit: SettingsEdit) -> String {
+  /// Returns the largest change of a price to more than its double or to less than its half, or `nil`
+  /// if there is none: `Kiwi juice ₩3,000 → ₩30,000`.
+  func largestStep(of edit: SettingsEdit, at kiosks: [KioskState]) -> String? {
+    let steps = kiosks.flatMap { kiosk in
+      edit.prices.compactMap { juice, price -> (ratio: Double, text: String)? in
+        guard let old = kiosk.price(of: juice), old.currency == price.currency, old.units > 0,
+          price.units > 2 * old.units || 2 * price.units < old.units
+        else { return nil }
+        let ratio = Double(max(price.units, 1)) / Double(old.units)
+        let name = kiosk.fileMenu?.menu.juice(juice)?.name[language] ?? juice.text
+        return (max(ratio, 1 / ratio), "\(name) \(step(old.text(language), price.text(language)))")
+      }
+    }
+    return steps.max { $0 < $1 }?.text
+  }
+
+  /// Returns the changed values of a kiosk, such as `Kiwi juice ₩3,000 → ₩3,500`.
+  func words(_ edit: SettingsEdit, at kiosk: KioskState) -> String {
     var words: [String] = []
     for juice in kiosk.fileMenu?.menu.juices ?? [] {
       let name = juice.name[language]

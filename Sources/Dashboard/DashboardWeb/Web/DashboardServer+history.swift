@@ -28,7 +28,7 @@ extension DashboardServer {
       kiosk == nil || record.kiosk == kiosk
         || record.kind == .outages && context.user?.region == nil
     }
-    let zone = (kiosk.flatMap { fleet[$0] } ?? fleet.kiosks.min { $0.id < $1.id })?.timeZone
+    let zone = kiosk.flatMap { fleet[$0]?.timeZone } ?? fleet.timeZone
     return HistoryPage(
       kiosk: kiosk, fleet: fleet, choice: choice, records: records, isCut: isCut,
       localTime: LocalTime(zone, now: now, context.language), context: context)

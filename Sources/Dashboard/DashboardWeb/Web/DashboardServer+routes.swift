@@ -60,11 +60,13 @@ extension DashboardServer {
       guard form["sure"] != nil else {
         return try await routePage(context).deletionPage.response(context)
       }
-      guard try await routes.remove(context.routeID()) else {
+      let route = try await self.route(context)
+      guard try await routes.remove(route.id) else {
         let stays = context.language.notice(
           .warn, "This route has started and cannot be deleted.", "이미 시작한 방문 경로라 삭제할 수 없어요.")
         return try await routePage(context).page(notice: stays).response(context)
       }
+      await note(.deletedRoute, route, context)
       return .redirect(to: "/routes", type: .normal)
     }
     addStop(to: route.group("kiosks/:kiosk"))
@@ -164,6 +166,7 @@ extension DashboardServer {
       id: .random, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: fleet.timeZone,
       stops: stops, name: form.text("name"), driver: form.text("driver"))
     try await routes.add(route)
+    await note(.plannedRoute, route, context)
     return .redirect(to: "/routes/\(route.id)", type: .normal)
   }
 
@@ -220,7 +223,20 @@ extension DashboardServer {
     }
     guard isFound else { throw RequestError.notFound }
     link.updates.changed(route.id)
+    await note(.changedRoute, try await self.route(context), context)
     return .redirect(to: "/routes/\(route.id)", type: .normal)
+  }
+
+  /// Records that the user has planned, changed or deleted a route.
+  private func note(
+    _ verb: ActivityLog.Action.Verb, _ route: Route, _ context: PageContext
+  ) async {
+    let stops = route.stops.map(\.kiosk.text).joined(separator: ", ")
+    let names = [route.name, route.driver, stops].compactMap(\.self)
+    await activity.record(
+      ActivityLog.Action(
+        context.user?.name.text ?? "", verb,
+        detail: names.joined(separator: ": ").visible(upTo: 500)))
   }
 
   // MARK: Stops

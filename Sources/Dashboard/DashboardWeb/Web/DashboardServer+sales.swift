@@ -18,7 +18,8 @@ extension DashboardServer {
       let name = kiosk.title(language)
       let page = SalesPage(
         title: language("Sales of \(name)", "\(name) 판매"), path: "/kiosks/\(kiosk.id)/sales",
-        period: sales.period, sales: SalesComparison(sales.figures, sales.period),
+        period: sales.period,
+        sales: SalesComparison(sales.figures, since: sales.start, sales.period),
         notice: sales.notice, name: { kiosk.name(of: $0, language) }, localTime: sales.localTime)
       return Page(
         title: page.title,
@@ -41,8 +42,8 @@ extension DashboardServer {
   private func sales(
     _ request: Request, _ context: PageContext
   ) async throws -> (
-    kiosk: KioskState, figures: HourlyFigures, period: SalesPeriod, localTime: LocalTime,
-    notice: HTML?
+    kiosk: KioskState, figures: HourlyFigures, start: Int64?, period: SalesPeriod,
+    localTime: LocalTime, notice: HTML?
   ) {
     let kiosk = try kiosk(context)
     let (language, now) = (context.language, link.time)
@@ -58,7 +59,13 @@ extension DashboardServer {
         .hint,
         "The kiosk does not answer. These are the \(SalesReport.dayCount) days that it has published, as of \(time).",
         "키오스크가 응답하지 않아요. 키오스크가 보내 둔 \(SalesReport.dayCount)일의 기록이에요. 기준: \(time)")
-      return (kiosk, report.map(HourlyFigures.init) ?? HourlyFigures(), period, localTime, notice)
+      let figures = report.map(HourlyFigures.init) ?? HourlyFigures()
+      let first = report.map { report in
+        max(
+          report.today.daysSinceEpoch - Int64(SalesReport.dayCount) + 1,
+          figures.firstDay ?? report.today.daysSinceEpoch)
+      }
+      return (kiosk, figures, first, period, localTime, notice)
     }
     let isPartial = sums.next != nil && sums.start >= start
     let notice =
@@ -67,9 +74,14 @@ extension DashboardServer {
         .hint,
         "The ledger is long. It is read back to \(localTime.text(sums.start)): load the page again for the rest.",
         "장부가 길어 \(localTime.text(sums.start))까지 읽었어요. 나머지는 페이지를 새로 고치면 보여요.") : nil
-    return (
-      kiosk, sums.figures, period, LocalTime(sums.timeZone, now: now, language), notice
-    )
+    let zone = LocalTime(sums.timeZone, now: now, language)
+    // A ledger that was read to its beginning begins with its first sale. Of a ledger that was not
+    // read far enough, the earliest day is incomplete.
+    let first =
+      sums.next == nil
+      ? sums.figures.firstDay
+      : isPartial ? zone.date(of: sums.start).daysSinceEpoch + 1 : nil
+    return (kiosk, sums.figures, first, period, zone, notice)
   }
 
   /// Adds the sales of a chain, from the archive.

@@ -66,17 +66,42 @@ extension DashboardServer {
         guard let id = KioskID(name) else { throw RequestError.badForm }
         return id
       })
-    let targets = page.others.filter { chosen.contains($0.id) }
     // This also rejects a kiosk that a user with a region has added to the form.
-    guard targets.count == chosen.count, chosen.count <= SettingsPage.maximumOthers else {
-      throw RequestError.badForm
+    guard chosen.isSubset(of: page.others.map(\.id)) else { throw RequestError.badForm }
+    let targets = page.others.filter { other in
+      chosen.contains(other.id) || form["all"] != nil
+        || form["same_currency"] != nil && other.currency == kiosk.currency
+    }
+    guard targets.count <= SettingsPage.maximumOthers else {
+      return again(
+        language.notice(
+          .warn,
+          "Nothing was changed: a form changes at most \(SettingsPage.maximumOthers) other kiosks.",
+          "한 번에 다른 키오스크 \(SettingsPage.maximumOthers)곳까지만 바꿀 수 있어 아무것도 바꾸지 않았어요."))
     }
     guard isDrop || !edit.isEmpty else {
       return again(language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요."))
     }
-    let words = isDrop ? page.words(SettingsChange()) : page.words(edit)
     let kiosks = [kiosk] + targets
+    if !isDrop, form["sure"] == nil, let step = page.largestStep(of: edit, at: kiosks) {
+      page.mustConfirm = true
+      return again(
+        language.notice(
+          .warn,
+          "Nothing was changed yet: a price more than doubles or falls below half: \(step). If that is right, tick it at the button and save again.",
+          "아직 바꾸지 않았어요. 가격이 두 배를 넘거나 절반 아래로 바뀌어요: \(step). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
+      )
+    }
+    let words = isDrop ? page.words(SettingsChange()) : page.words(edit, at: kiosk)
     let results = try await send(edit, isDrop: isDrop, to: kiosks, form, context, id: id)
+    for kiosk in kiosks where results[kiosk.id]?.status == .applied {
+      let new = isDrop ? SettingsChange() : kiosk.change(by: edit)
+      guard new != kiosk.change else { continue }
+      await activity.record(
+        ActivityLog.Action(
+          context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id,
+          detail: (isDrop ? words : page.words(edit, at: kiosk)).visible(upTo: 500)))
+    }
     let notice = notice(results, of: edit, words, kiosks, language)
     // The kiosk publishes its settings before it answers.
     page = try settingsPage(context)
@@ -122,8 +147,16 @@ extension DashboardServer {
     _ results: [KioskID: CommandResult], of edit: SettingsEdit, _ words: String,
     _ kiosks: [KioskState], _ language: Language
   ) -> HTML {
-    let done = kiosks.filter { results[$0.id]?.status == .applied }
+    let unchanged = Set(
+      kiosks.filter { !$0.hasAll(of: edit) && $0.change(by: edit) == $0.change }.map(\.id))
+    let done = kiosks.filter { results[$0.id]?.status == .applied && !unchanged.contains($0.id) }
     let others: [HTML] = kiosks.compactMap { kiosk in
+      if unchanged.contains(kiosk.id) {
+        let text = language(
+          "nothing was changed: it has none of these juices and fruits, or another currency.",
+          "이 쥬스·과일이 없거나 통화가 달라 아무것도 바뀌지 않았어요.")
+        return "<li>\(kiosk.title(language)): \(text)</li>"
+      }
       guard let result = results[kiosk.id] else {
         let text = language(
           "no answer yet. Saving again is safe: the kiosk applies it only once.",
@@ -156,7 +189,7 @@ extension DashboardServer {
 extension SettingsEdit {
   /// The reason why a form contains no valid values.
   fileprivate enum Problem: Error {
-    case price(Juice)
+    case price(Juice, Currency)
     case currency
     case amount(Fruit)
     case low(Fruit)
@@ -165,10 +198,10 @@ extension SettingsEdit {
 
     func text(_ language: Language) -> String {
       switch self {
-      case .price(let juice):
+      case .price(let juice, let currency):
         language(
-          "\(juice.name[language]): the price is not an amount such as 3.50.",
-          "\(juice.name[language]): 가격을 3500처럼 적어 주세요.")
+          "\(juice.name[language]): the price is not an amount such as \(currency.example).",
+          "\(juice.name[language]): 가격을 \(currency.example)처럼 적어 주세요.")
       case .currency:
         language(
           "A price needs a currency of three capital letters, such as EUR.",
@@ -207,7 +240,7 @@ extension SettingsEdit {
         }
         guard let price = Money(text.decimal(currency), currency),
           price.units <= JSON.maximumUnits
-        else { throw .price(juice) }
+        else { throw .price(juice, currency) }
         prices[juice.id] = price
       }
       if form.isChanged("disabled.\(juice.id)") {
@@ -226,8 +259,10 @@ extension SettingsEdit {
     let areTimesChanged = OpeningHours.Day.allCases.contains { day in
       form.isChanged("from.\(day)") || form.isChanged("to.\(day)")
     }
-    if form["hours"] == "own", areTimesChanged || form.isChanged("hours") {
-      hours = .own(try Self.hours(form))
+    let isEachDay = [form["from.each"], form["to.each"]].contains { !($0 ?? "").isEmpty }
+    // Times that were typed count, also if the choice is still the file's hours.
+    if areTimesChanged || isEachDay || form["hours"] == "own" && form.isChanged("hours") {
+      hours = .own(try Self.hours(form, isEachDay: isEachDay))
     } else if form["hours"] == "file", form.isChanged("hours") {
       hours = .file
     }
@@ -244,11 +279,15 @@ extension SettingsEdit {
     return amount
   }
 
-  private static func hours(_ form: Form) throws(Problem) -> OpeningHours {
+  /// Reads the times of the days, or those for each day.
+  private static func hours(
+    _ form: Form, isEachDay: Bool
+  ) throws(Problem) -> OpeningHours {
     var intervals: [OpeningHours.Day: OpeningHours.Interval] = [:]
     for day in OpeningHours.Day.allCases {
-      let from = form["from.\(day)"] ?? ""
-      var to = form["to.\(day)"] ?? ""
+      let name = isEachDay ? "each" : day.rawValue
+      let from = form["from.\(name)"] ?? ""
+      var to = form["to.\(name)"] ?? ""
       if from.isEmpty, to.isEmpty { continue }
       // A time field of HTML cannot contain 24:00, so 00:00 means the end of the day.
       if to == "00:00" { to = "24:00" }
@@ -267,4 +306,9 @@ extension String {
     if currency.decimals == 0 { return replacing(",", with: "") }
     return contains(".") ? self : replacing(",", with: ".")
   }
+}
+
+extension Currency {
+  /// An amount with the decimals of the currency.
+  fileprivate var example: String { Money(units: decimals == 0 ? 3_500 : 350, self).text }
 }

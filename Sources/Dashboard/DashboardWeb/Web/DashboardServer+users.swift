@@ -94,8 +94,7 @@ extension DashboardServer {
   }
 
   private func localTime(_ context: PageContext) -> LocalTime {
-    let zone = link.fleet.kiosks.min { $0.id < $1.id }?.timeZone
-    return LocalTime(zone, now: link.time, context.language)
+    LocalTime(link.fleet.timeZone, now: link.time, context.language)
   }
 
   private func note(

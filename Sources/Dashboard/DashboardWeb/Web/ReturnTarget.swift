@@ -52,7 +52,8 @@ enum ReturnTarget {
 
   private static let kept: Set<String> = [
     "add", "set", "brought", "counted", "ledger", "arrival", "until", "margin", "fill", "q",
-    "kiosk", "price", "disabled", "capacity", "low", "currency", "hours", "from", "to",
+    "kiosk", "all", "same_currency", "price", "disabled", "capacity", "low", "currency", "hours",
+    "from", "to",
     "order", "name", "driver",
     "user", "role", "region",
   ]

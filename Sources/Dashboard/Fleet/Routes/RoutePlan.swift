@@ -38,7 +38,8 @@ package struct RoutePlan: Hashable, Sendable {
     guard let menu = kiosk.menu?.menu, let stock = kiosk.stock?.fruits else { return [] }
     return menu.fruits.map(\.id).filter { fruit in
       guard let held = stock[fruit] else { return false }
-      let rest = held - menu.reserve(of: fruit)
+      let expired = kiosk.expired(of: fruit, held: held, from: kiosk.lastKnown(at: now), until: end)
+      let rest = held - expired - menu.reserve(of: fruit)
       guard let use = kiosk.use(of: fruit, from: kiosk.lastKnown(at: now), until: end) else {
         return rest <= 0 || kiosk.alerts[fruit] ?? .ok != .ok
       }
@@ -48,26 +49,38 @@ package struct RoutePlan: Hashable, Sendable {
 
   /// Returns the amounts to bring to the kiosk, or `nil` if it has published no menu or no stock.
   ///
-  /// - `expected` is the current stock minus the expected use until the arrival, and at least zero.
+  /// - `expected` is the current stock minus the expected use until the arrival and minus the fruit
+  ///   that expires unsold until then, and at least zero.
   /// - The room is the capacity minus `expected`. The need is the expected use from the arrival to
-  ///   the end, with the margin, plus the reserve, minus `expected`. The reserve is one piece less
-  ///   than the largest amount in a recipe, so that every juice can be sold until the end.
+  ///   the end, with the margin, plus the reserve, minus the part of `expected` that does not expire
+  ///   unsold before the end. The reserve is one piece less than the largest amount in a recipe, so
+  ///   that every juice can be sold until the end.
   /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
   /// - Of a fruit that keeps for some hours, the plan brings at most the expected use within these
-  ///   hours after the arrival, minus `expected`, so that no fruit expires.
+  ///   hours after the arrival, minus the part of `expected` that does not expire unsold within
+  ///   them.
   /// - Without a forecast, `expected` is the current stock, and the plan brings the room. Without a
   ///   capacity, the plan brings the need; without both, nothing.
   package func lines(for kiosk: KioskState, at now: Timestamp) -> [Route.Line]? {
     guard let menu = kiosk.menu, let stock = kiosk.stock else { return nil }
     return menu.menu.fruits.map { fruit in
       let held = stock.fruits[fruit.id] ?? 0
-      let before = kiosk.use(of: fruit.id, from: kiosk.lastKnown(at: now), until: arrival)
-      let expected = before.map { max(0, held - Int($0.rounded())) } ?? held
+      let start = kiosk.lastKnown(at: now)
+      func expired(until time: Timestamp) -> Int {
+        kiosk.expired(of: fruit.id, held: held, from: start, until: time)
+      }
+      let before = kiosk.use(of: fruit.id, from: start, until: arrival)
+      let gone = expired(until: arrival)
+      let expected = max(0, held - gone - Int((before ?? 0).rounded()))
+      /// Returns the part of `expected` that does not expire unsold until a later time.
+      func usable(until time: Timestamp) -> Int { max(0, expected + gone - expired(until: time)) }
       let room = menu.capacities[fruit.id].map { max(0, $0 - expected) }
       let need = kiosk.use(of: fruit.id, from: arrival, until: end).map {
         // Compensates for rounding errors in the sum of tenths.
         max(
-          0, Int(($0 * factor - 0.001).rounded(.up)) + menu.menu.reserve(of: fruit.id) - expected)
+          0,
+          Int(($0 * factor - 0.001).rounded(.up)) + menu.menu.reserve(of: fruit.id)
+            - usable(until: end))
       }
       let bring =
         switch fill {
@@ -75,11 +88,13 @@ package struct RoutePlan: Hashable, Sendable {
         case .need: need.map { min($0, room ?? $0) } ?? room
         }
       let fresh = fruit.keepsHours.map { arrival.adding(hours: $0) }
-        .flatMap { kiosk.use(of: fruit.id, from: arrival, until: $0) }
-        .map { max(0, Int($0) - expected) }
+        .flatMap { end in
+          kiosk.use(of: fruit.id, from: arrival, until: end)
+            .map { max(0, Int($0) - usable(until: end)) }
+        }
       return Route.Line(
         fruit: fruit, now: held, expected: expected, bring: min(bring ?? 0, fresh ?? .max),
-        isForecast: before != nil, takeOut: kiosk.expired[fruit.id] ?? 0)
+        isForecast: before != nil, takeOut: (kiosk.expired[fruit.id] ?? 0) + gone)
     }
   }
 
@@ -116,5 +131,39 @@ extension KioskState {
       let last = outlook.use(until: end, from: forecast.at)
     else { return nil }
     return max(0, last - first)
+  }
+
+  /// Returns the amount of the stock that expires unsold until a time. Without a forecast, nothing
+  /// is sold. Orders take fruit without a date first, and then the fruit that expires first.
+  ///
+  /// - Parameter held: The current stock.
+  fileprivate func expired(
+    of fruit: Fruit.ID, held: Int, from start: Timestamp, until end: Timestamp
+  ) -> Int {
+    var batches = forecast?.fruits[fruit]?.expires ?? []
+    // The report of an expiry may be newer than the forecast.
+    batches.removeAll { $0.at <= start }
+    if batches.isEmpty, let next = stock?.expires[fruit], next > start {
+      // Before the first forecast only the next time is known.
+      batches = [.init(at: next, amount: held)]
+    }
+    var left = batches.map { Double($0.amount) }
+    var undated = Double(held) - left.reduce(0, +)
+    var (expired, sold) = (0.0, 0.0)
+    for (index, batch) in batches.enumerated() where batch.at <= end {
+      let demand = use(of: fruit, from: start, until: batch.at) ?? 0
+      var need = demand - sold
+      sold = demand
+      // Fruit that was sold since the forecast makes `undated` negative.
+      let part = min(undated, need)
+      (undated, need) = (undated - part, need - part)
+      for other in index..<left.count where need > 0 {
+        let part = min(left[other], need)
+        (left[other], need) = (left[other] - part, need - part)
+      }
+      expired += left[index]
+      left[index] = 0
+    }
+    return min(held, Int(expired.rounded(.up)))
   }
 }

@@ -358,6 +358,18 @@ package struct Batches: Sendable {
     }
   }
 
+  /// The amounts of each fruit that expire, the earliest first, by the wall clock as it is set now;
+  /// at most `ForecastReport.Outlook.maximumBatches` of a fruit.
+  package var expiries: [Fruit.ID: [ForecastReport.Outlook.Expiry]] {
+    Dictionary(grouping: held.filter { $0.value.quantity > 0 }, by: \.key.fruit)
+      .mapValues { batches in
+        Array(
+          batches.map { .init(at: $0.value.expires, amount: $0.value.quantity) }
+            .sorted { ($0.at, $0.amount) < ($1.at, $1.amount) }
+            .prefix(ForecastReport.Outlook.maximumBatches))
+      }
+  }
+
   /// Milliseconds by which the wall clock was set back, or behind at a start; 0 if below
   /// `leastDoubt`.
   package var clockBehind: Int64 {

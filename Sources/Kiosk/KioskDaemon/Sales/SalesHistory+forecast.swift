@@ -9,11 +9,19 @@ extension SalesHistory {
   /// `DemandRate` gives the expected use of each following hour. The stock is used up when the sum
   /// of the use reaches it. With less than one hour of history the report contains no expectations.
   ///
-  /// - Parameter stock: The current stock.
-  package func forecast(stock: FruitAmounts, at now: Timestamp) -> ForecastReport {
+  /// - Parameters:
+  ///   - stock: The current stock.
+  ///   - expires: The amounts that expire, by fruit.
+  package func forecast(
+    stock: FruitAmounts, expires: [Fruit.ID: [ForecastReport.Outlook.Expiry]] = [:],
+    at now: Timestamp
+  ) -> ForecastReport {
     var report = ForecastReport(
       at: now,
-      fruits: Dictionary(uniqueKeysWithValues: stock.map { ($0.fruit, .init(stock: $0.amount)) }))
+      fruits: Dictionary(
+        uniqueKeysWithValues: stock.map {
+          ($0.fruit, .init(stock: $0.amount, expires: expires[$0.fruit] ?? []))
+        }))
     guard let beginning, now.milliseconds - beginning.milliseconds >= 3_600_000,
       let demand = demand(stock: stock, at: now)
     else { return report }
@@ -24,7 +32,8 @@ extension SalesHistory {
       for (step, use) in zip(steps, use) { pieces[step.piece] += use }
       report.fruits[fruit] = ForecastReport.Outlook(
         stock: amount, perHour: (rate.use(in: wallClock.hour(at: now)) * 100).rounded() / 100,
-        emptyAt: empty(amount, at: now, steps, use), use: pieces.map { ($0 * 10).rounded() / 10 })
+        emptyAt: empty(amount, at: now, steps, use), use: pieces.map { ($0 * 10).rounded() / 10 },
+        expires: expires[fruit] ?? [])
     }
     return report
   }

@@ -82,7 +82,8 @@ struct SalesPublisher: ~Copyable, Sendable {
     readAt = now
     guard let history, history.isComplete else { return [] }
     let sales = history.report(at: now)
-    let forecast = history.forecast(stock: core.stock, at: now)
+    let forecast = history.forecast(
+      stock: core.stock, expires: core.batches.expiries, at: now)
     // A report that differs only in its time has not changed.
     var before = lastPublished
     before?.sales.at = now

@@ -21,15 +21,31 @@ package struct ForecastReport: Hashable, Sendable {
     /// The expected consumption in each six-hour interval of the next week, starting at the
     /// report's `at`; empty if `perHour` is unknown.
     package let use: [Double]
+    /// The parts of the stock that expire, the earliest first; at most `maximumBatches`.
+    package let expires: [Expiry]
+
+    /// An amount of fruit that expires at one time.
+    package struct Expiry: Hashable, Sendable {
+      package let at: Timestamp
+      /// The number of pieces, at least 1.
+      package let amount: Int
+
+      package init(at: Timestamp, amount: Int) { (self.at, self.amount) = (at, amount) }
+    }
 
     package init(
-      stock: Int, perHour: Double? = nil, emptyAt: Timestamp? = nil, use: [Double] = []
+      stock: Int, perHour: Double? = nil, emptyAt: Timestamp? = nil, use: [Double] = [],
+      expires: [Expiry] = []
     ) {
       self.stock = stock
       self.perHour = perHour
       self.emptyAt = emptyAt
       self.use = use
+      self.expires = expires
     }
+
+    /// Maximum number of times at which a fruit expires. A report contains the earliest ones.
+    package static let maximumBatches = 50
 
     /// The length of an interval of `use` in milliseconds.
     package static let pieceLength: Int64 = 6 * 3_600_000
@@ -67,6 +83,12 @@ extension ForecastReport {
             if let perHour = outlook.perHour { json.member("per_hour", perHour) }
             if let emptyAt = outlook.emptyAt { json.member("empty_at", emptyAt.description) }
             if !outlook.use.isEmpty { json.member("use", outlook.use) }
+            if !outlook.expires.isEmpty {
+              json.member("expires", outlook.expires) { json, expiry in
+                json.member("at", expiry.at.description)
+                json.member("amount", expiry.amount)
+              }
+            }
           }
         }
       }
@@ -88,7 +110,8 @@ extension ForecastReport {
       }
       fruits[fruit] = Outlook(
         stock: stock, perHour: member.value["per_hour"]?.decimal,
-        emptyAt: member.value.text("empty_at").flatMap(Timestamp.init), use: member.value.use)
+        emptyAt: member.value.text("empty_at").flatMap(Timestamp.init), use: member.value.use,
+        expires: member.value.expires)
     }
     self.init(at: at, fruits: fruits)
   }
@@ -102,5 +125,16 @@ extension JSON {
     }
     let amounts = pieces.compactMap(\.decimal)
     return amounts.count == pieces.count ? amounts : []
+  }
+
+  /// The readable elements of `expires`.
+  fileprivate var expires: [ForecastReport.Outlook.Expiry] {
+    guard let elements = elements("expires") else { return [] }
+    return elements.prefix(ForecastReport.Outlook.maximumBatches).compactMap { element in
+      guard let at = element.text("at").flatMap(Timestamp.init),
+        let amount = element.integer("amount"), (1...Int(JSON.maximumAmount)).contains(amount)
+      else { return nil }
+      return ForecastReport.Outlook.Expiry(at: at, amount: amount)
+    }
   }
 }

@@ -32,6 +32,15 @@ package struct SalesReport: Hashable, Sendable {
     self.usual = usual
   }
 
+  /// The mean number of glasses on the days from the first one to yesterday, or `nil` without such a
+  /// day.
+  package var usualGlasses: Double? {
+    let earlier = days.filter { $0.day != today }
+    guard let first = earlier.first else { return nil }
+    let span = max(1, today.daysSinceEpoch - first.day.daysSinceEpoch)
+    return earlier.reduce(0) { $0 + Double($1.tally.glasses) } / Double(span)
+  }
+
   package struct Hour: Hashable, Sendable {
     /// The hour, from 0 to 23.
     package let hour: Int
