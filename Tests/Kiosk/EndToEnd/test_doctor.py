@@ -577,7 +577,7 @@ def test_a_subscription_that_is_refused(make_broker: MakeBroker, make_kiosk: Mak
 
     kiosk = make_kiosk(broker)
     acls[:] = [allow("subscribePattern", f"kiosk/k1/{rest}")
-               for rest in ("order/#", "service/+", "settings/+", "report/+", "status")]
+               for rest in ("order/#", "service/+", "settings/+", "report/+", "job/+", "status")]
     restart()
     refused = fault(kiosk, 69, "rights", "error", "refuses")
     assert refused["where"] == "kiosk/k1/restock/+"

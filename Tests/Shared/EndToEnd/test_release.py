@@ -44,9 +44,10 @@ def test_a_warning_ends_the_build_of_a_check_and_of_nobody_else(tmp_path):
             target["name"] for target in targets
             if {"treatAllWarnings": {"_0": "error"}} in [setting["kind"] for setting in target["settings"]]}
 
-    targets, of_a_user = strict()
+    # The setting is one of Swift's, and this target is C++.
+    targets, of_a_user = (names - {"CTimeZone"} for names in strict())
     assert len(targets) > 40 and of_a_user == set()
-    assert strict(KIOSK_WARNINGS="error") == (targets, targets)
+    assert strict(KIOSK_WARNINGS="error") == (targets | {"CTimeZone"}, targets)
     scripts = {path.name for path in (ROOT / "deploy").iterdir()
                if path.is_file() and "export KIOSK_WARNINGS=error" in path.read_text()}
     assert scripts == {"check", "test"}
