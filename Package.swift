@@ -126,7 +126,7 @@ let shared: [Target] = [
   Product.shared.tests("TimeZonesTests", ["KioskProtocol", "TimeZones"]),
   Product.shared.tests(
     "MessageBrokerTests", ["InMemoryBroker", "MessageBroker", "MosquittoBroker", "TestSupport"]),
-  Product.shared.tests("CommandLineSupportTests", ["CommandLineSupport"]),
+  Product.shared.tests("CommandLineSupportTests", ["TestSupport", "CommandLineSupport"]),
   Product.shared.testLibrary(
     "FuzzTargets",
     [
@@ -231,7 +231,7 @@ let dashboard: [Target] = [
     ]),
 
   Product.dashboard.tests("FleetTests", ["Fleet", "JuiceDomain", "KioskProtocol"]),
-  Product.dashboard.tests("DeliveryTests", ["Delivery"]),
+  Product.dashboard.tests("DeliveryTests", ["TestSupport", "Delivery"]),
   Product.dashboard.tests(
     "DashboardWebTests",
     [
