@@ -93,7 +93,7 @@ extension Auditor {
   private static func step(_ choice: String, of charge: Charge, on day: Int) -> String? {
     let isCaptured = charge.captured != nil
     switch (charge.state, choice) {
-    case (.captured, "refund") where charge.day < day: return nil
+    case (.captured, _) where charge.day < day: return nil
     case (.captured, "refund"), (.undecided, "refund"):
       return isCaptured && charge.goal != .undecided ? "refund" : nil
     case (.undecided, "refunded"): return isCaptured ? "refunded" : nil

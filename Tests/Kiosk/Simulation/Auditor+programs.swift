@@ -64,12 +64,18 @@ extension Auditor {
     of machine: String, at now: Duration, wallClock: Int64?
   ) -> ClosedRange<Duration>? {
     guard let name = MachineID(machine), let program = maker(machine)?.programs[.clean],
-      let due = machineModel.programs[ProgramID(machine: name, program: .clean)]?.due
+      let known = machineModel.programs[ProgramID(machine: name, program: .clean)],
+      let due = known.due
     else { return nil }
     let forever = Duration.seconds(1 << 30)
     if isUncertain(since: due.seen) { return .zero - forever...forever }
     let age = now - due.seen
-    let ages = [age, wallClock.map { .milliseconds($0 - due.at) } ?? age]
+    var ages = [age, wallClock.map { .milliseconds($0 - due.at) } ?? age]
+    // The kiosk counts from the time at which the program became due, and may record it later.
+    if let every = program.every { ages.append(now - known.done - .seconds(every)) }
+    if let idle = program.idle, let made = known.made { ages.append(now - made - .seconds(idle)) }
+    if let edge = edgeAge(of: program, at: due.at) { ages.append(age + edge) }
+    ages.removeAll { $0 < .zero }
     let grace = Duration.seconds(program.grace)
     return (ages.min() ?? age) - grace...(ages.max() ?? age) - grace
   }

@@ -223,7 +223,8 @@ package struct Sensors: Sendable {
       record.isSilent || record.isWaiting || live.isGapInDoubt || gap > limit
     else { return }
     live.gapEnd = now.uptime
-    guard live.isKnown else { return }
+    // The first reading of all ends no gap, except a silence that the ledger has recorded.
+    guard live.isKnown || record.isSilent else { return }
     var step = SensorStep(.gap, of: sensor.name, value: value, unit: sensor.unit)
     step.gap = Int(gap / .seconds(1))
     step.isGapInDoubt = live.isGapInDoubt
