@@ -32,9 +32,8 @@ package struct CommandFilter: Sendable {
   package private(set) var dropped = 0
   private var settings: KioskSettings
   private var panels: PanelIndex
-  /// The topics of birth messages. `dropped` includes such messages and requests for reports only
-  /// if they are too large.
-  /// The topics whose messages are no commands.
+  /// The topics of birth messages and of the kiosk's own reports about payment. `dropped` includes
+  /// such messages and requests for reports only if they are too large.
   private var otherTopics: Set<String>
   /// The machines by their status topics.
   private var machines: [String: MachineID]
@@ -126,9 +125,11 @@ package struct CommandFilter: Sendable {
           admit(delivery, on: topic, of: panel, matching: match, at: now)
         }
     }
+    // First, because a mutating call among the arguments would copy the settings.
+    let isWithinRate = isWithinRate(delivery, from: source, at: now)
     let parsed = ParsedDelivery(
       command: delivery, from: source, matching: match, settings: settings,
-      isWithinRate: isWithinRate(delivery, from: source, at: now))
+      isWithinRate: isWithinRate)
     return [limitRejections(parsed, at: now)]
   }
 

@@ -87,7 +87,10 @@ package struct Kiosk: ~Copyable, Sendable {
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
-    settings.update(&alerts, stock: juiceMaker.stock)
+    // Swift 6.2 permits no mutating call in the initializer of a noncopyable value.
+    for (fruit, quantity) in juiceMaker.stock {
+      alerts[fruit] = settings.alert(of: fruit, quantity: quantity, previous: .ok)
+    }
   }
 
   // The compiler does not require optional properties and those with a default here: copy each.
@@ -137,7 +140,7 @@ package struct Kiosk: ~Copyable, Sendable {
     next.elapsed = elapsed
     next.marks.adopt(marks)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
-    next.settings.update(&next.alerts, stock: next.stock)
+    next.updateAlerts()
     self = next
   }
 
@@ -181,7 +184,7 @@ package struct Kiosk: ~Copyable, Sendable {
     batches.save(in: &decision.transaction, at: now)
     elapsed.save(in: &decision.transaction, at: now)
     if switched != before { decision.transaction.service = switched }
-    settings.update(&alerts, stock: stock, since: stockBefore)
+    updateAlerts(since: stockBefore)
     return decision
   }
 
@@ -388,21 +391,23 @@ package struct Kiosk: ~Copyable, Sendable {
       break
     }
   }
+
+  /// Updates the alerts of all fruits, or only of those whose stock differs from `before`.
+  private mutating func updateAlerts(since before: FruitAmounts? = nil) {
+    guard stock != before else { return }
+    for (fruit, quantity) in stock where before?[fruit] != quantity {
+      alerts[fruit] = settings.alert(
+        of: fruit, quantity: quantity, previous: alerts[fruit] ?? .ok)
+    }
+  }
 }
 
 extension KioskSettings {
-  /// Updates the alerts of all fruits, or only of those whose stock differs from `before`. No method of
-  /// `Kiosk`, because Swift 6.2 allows no mutating call in the initializer of a noncopyable value.
-  fileprivate func update(
-    _ alerts: inout [Fruit.ID: StockAlert], stock now: FruitAmounts,
-    since before: FruitAmounts? = nil
-  ) {
-    guard now != before else { return }
-    for (fruit, quantity) in now where before?[fruit] != quantity {
-      alerts[fruit] = StockAlert(
-        quantity: quantity, least: menu.recipeAmounts[fruit]?.lowerBound ?? 1,
-        low: stock.lowMarks[fruit] ?? 0,
-        previous: alerts[fruit] ?? .ok)
-    }
+  fileprivate func alert(
+    of fruit: Fruit.ID, quantity: Int, previous: StockAlert
+  ) -> StockAlert {
+    StockAlert(
+      quantity: quantity, least: menu.recipeAmounts[fruit]?.lowerBound ?? 1,
+      low: stock.lowMarks[fruit] ?? 0, previous: previous)
   }
 }

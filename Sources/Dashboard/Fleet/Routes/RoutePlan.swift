@@ -38,9 +38,9 @@ package struct RoutePlan: Hashable, Sendable {
     guard let menu = kiosk.menu?.menu, let stock = kiosk.stock?.fruits else { return [] }
     return menu.fruits.map(\.id).filter { fruit in
       guard let held = stock[fruit] else { return false }
-      let expired = kiosk.expired(of: fruit, held: held, from: kiosk.lastKnown(at: now), until: end)
-      let rest = held - expired - menu.reserve(of: fruit)
-      guard let use = kiosk.use(of: fruit, from: kiosk.lastKnown(at: now), until: end) else {
+      let outlook = kiosk.outlook(of: fruit, held: held, at: now)
+      let rest = held - outlook.expired(until: end) - menu.reserve(of: fruit)
+      guard let use = outlook.use(from: outlook.start, until: end) else {
         return rest <= 0 || kiosk.alerts[fruit] ?? .ok != .ok
       }
       return Double(rest) <= use * factor
@@ -65,17 +65,16 @@ package struct RoutePlan: Hashable, Sendable {
     guard let menu = kiosk.menu, let stock = kiosk.stock else { return nil }
     return menu.menu.fruits.map { fruit in
       let held = stock.fruits[fruit.id] ?? 0
-      let start = kiosk.lastKnown(at: now)
-      func expired(until time: Timestamp) -> Int {
-        kiosk.expired(of: fruit.id, held: held, from: start, until: time)
-      }
-      let before = kiosk.use(of: fruit.id, from: start, until: arrival)
-      let gone = expired(until: arrival)
+      let outlook = kiosk.outlook(of: fruit.id, held: held, at: now)
+      let before = outlook.use(from: outlook.start, until: arrival)
+      let gone = outlook.expired(until: arrival)
       let expected = max(0, held - gone - Int((before ?? 0).rounded()))
       /// Returns the part of `expected` that does not expire unsold until a later time.
-      func usable(until time: Timestamp) -> Int { max(0, expected + gone - expired(until: time)) }
+      func usable(until time: Timestamp) -> Int {
+        max(0, expected + gone - outlook.expired(until: time))
+      }
       let room = menu.capacities[fruit.id].map { max(0, $0 - expected) }
-      let need = kiosk.use(of: fruit.id, from: arrival, until: end).map {
+      let need = outlook.use(from: arrival, until: end).map {
         // Compensates for rounding errors in the sum of tenths.
         max(
           0,
@@ -89,7 +88,7 @@ package struct RoutePlan: Hashable, Sendable {
         }
       let fresh = fruit.keepsHours.map { arrival.adding(hours: $0) }
         .flatMap { end in
-          kiosk.use(of: fruit.id, from: arrival, until: end)
+          outlook.use(from: arrival, until: end)
             .map { max(0, Int($0) - usable(until: end)) }
         }
       return Route.Line(
@@ -111,59 +110,5 @@ extension Menu {
 extension Timestamp {
   fileprivate func adding(hours: Int) -> Timestamp {
     Timestamp(milliseconds: milliseconds + Int64(hours) * 3_600_000)
-  }
-}
-
-extension KioskState {
-  /// Returns the latest time at which the stock is known: sales since the kiosk went offline are
-  /// unknown.
-  fileprivate func lastKnown(at now: Timestamp) -> Timestamp {
-    isOnline ? now : min(now, stock?.at ?? now)
-  }
-
-  /// Returns the expected use of the fruit, or `nil` if there is no forecast. Use before the time
-  /// of the forecast does not count.
-  fileprivate func use(
-    of fruit: Fruit.ID, from start: Timestamp, until end: Timestamp
-  ) -> Double? {
-    guard let forecast, let outlook = forecast.fruits[fruit],
-      let first = outlook.use(until: start, from: forecast.at),
-      let last = outlook.use(until: end, from: forecast.at)
-    else { return nil }
-    return max(0, last - first)
-  }
-
-  /// Returns the amount of the stock that expires unsold until a time. Without a forecast, nothing
-  /// is sold. Orders take fruit without a date first, and then the fruit that expires first.
-  ///
-  /// - Parameter held: The current stock.
-  fileprivate func expired(
-    of fruit: Fruit.ID, held: Int, from start: Timestamp, until end: Timestamp
-  ) -> Int {
-    var batches = forecast?.fruits[fruit]?.expires ?? []
-    // The report of an expiry may be newer than the forecast.
-    batches.removeAll { $0.at <= start }
-    if batches.isEmpty, let next = stock?.expires[fruit], next > start {
-      // Before the first forecast only the next time is known.
-      batches = [.init(at: next, amount: held)]
-    }
-    var left = batches.map { Double($0.amount) }
-    var undated = Double(held) - left.reduce(0, +)
-    var (expired, sold) = (0.0, 0.0)
-    for (index, batch) in batches.enumerated() where batch.at <= end {
-      let demand = use(of: fruit, from: start, until: batch.at) ?? 0
-      var need = demand - sold
-      sold = demand
-      // Fruit that was sold since the forecast makes `undated` negative.
-      let part = min(undated, need)
-      (undated, need) = (undated - part, need - part)
-      for other in index..<left.count where need > 0 {
-        let part = min(left[other], need)
-        (left[other], need) = (left[other] - part, need - part)
-      }
-      expired += left[index]
-      left[index] = 0
-    }
-    return min(held, Int(expired.rounded(.up)))
   }
 }
