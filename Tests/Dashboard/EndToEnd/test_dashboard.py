@@ -744,7 +744,8 @@ def test_a_wall_needs_no_login_and_recovers_by_itself(
     ticket = panel.order("kiwi")["ticket"]
     wall.wait_for(str(ticket), ".ready")
     size = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).fontSize)"
-    assert wall.ask(size, ".ready .ticket") > 2 * wall.ask(size, ".card .name") > 3 * 30
+    name = wall.ask(size, ".card .name")
+    assert name >= 56 and wall.ask(size, ".ready .ticket") > 2 * name
     assert wall.overflow() <= 0
     assert wall.ask("return document.querySelector('main').clientWidth") == 1920
     wall.photograph("wall")

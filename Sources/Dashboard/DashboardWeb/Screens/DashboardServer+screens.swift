@@ -9,48 +9,43 @@ extension DashboardServer {
   ///
   /// - Parameter router: The router of all pages.
   func addScreens(to router: Router<PageContext>) {
-    let wall = router.group("wall/:token")
-    wall.get { request, context in
-      let (token, kiosk, language) = try await opened(.wall, request, context)
-      return wallPage(of: kiosk, language).page(
-        path: Self.path("/wall/\(token)", request),
-        live: Self.path("/wall/\(token)/live", request)
-      ).response(context)
-    }
-    wall.get("live") { request, context in
-      let (token, kiosk, _) = try await opened(.wall, request, context)
-      return try live(request, context, interest: .kiosk(kiosk.id)) {
-        let (_, kiosk, language) = try await opened(.wall, request, context, token)
-        return wallPage(of: kiosk, language).liveParts
+    for screen in Screen.allCases {
+      let group = router.group("\(screen.rawValue)/:token")
+      group.get { request, context in
+        try await page(of: opened(screen, request, context)).response(context)
+      }
+      group.get("live") { request, context in
+        let screenLink = try await opened(screen, request, context)
+        return try live(request, context, interest: .kiosk(screenLink.kiosk.id)) {
+          try await parts(of: opened(screen, request, context, screenLink.token))
+        }
       }
     }
-    let tablet = router.group("tablet/:token")
-    tablet.get { request, context in
-      let (token, kiosk, language) = try await opened(.tablet, request, context)
-      return tabletPage(of: kiosk, language).page(
-        path: Self.path("/tablet/\(token)", request),
-        live: Self.path("/tablet/\(token)/live", request)
-      ).response(context)
-    }
-    tablet.get("live") { request, context in
-      let (token, kiosk, _) = try await opened(.tablet, request, context)
-      return try live(request, context, interest: .kiosk(kiosk.id)) {
-        let (_, kiosk, language) = try await opened(.tablet, request, context, token)
-        return tabletPage(of: kiosk, language).liveParts
-      }
-    }
-    tablet.post { request, context in
-      let (token, kiosk, _) = try await opened(.tablet, request, context)
+    router.group("\(Screen.tablet.rawValue)/:token").post { request, context in
+      let ordered = try await opened(.tablet, request, context)
       let form = Form(String(buffer: try await request.body.collect(upTo: Form.maximumSize)))
-      let result = try await order(form, of: kiosk.id, as: KioskLink.tablet)
+      let result = try await order(form, of: ordered.kiosk.id, as: KioskLink.tablet)
       // The kiosk's state may have changed meanwhile.
-      let (_, changed, language) = try await opened(.tablet, request, context, token)
-      let page = tabletPage(of: changed, language)
-      return page.page(
-        path: Self.path("/tablet/\(token)", request),
-        live: Self.path("/tablet/\(token)/live", request),
-        answer: result.map(page.answer.html) ?? page.answer.notSent
-      ).response(context)
+      let changed = try await opened(.tablet, request, context, ordered.token)
+      let answer = tabletPage(of: changed.kiosk, changed.language).answer
+      return page(of: changed, answer: result.map(answer.html) ?? answer.notSent).response(context)
+    }
+  }
+
+  private func page(of opened: OpenedScreen, answer: HTML? = nil) -> ScreenPage {
+    switch opened.screen {
+    case .wall:
+      wallPage(of: opened.kiosk, opened.language).page(path: opened.path, live: opened.livePath)
+    case .tablet:
+      tabletPage(of: opened.kiosk, opened.language)
+        .page(path: opened.path, live: opened.livePath, answer: answer)
+    }
+  }
+
+  private func parts(of opened: OpenedScreen) -> [LivePart] {
+    switch opened.screen {
+    case .wall: wallPage(of: opened.kiosk, opened.language).liveParts
+    case .tablet: tabletPage(of: opened.kiosk, opened.language).liveParts
     }
   }
 
@@ -80,25 +75,21 @@ extension DashboardServer {
     }
   }
 
-  /// Returns the kiosk of a link, and the language of the page: that of the address, otherwise the
-  /// kiosk's.
+  /// Returns the screen of a link. Its language is that of the address, otherwise the kiosk's.
   ///
   /// - Parameter token: The token of the link, or `nil` to take it from the path.
   /// - Throws: `RequestError.notFound` if the link is not valid (any more).
   private func opened(
     _ screen: Screen, _ request: Request, _ context: PageContext, _ token: String? = nil
-  ) async throws -> (token: String, kiosk: KioskState, language: Language) {
+  ) async throws -> OpenedScreen {
     let token = token ?? context.coreContext.parameters.get("token") ?? ""
     guard let id = await screens.kiosk(for: token, screen) else { throw RequestError.notFound }
     let kiosk = link.fleet[id] ?? KioskState(id: id)
     let chosen = Form(request.uri.query ?? "")["language"].flatMap(Language.init(rawValue:))
-    return (token, kiosk, chosen ?? kiosk.language ?? context.language)
-  }
-
-  /// Returns a path with the language of a page's address.
-  private static func path(_ path: String, _ request: Request) -> String {
-    let language = Form(request.uri.query ?? "")["language"].flatMap(Language.init(rawValue:))
-    return "\(path)\(language.map { "?language=\($0.rawValue)" } ?? "")"
+    return OpenedScreen(
+      screen: screen, token: token, kiosk: kiosk,
+      language: chosen ?? kiosk.language ?? context.language,
+      query: chosen.map { "?language=\($0.rawValue)" } ?? "")
   }
 
   func wallPage(of kiosk: KioskState, _ language: Language) -> WallPage {
@@ -112,4 +103,18 @@ extension DashboardServer {
       kiosk: kiosk, isOut: link.connectionError != nil || !kiosk.isOnline, now: link.time,
       language: language, pictures: pictures)
   }
+}
+
+/// A screen that a valid link shows.
+private struct OpenedScreen {
+  let screen: Screen
+  let token: String
+  let kiosk: KioskState
+  let language: Language
+  /// The language of the page's address as a query, or empty if the address has none.
+  let query: String
+
+  var path: String { "/\(screen.rawValue)/\(token)\(query)" }
+  /// The path of the live updates.
+  var livePath: String { "/\(screen.rawValue)/\(token)/live\(query)" }
 }
