@@ -49,13 +49,14 @@ package struct SystemClock: Sendable {
   /// than 512 bytes; if all its bytes are zero, the function changes nothing. A result of 5 is
   /// TIME_ERROR: STA_UNSYNC is set.
   package static var kernelConfirms: Bool? {
-    guard let symbol = dlsym(nil, "ntp_adjtime") else { return nil }
-    typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int32
+    guard let adjustTime else { return nil }
     var timex = [UInt64](repeating: 0, count: 64)
-    let state = timex.withUnsafeMutableBytes { bytes in
-      bytes.baseAddress.map(unsafeBitCast(symbol, to: Function.self))
-    }
+    let state = timex.withUnsafeMutableBytes { $0.baseAddress.map(adjustTime) }
     return state.flatMap { $0 < 0 ? nil : $0 != 5 }
+  }
+
+  private static let adjustTime = dlsym(nil, "ntp_adjtime").map {
+    unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer) -> Int32).self)
   }
 
   /// Returns a function that returns the evidence for the wall clock.

@@ -384,6 +384,72 @@ import Testing
     #expect(state(of: kiosk) == .ok)
   }
 
+  /// The gap of two hours ends at 13 °C, the kiosk restarts, and the fridge is cold again.
+  @Test func theReadingThatEndsAGapOutlivesARestart() throws {
+    let kiosk = try kiosk()
+    try kiosk.cutPower(for: hour * 2, hasClock: false)
+    try kiosk.receive(.order("banana"))
+    try kiosk.receive(.reading(13))
+    try kiosk.restart()
+    try kiosk.receive(.reading(4))
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    #expect(try answer(kiosk, "mango") == "blocked")
+  }
+
+  /// A thermometer sends twice within a minute, and no other message follows.
+  @Test func theLastReadingIsStoredWithinAMinute() throws {
+    let kiosk = try kiosk()
+    for (pause, value) in [(1_000, 4), (30, 12)] {
+      kiosk.pass(.seconds(pause))
+      try kiosk.receive(.reading(value))
+    }
+    #expect(try kiosk.ledger.state().sensors["fridge"]?.outside == nil)
+    kiosk.pass(.seconds(70))
+    #expect(kiosk.isDue)
+    try kiosk.receive()
+    #expect(try kiosk.ledger.state().sensors["fridge"]?.outside != nil)
+  }
+
+  /// A gap of five hours ends at 4 °C, its length is not known yet, and the next reading is outside.
+  @Test func aLaterReadingMakesNoLongGapShort() throws {
+    let kiosk = try kiosk()
+    try kiosk.cutPower(for: hour * 5, hasClock: false)
+    try kiosk.receive(.reading(4))
+    kiosk.pass(.seconds(20))
+    try kiosk.receive(.reading(9))
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    try kiosk.receive(.reading(4))
+    #expect(try answer(kiosk, "mango") == "blocked")
+  }
+
+  /// While the length of a gap is not known, the thermometer is silent again, and then outside.
+  @Test func aSecondGapCounts() throws {
+    let kiosk = try kiosk()
+    try kiosk.receive(.reading(4))
+    try kiosk.cutPower(for: .seconds(10), hasClock: false)
+    try kiosk.receive(.reading(4))
+    kiosk.pass(hour * 2)
+    try kiosk.receive(.reading(13))
+    try kiosk.receive(.reading(13))
+    try kiosk.receive(.reading(4))
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    #expect(try answer(kiosk, "mango") == "blocked")
+  }
+
+  /// Ten minutes without power, and then no reading: the limit is `block_after`, not that of a silence.
+  @Test func aRestartAfterAPowerCutMakesNoGapShort() throws {
+    let kiosk = try kiosk()
+    try kiosk.receive(.reading(4))
+    try kiosk.cutPower(for: .seconds(600), hasClock: true)
+    try kiosk.receive()
+    try kiosk.restart()
+    kiosk.pass(hour)
+    #expect(try answer(kiosk, "mango") == "blocked")
+  }
+
   @Test func discardedFruitWaitsForAReading() throws {
     let kiosk = try kiosk()
     try kiosk.cutPower(for: hour * 10, hasClock: true)

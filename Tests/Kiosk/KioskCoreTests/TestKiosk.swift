@@ -125,13 +125,15 @@ final class TestKiosk {
 
   /// Cuts the power of the computer, and starts the computer and the kiosk after a time.
   ///
-  /// - Parameter hasClock: Whether the computer has a hardware clock. Otherwise its clock has stood
-  ///   still, and nothing confirms it.
-  func cutPower(for time: Duration, hasClock: Bool) throws {
-    if !hasClock { standstill += time.milliseconds }
+  /// - Parameters:
+  ///   - hasClock: Whether the computer has a hardware clock. Otherwise its clock has stood still,
+  ///     and nothing confirms it.
+  ///   - behind: The seconds by which its clock is set back at the start.
+  func cutPower(for time: Duration, hasClock: Bool, behind: Int64 = 0) throws {
+    let step = (hasClock ? time.milliseconds : 0) - behind * 1_000
+    standstill += time.milliseconds - step
     now = Moment(
-      timestamp: Timestamp(
-        milliseconds: now.timestamp.milliseconds + (hasClock ? time.milliseconds : 0)),
+      timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + step),
       day: now.day, uptime: .zero,
       evidence: ClockEvidence(boot: (now.evidence.boot ?? 0) + 1, isConfirmed: hasClock))
     try restart()

@@ -62,7 +62,7 @@ package struct Sensors: Sendable {
     var knownAt: Duration
     /// Whether there was a reading.
     var isKnown: Bool
-    /// The uptime of the first reading after the gap, while the sensor `isWaiting`.
+    /// The uptime of the first reading after the last gap, while the sensor `isWaiting`.
     var gapEnd: Duration?
     /// Whether the computer was off since the last reading, and whether it is unknown for how long.
     var wasOff = false
@@ -178,11 +178,13 @@ package struct Sensors: Sendable {
       live.jump = value
       return
     }
+    let readBefore = live.readAt
     (live.jump, live.value, live.readAt, live.ignored) = (nil, value, now.uptime, 0)
     live.isUnwritten = true
     var record = records[name] ?? SensorRecord(state: .ok, unit: sensor.unit, since: now.timestamp)
     endHour(of: &record, sensor, at: now, into: &changes)
-    endGap(of: &record, sensor, &live, at: now, into: &changes)
+    let endsGap = endGap(
+      of: &record, sensor, &live, readBefore: readBefore, at: now, into: &changes)
     count(value, in: &record, sensor, &live, at: now)
     let wasSilent = record.isSilent
     record.isSilent = false
@@ -207,30 +209,38 @@ package struct Sensors: Sendable {
       live.isKnown = true
     }
     store(record, name, &live, at: now, into: &changes)
+    // guard: the reading that ends a gap is stored at once
+    if endsGap { write(records[name] ?? record, name, &live, at: now, into: &changes) }
   }
 
   // MARK: Gaps
 
   /// Records a gap that ends with a reading, and counts it as outside the limits if the reading is.
+  ///
+  /// - Returns: Whether the reading ends a gap.
   private func endGap(
     of record: inout SensorRecord, _ sensor: KioskSettings.Sensor, _ live: inout Live,
-    at now: Moment, into changes: inout Changes
-  ) {
+    readBefore: Duration, at now: Moment, into changes: inout Changes
+  ) -> Bool {
     let gap = now.uptime - live.knownAt
+    // guard: a second gap makes the one that waits longer
+    let unread = live.gapEnd == nil ? gap : now.uptime - readBefore
     let blockAfter = live.wasOff ? sensor.blockAfter : nil
     let limit = min(sensor.silentAfter, blockAfter ?? sensor.silentAfter)
-    guard live.gapEnd == nil, let value = live.value,
-      record.isSilent || record.isWaiting || live.isGapInDoubt || gap > limit
-    else { return }
+    guard let value = live.value,
+      unread > limit
+        || live.gapEnd == nil && (record.isSilent || record.isWaiting || live.isGapInDoubt)
+    else { return false }
     live.gapEnd = now.uptime
+    // guard: a gap that ends outside the limits counts as outside
+    if !sensor.isWithinLimits(value) { live.outsideSince = live.outsideSince ?? live.knownAt }
     // The first reading of all ends no gap, except a silence that the ledger has recorded.
-    guard live.isKnown || record.isSilent else { return }
+    guard live.isKnown || record.isSilent else { return true }
     var step = SensorStep(.gap, of: sensor.name, value: value, unit: sensor.unit)
     step.gap = Int(gap / .seconds(1))
     step.isGapInDoubt = live.isGapInDoubt
     changes.steps.append(step)
-    // guard: a gap that ends outside the limits counts as outside
-    if !sensor.isWithinLimits(value) { live.outsideSince = live.outsideSince ?? live.knownAt }
+    return true
   }
 
   /// Decides about a block that waits for a reading, if there is one and the length of the gap is
@@ -243,13 +253,10 @@ package struct Sensors: Sendable {
     guard record.isWaiting, let end = live.gapEnd, !live.isGapInDoubt, let value = live.value,
       let blockAfter = sensor.blockAfter
     else { return }
-    let isShort: Bool
-    if let outside = live.outsideSince {
-      isShort = now.uptime - outside < blockAfter
-    } else {
-      // guard: after a long gap a person decides
-      isShort = end - live.knownAt <= max(Self.longestGap, blockAfter)
-    }
+    // guard: after a long gap a person decides
+    let isShort =
+      end - live.knownAt <= max(Self.longestGap, blockAfter)
+      && live.outsideSince.map { now.uptime - $0 < blockAfter } ?? true
     record.isWaiting = false
     guard isShort else { return }
     let isWithin = sensor.isWithinLimits(value)
@@ -307,8 +314,10 @@ package struct Sensors: Sendable {
     for sensor in settings where live[sensor.name] == nil {
       guard let record = records[sensor.name] else { continue }
       var live = look(at: sensor.name, at: now)
+      // guard: a restart of the kiosk does not hide that the computer was off
+      let wasOff = elapsed.wasOff || live.knownAt < .zero
       // While the sensor waits, the computer may have been off before an earlier process.
-      live.wasOff = elapsed.wasOff && live.isKnown || record.isWaiting
+      live.wasOff = wasOff && live.isKnown || record.isWaiting
       live.isGapInDoubt = live.wasOff && elapsed.blocks
       self.live[sensor.name] = live
     }
@@ -463,7 +472,8 @@ package struct Sensors: Sendable {
     live.isUnwritten = false
   }
 
-  /// Returns the time until a state may change, or `nil` if only a reading can change one.
+  /// Returns the time until a state may change, or until readings must be stored; or `nil` if only a
+  /// reading can change something.
   func wait(at now: Moment) -> Duration? {
     settings.flatMap { sensor -> [Duration] in
       guard let live = live[sensor.name] else { return [.zero] }
@@ -479,7 +489,9 @@ package struct Sensors: Sendable {
       let unknown =
         record?.state == .blocked
         ? nil : limit.map { live.isGapInDoubt ? .zero : live.knownAt + $0 + .milliseconds(1) }
-      return ((outside ?? []) + [silent, unknown]).compactMap {
+      // guard: the last reading is stored within a minute
+      let unwritten = live.isUnwritten ? (recordedAt ?? now.uptime) + Self.longestWait : nil
+      return ((outside ?? []) + [silent, unknown, unwritten]).compactMap {
         $0.map { max(.zero, $0 - now.uptime) }
       }
     }.min()

@@ -77,6 +77,15 @@ struct SensorsCheck {
 
   private func blocked(_ report: SensorReport, _ name: String, on topic: String) -> Finding {
     let what = (report.fruits.map(\.text) + report.machines.map(\.text)).joined(separator: ", ")
+    if name == SensorID.clock.text {
+      return .warning(
+        .sensors, topic,
+        "\(what): not sold, because nothing shows how long the computer had no power, or that its "
+          + "clock is right",
+        fix: "wait for the network's time, or compare the clock with a watch, set it, and run "
+          + "juice-kiosk sensor clock release REASON; a hardware clock (RTC) with a battery "
+          + "prevents this")
+    }
     return .warning(
       .sensors, topic, "has blocked \(what): it is not used until a person decides",
       fix: "check the fruit, and decide in the dashboard or with juice-kiosk sensor \(name): "
