@@ -24,7 +24,8 @@ extension Kiosk {
       seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome,
       amount: amount)
     if case .restocked(let changes) = outcome, case .restock(let restock) = request.command {
-      entry.batches = batches.brought(by: restock, changes, seq: seq, at: now.timestamp)
+      entry.batches = batches.brought(
+        by: withTimes(restock), changes, seq: seq, at: now.timestamp)
     }
     return LedgerRow(
       entry, stock: stock, detail: detail, message: message(about: outcome, for: amount))
@@ -37,7 +38,7 @@ extension Kiosk {
     try checkIsCurrent(request, isRetained: isRetained, at: now)
     switch request.command {
     case .order(let order): return try make(order, from: source, at: now)
-    case .restock(let restock): return try apply(restock, at: now.timestamp)
+    case .restock(let restock): return try apply(withTimes(restock), at: now.timestamp)
     case .remove(let removal): return try apply(removal)
     case .service(let state):
       switched = state

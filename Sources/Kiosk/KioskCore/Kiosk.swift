@@ -371,7 +371,7 @@ package struct Kiosk: ~Copyable, Sendable {
 
   func isWithinHours(at now: Timestamp) -> Bool {
     guard let hours = settings.hours else { return true }
-    let (day, minute) = settings.wallClock.minute(at: now)
+    let (day, minute) = settings.wallClock.reachedMinute(at: now)
     return hours.isOpen(day: day, minute: minute)
   }
 

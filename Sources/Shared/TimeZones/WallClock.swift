@@ -80,6 +80,25 @@ package struct WallClock: Sendable {
     return (Int(day), Int(rest / 60_000))
   }
 
+  /// Returns the local day and minute that opening hours have reached. In an hour that is repeated
+  /// when clocks are set back, this is the last minute of the first occurrence, so that each opening
+  /// and closing occurs once.
+  package func reachedMinute(at time: Timestamp) -> (day: Int, minute: Int) {
+    let first = self.time(showing: local(time))
+    // guard: the hours of a day begin and end once
+    guard first < time else { return minute(at: time) }
+    func offset(_ time: Int64) -> Int64 {
+      local(Timestamp(milliseconds: time)).milliseconds - time
+    }
+    // The clock is set back after `before` and not after `end`.
+    var (before, end) = (first.milliseconds, time.milliseconds)
+    while end - before > 1 {
+      let middle = before + (end - before) / 2
+      if offset(middle) == offset(first.milliseconds) { before = middle } else { end = middle }
+    }
+    return minute(at: Timestamp(milliseconds: before))
+  }
+
   package static func day(of hour: Int) -> Int { Int(Int64(hour).flooredQuotient(by: 24).quotient) }
 
   /// Returns the first moment of a local day, which is after midnight if daylight saving time skips

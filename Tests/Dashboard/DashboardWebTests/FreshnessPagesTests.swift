@@ -98,7 +98,10 @@ import Testing
         "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.kiwi=5&add.mango=-1")
       #expect(review.text.contains("name=\"best.kiwi\"") && !review.text.contains("best.mango"))
       let form = "csrf_token=\(scene.csrfToken)&id=d1&add.kiwi=5&best.kiwi="
-      #expect(try await scene.post("/kiosks/k1/restock", form + "soon").status == .badRequest)
+      for text in ["soon", "05.12.2026", "2026-02-30"] {
+        let refused = try await scene.post("/kiosks/k1/restock", form + text)
+        #expect(refused.status == .badRequest && refused.text.contains("like 2026-12-05"))
+      }
       async let answer = scene.post("/kiosks/k1/restock", form + "2026-12-01T09:00")
       let command = try await scene.nextCommand()
       let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
@@ -111,6 +114,24 @@ import Testing
       try await scene.kiosk("restock/minji/result", result.payload, retain: false)
       // The form is shown again with its date.
       #expect(try await answer.text.contains("value=\"2026-12-01T09:00\""))
+    }
+  }
+
+  /// The kiosk determines the end of the day by its own clock.
+  @Test func aDayOnThePackageGoesOutAsADay() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = "csrf_token=\(scene.csrfToken)&id=d1&add.kiwi=5&best.kiwi="
+      async let answer = scene.post("/kiosks/k1/restock", form + "2026-12-05")
+      let command = try await scene.nextCommand()
+      #expect(
+        String(decoding: command.payload, as: UTF8.self)
+          .contains(#""best_before":{"kiwi":"2026-12-05"}"#))
+      var result = CommandResult(status: .rejected)
+      (result.id, result.reason) = ("d1", .expired)
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      #expect(
+        try await answer.text.contains("type=\"date\" name=\"best.kiwi\" value=\"2026-12-05\""))
     }
   }
 

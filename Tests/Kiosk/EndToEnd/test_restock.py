@@ -1,6 +1,6 @@
 """Restocks change several fruits in one step, with displays and events."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 from client import BASE, Client, soon
 from conftest import MakeClient, MakeKiosk
@@ -32,6 +32,17 @@ def test_a_restock_that_is_expected_is_applied(kiosk, panel) -> None:
     panel.order("banana")
     applied = panel.restock({"id": "r1", "set": {"banana": 100}, "expect": {"banana": 8}})
     assert (applied["status"], applied["stock"]["banana"]) == ("applied", 100)
+
+
+def test_a_date_on_the_command_line_is_the_end_of_a_day_or_the_error_has_the_form(make_kiosk) -> None:
+    kiosk = make_kiosk(kiosk={"time_zone": "Asia/Seoul"}).start()
+    day = datetime.now(timezone(timedelta(hours=9))).date() + timedelta(days=2)
+    restocked = kiosk.command("restock", "kiwi=+1", "--best-before", f"kiwi={day}")
+    assert (restocked.returncode, restocked.stderr) == (0, "")
+    assert kiosk.ledger()[-1]["batches"][0]["expires"] == f"{day}T15:00:00Z"
+    for wrong in ("kiwi=05.12.2026", "kiwi=2026-12-05T18:00", "kiwi"):
+        refused = kiosk.command("restock", "kiwi=+1", "--best-before", wrong)
+        assert refused.returncode == 64 and "2026-12-05" in refused.stderr.splitlines()[0]
 
 
 def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(

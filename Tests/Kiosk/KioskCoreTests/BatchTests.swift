@@ -138,6 +138,33 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  @Test(arguments: [
+    ("UTC", "2026-11-22", "2026-11-23T00:00:00Z"),
+    ("Asia/Seoul", "2026-11-22", "2026-11-22T15:00:00Z"),
+    ("America/New_York", "2026-11-21", "2026-11-22T05:00:00Z"),
+    // Sunday has 25 hours.
+    ("Europe/Berlin", "2027-10-31", "2027-10-31T23:00:00Z"),
+  ])
+  func aDateIsTheEndOfItsDayByTheKiosksClock(zone: String, day: String, end: String) throws {
+    var settings = try settings(keeps: nil)
+    settings.wallClock = try #require(WallClock(zone))
+    let kiosk = try TestKiosk(settings: settings, stock: ["kiwi": 0])
+    let decision = try kiosk.receive(
+      .restock(#"{"add":{"kiwi":5},"best_before":{"kiwi":"\#(day)"}}"#))
+    let expires = try #require(Timestamp(end))
+    #expect(decision.transaction.records[0].row.entry.batches[0].expires == expires)
+    try kiosk.ledger.verify()
+  }
+
+  @Test(arguments: ["05.12.2026", "2026-12-05T18:00", "2026-02-30", "12/05/2026"])
+  func anUnreadableDateIsAnsweredWithTheForm(date: String) throws {
+    let kiosk = try kiosk()
+    let decision = try kiosk.receive(
+      .restock(#"{"add":{"kiwi":5},"best_before":{"kiwi":"\#(date)"}}"#))
+    #expect(try decision.reasons == [.malformed])
+    #expect(try decision.results[0].detail?.contains("a date such as 2026-12-05") == true)
+  }
+
   @Test func withoutDatesNothingIsRecorded() throws {
     let kiosk = try kiosk(keeps: nil)
     let decision = try kiosk.receive(.restock(#"{"add":{"kiwi":5}}"#), .order("kiwi"))

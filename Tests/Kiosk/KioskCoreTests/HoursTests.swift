@@ -80,16 +80,45 @@ import TimeZones
   }
 
   /// Berlin, 2026-10-25: after 02:59:59 comes 02:00:00 again.
-  @Test func anHourThatIsRepeatedCountsTwice() throws {
+  @Test func anHourThatIsRepeatedOpensOnce() throws {
     let kiosk = try kiosk("Europe/Berlin", at: "2026-10-25T00:29:59Z", Self.week)
     #expect(try !isOpen(kiosk))
     for (time, isOpen) in [
-      ("00:30:00", true), ("00:59:59", true), ("01:00:00", false), ("01:30:00", true),
+      ("00:30:00", true), ("00:59:59", true), ("01:00:00", true), ("01:30:00", true),
       ("08:59:59", true), ("09:00:00", false),
     ] {
       set(kiosk, to: "2026-10-25T\(time)Z")
       #expect(try self.isOpen(kiosk) == isOpen, "\(time)")
     }
+  }
+
+  /// The number of openings and closings within two days. Clocks are set back by an hour in Berlin, by
+  /// half an hour on Lord Howe Island, from midnight to 23:00 in Santiago, from 1:00 to 0:00 in Havana.
+  @Test(arguments: [
+    ("Europe/Berlin", "2026-10-24T16:00:00Z", OpeningHours.Day.sat, "18:00-02:30"),
+    ("Europe/Berlin", "2026-10-24T20:00:00Z", .sun, "02:15-02:45"),
+    ("Europe/Berlin", "2026-10-24T16:00:00Z", .sat, "18:00-02:00"),
+    ("Europe/Berlin", "2026-10-24T16:00:00Z", .sat, "18:00-03:00"),
+    ("Europe/Berlin", "2026-03-28T16:00:00Z", .sat, "18:00-02:30"),
+    ("Australia/Lord_Howe", "2026-04-04T07:00:00Z", .sat, "18:00-01:45"),
+    ("America/Santiago", "2026-04-04T20:00:00Z", .sat, "18:00-23:30"),
+    ("America/Santiago", "2026-04-04T20:00:00Z", .sat, "18:00-24:00"),
+    ("America/Havana", "2026-10-31T20:00:00Z", .sat, "18:00-00:30"),
+    ("America/New_York", "2026-10-31T20:00:00Z", .sat, "18:00-01:30"),
+  ])
+  func hoursBeginAndEndOnce(
+    zone: String, start: String, day: OpeningHours.Day, text: String
+  ) throws {
+    let clock = try #require(WallClock(zone))
+    let interval = try #require(OpeningHours.Interval(text))
+    let hours = try #require(OpeningHours([day: interval]))
+    let first = try #require(Timestamp(start)).milliseconds
+    let states = (Int64(-240)..<2_640).map { minute in
+      let reached = clock.reachedMinute(at: Timestamp(milliseconds: first + minute * 60_000))
+      return hours.isOpen(day: reached.day, minute: reached.minute)
+    }
+    let changes = zip(states, states.dropFirst()).filter { $0 != $1 }
+    #expect(!states[0] && changes.count == 2)
   }
 
   @Test func aClockThatIsSetBackClosesItAgain() throws {

@@ -84,6 +84,11 @@ enum ErrorPage {
         "지금은 대시보드가 키오스크와 연결되어 있지 않아 아무것도 보내지 않았어요."
       )
     case .badForm, .incomplete: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
+    case .badDate:
+      (
+        .badRequest, "Nothing was sent. Go back, and write the date like 2026-12-05.",
+        "아무것도 보내지 않았어요. 뒤로 가서 날짜를 2026-12-05처럼 적어 주세요."
+      )
     case .tooManyLogins:
       (
         .tooManyRequests, "Too many wrong passwords. Wait a minute, then try again.",

@@ -53,18 +53,23 @@ struct RestockPage {
         LocalTime(kiosk.timeZone, now: Timestamp(milliseconds: $0), language)
           .field(Timestamp(milliseconds: $0))
       }
-      if isRepeat { return .hidden("best.\(fruit)", time ?? "") }
+      let day = restock.bestBeforeDay[fruit].map { CivilDate(daysSinceEpoch: $0).description }
+      let value = time ?? day ?? ""
+      if isRepeat { return .hidden("best.\(fruit)", value) }
+      let type: HTML = time == nil ? "date" : "datetime-local"
       return """
-        <label>\(name(fruit)) <input type="datetime-local" name="best.\(fruit)" value="\(time ?? "")"></label>
+        <label>\(name(fruit)) <input type="\(type)" name="best.\(fruit)" value="\(value)"></label>
 
         """
     }
     if fields.isEmpty { return nil }
     if isRepeat { return "\(fields)" }
+    let hasDates = !restock.bestBefore.isEmpty || !restock.bestBeforeDay.isEmpty
     return """
-      <details\(restock.bestBefore.isEmpty ? .empty : " open" as HTML)><summary>\(language("Best before", "유통기한"))</summary>
+      <details\(hasDates ? " open" : .empty as HTML)><summary>\(language("Best before", "유통기한"))</summary>
       <p class="muted">\(language(
-        "Only if the package has a date: the menu decides otherwise.", "포장에 날짜가 있을 때만 적으세요. 없으면 메뉴의 설정을 따라요."))</p>
+        "Only if the package has a date: the menu decides otherwise. It is sold until the end of that day.",
+        "포장에 날짜가 있을 때만 적으세요. 그날이 끝날 때까지 팔아요. 없으면 메뉴의 설정을 따라요."))</p>
       <div class="counts">\(fields)</div></details>
       """
   }
@@ -123,7 +128,8 @@ struct RestockPage {
       })
     return review(
       Restock(
-        add: restock.add, set: restock.set, expect: stock, bestBefore: restock.bestBefore),
+        add: restock.add, set: restock.set, expect: stock, bestBefore: restock.bestBefore,
+        bestBeforeDay: restock.bestBeforeDay),
       id: .random,
       notice: CommonNotices.conflict(
         expected: restock.expect, stock: stock,

@@ -56,10 +56,10 @@ extension DashboardServer {
     }
     router.post("restock") { request, context in
       let form = try await request.form(from: context, sessions)
+      let (times, days) = try kiosk(context).bestBefore(form, at: link.time)
       let restock = Restock(
         add: try form.amounts("add."), set: try form.amounts("set."),
-        expect: try form.amounts("expect."),
-        bestBefore: try kiosk(context).bestBefore(form, at: link.time))
+        expect: try form.amounts("expect."), bestBefore: times, bestBeforeDay: days)
       guard let id = form.commandID,
         !restock.add.isEmpty || !restock.set.isEmpty
       else { throw RequestError.badForm }
@@ -252,19 +252,23 @@ extension KioskState {
 }
 
 extension KioskState {
-  /// Reads the best-before times in a form, in the time zone of the kiosk. Returns milliseconds
-  /// since 1970.
+  /// Reads the best-before dates in a form: times in the time zone of the kiosk, in milliseconds
+  /// since 1970, and days, counted from 1970-01-01.
   fileprivate func bestBefore(
     _ form: Form, at now: Timestamp
-  ) throws(RequestError) -> [Fruit.ID: Int64] {
+  ) throws(RequestError) -> (times: [Fruit.ID: Int64], days: [Fruit.ID: Int64]) {
     let localTime = LocalTime(timeZone, now: now, .english)
-    var times: [Fruit.ID: Int64] = [:]
+    var (times, days): ([Fruit.ID: Int64], [Fruit.ID: Int64]) = ([:], [:])
     for fruit in menu?.menu.fruits ?? [] {
       guard let text = form["best.\(fruit.id)"], !text.isEmpty else { continue }
-      guard let time = localTime.time(field: text) else { throw .badForm }
+      if case .day(let day) = BestBefore(text) {
+        days[fruit.id] = day.daysSinceEpoch
+        continue
+      }
+      guard let time = localTime.time(field: text) else { throw .badDate }
       times[fruit.id] = time.milliseconds
     }
-    return times
+    return (times, days)
   }
 }
 

@@ -78,6 +78,8 @@ enum RequestError: Error {
   case incomplete
   /// The form lacks a required value, or contains an invalid one.
   case badForm
+  /// A date in the form is not of the form `2026-12-05` or `2026-12-05T18:00`.
+  case badDate
   /// The page is for administrators.
   case onlyAdmins
   /// Too many passwords were wrong. The next attempt is allowed after this time.

@@ -65,6 +65,12 @@ extension Kiosk {
     decision.recordsInBatches = end
   }
 
+  /// Returns the restock with the end of each day by the kiosk's clock.
+  func withTimes(_ restock: Restock) -> Restock {
+    // guard: fruit is sold until the end of the day on its package, and no longer
+    restock.withTimes { settings.wallClock.start(ofDay: $0 + 1).milliseconds }
+  }
+
   mutating func apply(
     _ restock: Restock, at now: Timestamp
   ) throws(Rejection) -> LedgerEntry.Outcome {

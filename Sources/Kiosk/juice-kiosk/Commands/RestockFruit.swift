@@ -21,9 +21,10 @@ struct RestockFruit: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The time at which the added pieces of a fruit expire, such as 2026-12-01T09:00:00Z; may be "
-        + "given several times.", valueName: "fruit=time"))
-  var bestBefore: [FruitTime] = []
+      "The date on the package of a fruit, such as 2026-12-05: its end by the kiosk's clock, or a "
+        + "time, such as 2026-12-05T18:00:00+01:00; may be given several times.",
+      valueName: "fruit=date"), transform: FruitDate.init)
+  var bestBefore: [FruitDate] = []
 
   @OptionGroup var request: RequestOptions
 
@@ -44,10 +45,18 @@ struct RestockFruit: AsyncParsableCommand {
         set[fruit] = number
       }
     }
-    let times = bestBefore.reduce(into: [:]) { $0[$1.fruit] = $1.time.milliseconds }
+    var (times, days): ([Fruit.ID: Int64], [Fruit.ID: Int64]) = ([:], [:])
+    for date in bestBefore {
+      switch date.date {
+      case .time(let time): times[date.fruit] = time.milliseconds
+      case .day(let day): days[date.fruit] = day.daysSinceEpoch
+      }
+    }
     try await request.send(
       .restock(
-        Restock(add: add, set: set, expect: FruitAmounts(expect), bestBefore: times)),
+        Restock(
+          add: add, set: set, expect: FruitAmounts(expect), bestBefore: times, bestBeforeDay: days)
+      ),
       of: .restock)
   }
 }
@@ -66,16 +75,20 @@ struct FruitNumber: ExpressibleByArgument {
   }
 }
 
-/// A fruit and a time on the command line, such as `kiwi=2026-12-01T09:00:00Z`.
-struct FruitTime: ExpressibleByArgument {
+/// A fruit and a date on the command line, such as `kiwi=2026-12-05`.
+struct FruitDate {
   let fruit: Fruit.ID
-  let time: Timestamp
+  let date: BestBefore
 
-  init?(argument: String) {
+  init(_ argument: String) throws {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let fruit = Fruit.ID(parts[0]), let time = Timestamp(String(parts[1]))
-    else { return nil }
-    (self.fruit, self.time) = (fruit, time)
+    guard parts.count == 2, let fruit = Fruit.ID(parts[0]) else {
+      throw ValidationError("write a fruit and a date, such as kiwi=2026-12-05.")
+    }
+    guard let date = BestBefore(String(parts[1])) else {
+      throw ValidationError("\(parts[1]) is not \(BestBefore.form).")
+    }
+    (self.fruit, self.date) = (fruit, date)
   }
 }
 

@@ -9,15 +9,27 @@ package struct Restock: Hashable, Sendable {
   /// The times at which the added fruits expire, in milliseconds since 1970-01-01T00:00:00Z. For
   /// any other added fruit, `Fruit.keepsHours` determines the time.
   package let bestBefore: [Fruit.ID: Int64]
+  /// The days at whose end the added fruits expire, counted from 1970-01-01, in the kiosk's time zone.
+  package let bestBeforeDay: [Fruit.ID: Int64]
 
   package init(
     add: FruitAmounts = [:], set: FruitAmounts = [:], expect: FruitAmounts = [:],
-    bestBefore: [Fruit.ID: Int64] = [:]
+    bestBefore: [Fruit.ID: Int64] = [:], bestBeforeDay: [Fruit.ID: Int64] = [:]
   ) {
     self.add = add
     self.set = set
     self.expect = expect
-    self.bestBefore = bestBefore
+    (self.bestBefore, self.bestBeforeDay) = (bestBefore, bestBeforeDay)
+  }
+
+  /// Returns the restock with times instead of days.
+  ///
+  /// - Parameter end: Returns the end of a day, in milliseconds since 1970-01-01T00:00:00Z.
+  package func withTimes(end: (Int64) -> Int64) -> Restock {
+    if bestBeforeDay.isEmpty { return self }
+    let times = bestBeforeDay.mapValues(end)
+    return Restock(
+      add: add, set: set, expect: expect, bestBefore: bestBefore.merging(times) { min($0, $1) })
   }
 }
 

@@ -75,9 +75,10 @@ extension Command {
     case .restock where json.present("remove") != nil || json.present("remove_expired") != nil:
       self = .remove(try json.removal())
     case .restock:
+      let (times, days) = try json.bestBefore()
       let restock = Restock(
         add: try json.amounts("add"), set: try json.amounts("set"),
-        expect: try json.amounts("expect"), bestBefore: try json.bestBefore())
+        expect: try json.amounts("expect"), bestBefore: times, bestBeforeDay: days)
       guard !restock.add.isEmpty || !restock.set.isEmpty else {
         throw Rejection(.malformed, "nothing to do: name fruits under add or under set")
       }
@@ -283,23 +284,27 @@ extension JSON {
     return removal
   }
 
-  fileprivate func bestBefore() throws(Rejection) -> [Fruit.ID: Int64] {
-    guard let value = present("best_before") else { return [:] }
+  fileprivate func bestBefore() throws(Rejection) -> (
+    times: [Fruit.ID: Int64], days: [Fruit.ID: Int64]
+  ) {
+    var (times, days): ([Fruit.ID: Int64], [Fruit.ID: Int64]) = ([:], [:])
+    guard let value = present("best_before") else { return (times, days) }
     guard case .object(let members) = value else {
       throw Rejection(.malformed, "best_before is \(value.kind); fruits and times are expected")
     }
-    var times: [Fruit.ID: Int64] = [:]
     for member in members {
       guard let fruit = Fruit.ID(member.key) else {
         throw Rejection(.unknownFruit, "a key under best_before is not a fruit id")
       }
-      guard case .string(let text) = member.value, let time = Timestamp(text) else {
-        throw Rejection(
-          .malformed, "best_before.\(fruit) is not a time like 2026-11-21T09:00:00Z")
+      guard case .string(let text) = member.value, let date = BestBefore(text) else {
+        throw Rejection(.malformed, "best_before.\(fruit) is not \(BestBefore.form)")
       }
-      times[fruit] = time.milliseconds
+      switch date {
+      case .time(let time): times[fruit] = time.milliseconds
+      case .day(let day): days[fruit] = day.daysSinceEpoch
+      }
     }
-    return times
+    return (times, days)
   }
 
   fileprivate func amounts(_ key: String) throws(Rejection) -> FruitAmounts {

@@ -19,10 +19,10 @@ extension Request {
         if !restock.add.isEmpty { json.member("add", restock.add) }
         if !restock.set.isEmpty { json.member("set", restock.set) }
         if !restock.expect.isEmpty { json.member("expect", restock.expect) }
-        if !restock.bestBefore.isEmpty {
-          json.member(
-            "best_before", restock.bestBefore.mapValues(Timestamp.init(milliseconds:)))
-        }
+        let days = restock.bestBeforeDay.mapValues { "\(CivilDate(daysSinceEpoch: $0))" }
+        let dates = restock.bestBefore.mapValues { "\(Timestamp(milliseconds: $0))" }
+          .merging(days) { time, _ in time }
+        if !dates.isEmpty { json.member("best_before", dates) }
       case .remove(let removal):
         if !removal.stock.isEmpty { json.member("remove", removal.stock) }
         if !removal.expired.isEmpty { json.member("remove_expired", removal.expired) }
@@ -57,7 +57,9 @@ extension JSONWriter {
     member(key) { $0.members(amounts) }
   }
 
-  package mutating func member(_ key: StaticString, _ times: [Fruit.ID: Timestamp]) {
+  package mutating func member(
+    _ key: StaticString, _ times: [Fruit.ID: some CustomStringConvertible]
+  ) {
     member(key) { json in
       for (fruit, time) in times.sorted(by: { $0.key < $1.key }) {
         json.member(named: fruit.text, time.description)

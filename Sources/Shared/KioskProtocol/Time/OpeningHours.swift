@@ -6,8 +6,8 @@
 /// ```
 ///
 /// The result depends only on the local time, also after a person has set the clock. When daylight
-/// saving time ends, the hours apply to both occurrences of the repeated hour; when it begins, the
-/// skipped hour does not occur.
+/// saving time ends, an opening or closing in the repeated hour occurs once, at its first occurrence
+/// (`WallClock.reachedMinute`); when it begins, the skipped hour does not occur.
 package struct OpeningHours: Hashable, Sendable {
   package enum Day: String, CaseIterable, Sendable { case mon, tue, wed, thu, fri, sat, sun }
 
