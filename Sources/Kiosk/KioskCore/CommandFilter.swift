@@ -139,7 +139,7 @@ package struct CommandFilter: Sendable {
     guard !sensors.isEmpty, let bound = sensors[delivery.message.topic] else { return [] }
     // guard: a value that the broker has kept is no reading
     let isReadable = delivery.excess == nil && !delivery.message.retain
-    return bound.map { sensor in
+    return bound.filter { $0.binding.isOwn(delivery.message.payload) }.map { sensor in
       let value = isReadable ? sensor.binding.read(delivery.message.payload) : nil
       return ParsedDelivery(value, of: sensor.name, on: delivery, matching: match)
     }

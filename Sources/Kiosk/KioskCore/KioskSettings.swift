@@ -252,6 +252,8 @@ extension KioskSettings {
     package var blockAfter: Duration?
     /// The time without a reading after which the sensor counts as silent.
     package var silentAfter: Duration
+    /// The time after which a value that does not change is no reading, or `nil` for never.
+    package var stuckAfter: Duration?
     package var fruits: [Fruit.ID]
     package var machines: [MachineID]
 

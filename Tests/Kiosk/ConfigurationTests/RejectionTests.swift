@@ -461,6 +461,11 @@ import Testing
       ".fruits: there is no fruit 'kiwis'; did you mean 'kiwi'?"
     ),
     ("{\(sensor), min: 1, machines: [bar]}", ".machines: there is no machine 'bar'"),
+    ("{\(sensor), min: 1, key: /id}", ".key: needs both 'key' and 'device'; key: /id, device: 240"),
+    (
+      "{\(sensor), min: 1, device: 240}",
+      ".device: needs both 'key' and 'device'; key: /id, device: 240"
+    ),
     (
       "{\(sensor), min: 1, value: x}",
       ".value: 'x' is not a JSON pointer; write it like '/event/action'"

@@ -5,6 +5,21 @@ import Testing
 
 /// Messages of devices around the press of a button. One of them is the press.
 @Suite struct DeviceDiscoveryTests {
+  @Test func aTopicOfSeveralDevicesIsNoticedOnce() {
+    var shared = SharedTopics()
+    func observe(_ text: String, on topic: String = "rtl_433/pi/events") -> String? {
+      shared.observe(Array(text.utf8), on: topic)
+    }
+    #expect(observe(#"{"model":"Nexus-TH","id":240,"temperature_C":4.1}"#) == nil)
+    #expect(observe(#"{"model":"Nexus-TH","id":240,"temperature_C":4.2}"#) == nil)
+    #expect(observe(#"{"model":"Nexus-TH","id":17}"#, on: "rtl_433/other/events") == nil)
+    #expect(observe("4.1") == nil && observe(#"{"id":3}"#) == nil)
+    #expect(
+      observe(#"{"model":"Prologue-TH","id":17}"#)?.hasPrefix(
+        "rtl_433/pi/events has messages of several devices (Nexus-TH 240, Prologue-TH 17)") == true)
+    #expect(observe(#"{"model":"Prologue-TH","id":18}"#) == nil)
+  }
+
   /// Messages of a house in which no button is pressed.
   private static let quietHouse: [(topic: String, payload: String)] = [
     // A Shelly Button1 that wakes up, and the state of a Shelly 1 (recorded with firmware 1.12; the

@@ -3,6 +3,7 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 import Testing
+import TimeZones
 
 @testable import KioskCore
 

@@ -392,6 +392,62 @@ import TimeZones
     #expect(report.state == .ok)
   }
 
+  /// A DS18B20 that was just powered, or is not connected. The value after it is not a jump.
+  @Test(arguments: [
+    (SensorBinding.Kind.ds18b20, "85.0"), (.ds18b20, "-127"), (.sht3x, "130"), (.sht3x, "-45.0"),
+  ])
+  func aFaultValueIsNoReading(kind: SensorBinding.Kind, fault: String) throws {
+    var settings = Self.settings()
+    settings.sensors[0].binding.kind = kind
+    try kiosk.reload(settings)
+    try read(fault)
+    #expect(report.state == .unknown && report.value == nil && report.ignored == 1)
+    try read(5, after: .seconds(1))
+    #expect(report.state == .ok && report.value == 5000)
+    try read(fault, after: .seconds(10))
+    try read(fault, after: .seconds(10))
+    try read(9, after: .seconds(10))
+    #expect(report.state == .outside)
+    // A constant fault is a silence.
+    for _ in 0..<60 { try read(fault, after: .seconds(61)) }
+    #expect(report.isSilent)
+    #expect(try safety().sensors[0].high == 9000)
+  }
+
+  @Test func aReadingOfAnotherDeviceIsNoReading() throws {
+    var settings = Self.settings()
+    (settings.sensors[0].binding.key, settings.sensors[0].binding.device) = (
+      JSONPointer("/id"), "240"
+    )
+    try kiosk.reload(settings)
+    func send(_ id: String, _ value: Double, after time: Duration) throws {
+      kiosk.pass(time)
+      try kiosk.receive(.sensor(#"{"model":"Nexus-TH","id":\#(id),"temperature":\#(value)}"#))
+    }
+    try send("240", 12.5, after: .zero)
+    // The fridge of a neighbour is cold.
+    for _ in 0..<61 {
+      try send("17", 4, after: .seconds(30))
+      try send("240", 12.5, after: .seconds(30))
+    }
+    try kiosk.receive(.sensor(#"{"temperature":4}"#), .sensor("4"))
+    #expect(report.state == .blocked && report.value == 12_500 && report.ignored == 0)
+  }
+
+  @Test func aValueThatNeverChangesIsNoReadingIfSoConfigured() throws {
+    var settings = Self.settings()
+    settings.sensors[0].stuckAfter = .seconds(86_400)
+    try kiosk.reload(settings)
+    for _ in 0..<(23 * 4) { try read(4, after: .seconds(900)) }
+    try read(4.1, after: .seconds(900))
+    for _ in 0..<(24 * 4 - 1) { try read(4.1, after: .seconds(900)) }
+    #expect(!report.isSilent && report.ignored == 0)
+    for _ in 0..<5 { try read(4.1, after: .seconds(900)) }
+    #expect(report.isSilent && report.ignored > 0)
+    try read(4.2, after: .seconds(900))
+    #expect(!report.isSilent && report.ignored == 0)
+  }
+
   @Test func silenceIsAFault() throws {
     try kiosk.receive()
     kiosk.pass(.seconds(3599))

@@ -67,6 +67,8 @@ package struct Sensors: Sendable {
     /// Whether the computer was off since the last reading, and whether it is unknown for how long.
     var wasOff = false
     var isGapInDoubt = false
+    /// The uptime since which the value has not changed.
+    var changedAt: Duration?
     /// The last reading that counted since the start.
     var value: Int?
     /// The value of a jump that the next reading may confirm, or `nil` if there is none.
@@ -165,8 +167,10 @@ package struct Sensors: Sendable {
     guard let sensor = settings(of: name) else { return }
     var live = self.live[name] ?? look(at: name, at: now)
     defer { self.live[name] = live }
+    if let value, value != live.value { live.changedAt = now.uptime }
+    let isStuck = sensor.stuckAfter.map { now.uptime - (live.changedAt ?? now.uptime) >= $0 }
     // guard: a value that no sensor can measure is no reading
-    guard let value, sensor.unit.plausible.contains(value) else {
+    guard let value, sensor.unit.plausible.contains(value), isStuck != true else {
       if live.ignored == 0 { changes.ignored.append(name) }
       live.ignored += 1
       return

@@ -13,12 +13,16 @@ import YAMLConfiguration
 ///   - name: fridge
 ///     topic: zigbee2mqtt/fridge    # the device's own topic
 ///     value: /temperature          # JSON pointer; default: the whole payload is the number
+///     key: /id                     # JSON pointer to the device's name, if several share the topic
+///     device: 240                  # the name of this device
+///     kind: ds18b20                # or sht3x; default: no value is a fault
 ///     unit: "°C"                   # or ml, g
 ///     min: 0                       # in the unit; at least one of min and max
 ///     max: 7
 ///     alarm_after_seconds: 600     # time outside the limits, at least 10; default: 600
 ///     block_after_seconds: 3600    # time outside the limits; default: never
 ///     silent_after_seconds: 3600   # time without a reading; default: 3600
+///     stuck_after_hours: 24        # time with the same value, which is then no reading; default: never
 ///     fruits: [kiwi]               # the fruits that the sensor blocks
 ///     machines: [bar]              # the machines that the sensor blocks
 /// ```
@@ -39,11 +43,22 @@ struct SensorReader {
       var sensor = KioskSettings.Sensor(
         name: name ?? "sensor", binding: SensorBinding(topic: topic ?? "", value: value),
         unit: unit ?? .celsius)
+      sensor.binding.key = section.read("key", .jsonPointer)
+      sensor.binding.device = section.read("device", .deviceName)
+      sensor.binding.kind = section.read("kind", .choice())
+      if (sensor.binding.key == nil) != (sensor.binding.device == nil) {
+        section.report(
+          Diagnostic("needs both 'key' and 'device'", hint: "key: /id, device: 240"),
+          at: sensor.binding.key == nil ? "device" : "key")
+      }
       sensor.minimum = section.read("min", .limit(of: sensor.unit))
       sensor.maximum = section.read("max", .limit(of: sensor.unit))
       section.read("alarm_after_seconds", .seconds(10...86_400), into: &sensor.alarmAfter)
       sensor.blockAfter = section.read("block_after_seconds", .seconds(1...604_800))
       section.read("silent_after_seconds", .seconds(60...604_800), into: &sensor.silentAfter)
+      sensor.stuckAfter = section.read("stuck_after_hours", .integer(1...168)).map {
+        Duration.seconds($0 * 3_600)
+      }
       sensor.fruits = section.list("fruits", of: .name(of: "fruit", among: fruits)) ?? []
       sensor.machines = section.list("machines", of: .name(of: "machine", among: machines)) ?? []
       if let topic, own.overlaps(TopicFilter(unchecked: topic)),
@@ -101,6 +116,16 @@ extension Format where Value == Int {
       }
       return value
     }
+  }
+}
+
+extension Format where Value == String {
+  /// A name of a device in a message, which may be a number.
+  fileprivate static let deviceName = Format { scalar throws(Diagnostic) in
+    guard (1...64).contains(scalar.text.utf8.count) else {
+      throw Diagnostic("must be a name or number of a device, of at most 64 bytes")
+    }
+    return scalar.text
   }
 }
 

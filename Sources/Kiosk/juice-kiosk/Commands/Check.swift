@@ -59,6 +59,8 @@ struct Check: AsyncParsableCommand {
     warnings += configuration.usedCopies
     warnings += PanelBinding.sharedRemotes(of: configuration.panels)
     let settings = KioskSettings(configuration)
+    warnings += SensorBinding.sharedTopics(
+      of: settings.sensors.map { ($0.name.text, $0.binding) })
     if json {
       let payload = payload(of: configuration, settings, warnings)
       if connect { try await logIn(configuration) }

@@ -45,6 +45,7 @@ struct Learn: AsyncParsableCommand {
     let start = clock.now
     var discovery = DeviceDiscovery(at: .zero)
     var printer = PanelPrinter(configuration)
+    var shared = SharedTopics()
     while printer.count < count {
       let now = clock.now - start
       let wait = min(discovery.due ?? .seconds(timeout), .seconds(timeout)) - now
@@ -58,6 +59,9 @@ struct Learn: AsyncParsableCommand {
         for message in deliveries.map(\.message) where printer.count < count {
           // A retained message is not a press that happens now.
           guard !message.retain, printer.isOfDevice(message.topic) else { continue }
+          if let warning = shared.observe(message.payload, on: message.topic) {
+            StandardError.write(warning.visible().wrapped(to: StandardError.width))
+          }
           switch discovery.observe(message.payload, on: message.topic, at: now) {
           case .nothing: continue
           case .press(let recognition): try printer.print(recognition)
