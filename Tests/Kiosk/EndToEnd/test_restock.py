@@ -34,8 +34,10 @@ def test_a_restock_that_is_expected_is_applied(kiosk, panel) -> None:
     assert (applied["status"], applied["stock"]["banana"]) == ("applied", 100)
 
 
-def test_a_date_on_the_command_line_is_the_end_of_a_day_or_the_error_has_the_form(make_kiosk) -> None:
-    kiosk = make_kiosk(kiosk={"time_zone": "Asia/Seoul"}).start()
+def test_a_date_on_the_command_line_is_the_end_of_a_day_or_the_error_has_the_form(
+    make_kiosk: MakeKiosk, confirmed_clock: dict[str, str]
+) -> None:
+    kiosk = make_kiosk(kiosk={"time_zone": "Asia/Seoul"}).start(**confirmed_clock)
     day = datetime.now(timezone(timedelta(hours=9))).date() + timedelta(days=2)
     restocked = kiosk.command("restock", "kiwi=+1", "--best-before", f"kiwi={day}")
     assert (restocked.returncode, restocked.stderr) == (0, "")

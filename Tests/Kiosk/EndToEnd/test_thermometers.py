@@ -63,7 +63,7 @@ def test_each_thermometer_of_the_table_is_read(broker: Mosquitto, make_kiosk: Ma
     checked = kiosk.command("check")
     assert checked.returncode == 0 and "several devices" not in checked.stdout, checked.stdout + checked.stderr
     kiosk.start()
-    panel = Client(broker.port, f"{BASE}/sensor/#")
+    panel = Client(broker.port, f"{BASE}/#")
     for device, sensor in sensors.items():
         for payload, _ in MESSAGES[device]:
             panel.publish(sensor["topic"], payload)

@@ -1,5 +1,6 @@
 package import JuiceDomain
 import KioskProtocol
+import TimeZones
 package import MessageBroker
 
 extension KioskSettings {
