@@ -1,7 +1,7 @@
 package import JuiceDomain
 import KioskProtocol
-import TimeZones
 package import MessageBroker
+import TimeZones
 
 extension KioskSettings {
   /// Returns whether the kiosk has a record of food safety.
