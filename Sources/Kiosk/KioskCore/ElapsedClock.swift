@@ -111,7 +111,7 @@ package struct ElapsedClock: Sendable {
       offset = current
       let ended = max(-behind, -step.milliseconds)
       behind += ended
-      // guard: a clock that is set ages what was there before the start
+      // guard: a clock that is set ages the stock of before the start
       if let doubtful {
         (step.passed, step.ages) = (.milliseconds(step.milliseconds + ended), doubtful)
       }

@@ -274,7 +274,7 @@ extension KioskSettings {
       value >= minimum ?? .min && value <= maximum ?? .max
     }
 
-    /// Returns whether a value is so far within the limits that it ends an alarm.
+    /// Returns whether a value is within the limits by the distance that ends an alarm.
     func endsAlarm(_ value: Int) -> Bool {
       // With narrow limits, a quarter of the range.
       let range = minimum.flatMap { low in maximum.map { $0 - low } }
@@ -284,7 +284,7 @@ extension KioskSettings {
     }
 
     /// The time without a reading after which the sensor blocks, while the kiosk runs: a sensor that
-    /// is silent counts as outside its limits. `nil` if it never blocks.
+    /// is silent counts as outside its limits. Is `nil` if it never blocks.
     var blockAfterSilence: Duration? { blockAfter.map { silentAfter + $0 } }
   }
 

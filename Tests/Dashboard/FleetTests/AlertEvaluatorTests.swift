@@ -219,7 +219,7 @@ import Testing
     #expect(notifications(until: 140) == ["110 +unsold k1", "110 +sensor k1 fridge"])
     receive("k1/machine/bar", machine(.cleaningDue))
     #expect(notifications(until: 300) == ["170 +noSales k1", "170 +machine k1 bar"])
-    // A machine that is being cleaned needs nobody, and the sensor still blocks some juices.
+    // A machine that is being cleaned needs no person, and the sensor still blocks some juices.
     receive("k1/machine/bar", machine(.cleaning))
     #expect(notifications(until: 500) == ["370 -noSales k1", "370 -machine k1 bar"])
     receive("k1/sensor/fridge", sensor(.ok))

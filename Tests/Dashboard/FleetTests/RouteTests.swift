@@ -94,7 +94,7 @@ import Testing
     arguments: [
       // All of it has expired on arrival: four are sold within the first twelve hours.
       (98, [(12, 98)], 0, 24, 94, true), (98, [], 90, 0, 0, false),
-      // The kiosk sells what has no date first, then what expires first.
+      // The kiosk sells fruit without a date first, then the batch that expires first.
       (20, [(12, 10)], 2, 22, 10, true), (20, [(12, 4), (200, 16)], 12, 12, 0, true),
       (20, [(12, 10), (18, 10)], 0, 24, 14, true),
       // Six expire after the arrival, of which two are sold before.

@@ -7,8 +7,8 @@ import Testing
 
 @testable import KioskCore
 
-/// Times without power, with a hardware clock and without one: what has expired or may have been
-/// warm is not sold, and the owner's table in `food-safety.md` is true.
+/// Times without power, with a hardware clock and without one: fruit that has expired or may have
+/// been warm is not sold, and the owner's table in `food-safety.md` is true.
 @Suite struct OutageTests {
   private let hour = Duration.seconds(3_600)
 
@@ -143,7 +143,7 @@ import Testing
     try kiosk.restart()
     try kiosk.receive(.restock(#"{"add":{"kiwi":5}}"#))
     #expect(try answer(kiosk, "kiwi") == "ready")
-    // The time of the network still ages what was there before the start.
+    // The time of the network still ages the stock of before the start.
     kiosk.receiveNetworkTime()
     kiosk.pass(hour * 71)
     try kiosk.receive()

@@ -1177,7 +1177,7 @@ import Testing
     kiosk.pass(.seconds(60))
     let late = try kiosk.receive()
     #expect(try late.results.map(\.failure) == ["no answer"])
-    // The answer that comes later has nobody to go to.
+    // A later answer has no receiver.
     #expect(try kiosk.receive(.paid("refunded", 350)).answers.isEmpty)
     try kiosk.ledger.verify()
   }

@@ -52,7 +52,7 @@ import Testing
     let panel = try fixture.panel()
     _ = listener.take()
     #expect(try reload(Self.orange).now == .taken)
-    // Nobody has put oranges in.
+    // The kiosk has no oranges yet.
     #expect(fixture.retained("stock/orange") == "0")
     fixture.publish(#"{"add":{"orange":30}}"#, to: "kiosk/k1/restock/p1", by: panel)
     fixture.publish("orange", to: "kiosk/k1/order/p1", by: panel)

@@ -62,7 +62,7 @@ struct SalesResponder: Sendable {
     case .sales(let sales): request = sales
     case .safety(let safety):
       if !isIndexed {
-        // A kiosk without sensors and dates has no indexes for the record until somebody reads it.
+        // A kiosk without sensors and dates has no indexes for the record until the first request.
         // If they cannot be written, the request gets no answer, and no order waits for it.
         do { try ledger.createIndexes(ofCharges: false, ofSafety: true) } catch { return [] }
         isIndexed = true

@@ -9,7 +9,7 @@ package struct PaymentReport: Hashable, Sendable {
   package var ticket: Int?
   /// The amount to pay now.
   package var amount: Money?
-  /// The time to present a card from the prompt on, in seconds, or `nil` if nobody has to pay.
+  /// The time to present a card from the prompt on, in seconds, or `nil` if no payment is due.
   package var paySeconds: Int?
   /// The reason why the last payment was declined, for 60 seconds or until the next charge.
   package var declined: String?

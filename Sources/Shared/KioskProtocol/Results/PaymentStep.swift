@@ -24,10 +24,10 @@ package struct PaymentStep: Hashable, Sendable {
     case kept
     /// A person has given the captured amount back in cash.
     case paidBack = "paid_back"
-    /// A person has decided that nobody pays for the juice.
+    /// A person has decided that the juice is not paid.
     case writtenOff = "written_off"
 
-    /// Whether the step is a request, and not what has become of the money.
+    /// Whether the step is a request, and not a result.
     package var isRequest: Bool { self == .refund || self == .capture || self == .release }
 
     var status: LedgerEntry.Status {
