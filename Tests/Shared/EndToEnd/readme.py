@@ -1,8 +1,9 @@
 """Runs the commands of the README.
 
 Each fenced block marked `sh` is run, from top to bottom, in a separate shell, in a copy of the
-project that contains only the built program, and must succeed. `deploy/run` keeps running, as in a
-reader's second terminal; `deploy/test` is what runs this. In a block marked `console`, lines after
+project that contains only the built programs, and must succeed. What keeps running runs as in another
+terminal of the reader: `deploy/run`, of which a later one replaces an earlier one, and the card terminal
+`juice-kiosk payment`. `deploy/test` is what runs this. In a block marked `console`, lines after
 `$ ` are commands, and the others their output, where `...` stands for anything. Other blocks are
 not run.
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FENCE = re.compile(r"^```(sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-IN_ANOTHER_TERMINAL = "deploy/run"
+IN_ANOTHER_TERMINAL = re.compile(r"(deploy/run|juice-kiosk payment)\b")
 THE_TESTS_THEMSELVES = "deploy/test"
 
 
@@ -22,7 +23,8 @@ class Block:
     script: str
     # The expected output, or None if any output is accepted.
     output: str | None
-    starts_the_kiosk: bool
+    # Commands that keep running, each in another terminal.
+    windows: list[str]
 
     def printed(self, text: str) -> bool:
         if self.output is None:
@@ -46,7 +48,7 @@ def block(kind: str, body: str, line: int) -> Block:
         output = "".join(text + "\n" for text in lines if not text.startswith("$ "))
         lines = [text[2:] for text in lines if text.startswith("$ ")]
     commands = [text.split("#")[0].strip() for text in lines]
-    starts = IN_ANOTHER_TERMINAL in commands
-    left = {IN_ANOTHER_TERMINAL, THE_TESTS_THEMSELVES}
+    windows = [command for command in commands if IN_ANOTHER_TERMINAL.match(command)]
+    left = {*windows, THE_TESTS_THEMSELVES}
     script = [text for text, command in zip(lines, commands) if command not in left]
-    return Block(line, "\n".join(script), output, starts)
+    return Block(line, "\n".join(script), output, windows)

@@ -1,12 +1,14 @@
 """All names in the documentation exist, and the check finds a missing command, test, file or key.
 """
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from kiosk import ROOT
-from pages import complaints, pages
+from pages import LINK, PROGRAMS, complaints, pages
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
@@ -55,3 +57,31 @@ def test_what_is_not_there_is_found(text: str, complaint: str) -> None:
 )
 def test_what_is_there_is_no_complaint(text: str) -> None:
     assert list(complaints(ROOT / "page.md", text + "\n")) == []
+
+
+def test_the_page_of_commands_is_new(tmp_path: Path) -> None:
+    """If it fails, run deploy/docs/commands."""
+    programs = {f"{name.partition('-')[2].upper()}_PROGRAM": path() for name, path in PROGRAMS.items()}
+    subprocess.run([ROOT / "deploy/docs/commands", tmp_path / "page"], check=True, env=os.environ | programs)
+    assert (tmp_path / "page").read_text() == (ROOT / "deploy/docs/commands.md").read_text()
+
+
+def test_each_page_is_in_the_list_and_two_clicks_from_the_readme() -> None:
+    def linked(page: Path) -> set[Path]:
+        return {(page.parent / target).resolve() for target, _ in LINK.findall(page.read_text()) if target.endswith(".md")}
+
+    every = set((ROOT / "deploy/docs").glob("*.md"))
+    index = ROOT / "deploy/docs/README.md"
+    assert every - {index} <= linked(index)
+    first = linked(ROOT / "README.md")
+    assert index in first
+    assert every <= first.union(*map(linked, first))
+
+
+def test_each_remedy_of_the_table_of_symptoms_has_a_symptom_and_few_have_no_link() -> None:
+    page = (ROOT / "deploy/docs/what-can-go-wrong.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row[0] != "symptom"]
+    assert len(rows) >= 50 and all(len(row) == 3 for row in rows)
+    # Three remedies are a command or a key.
+    assert sum("](" not in row[2] for row in rows) <= 3
