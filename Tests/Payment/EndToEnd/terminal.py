@@ -43,9 +43,12 @@ DEFAULTS: dict[str, Any] = {
     "noise": False,  # print blocks with card numbers, a long packet, an unknown command
     "half": False,  # ends a status information in its middle, and is silent then
     "terminal": "52523535",
+    "closes": 0.0,  # how often it makes its end of day by itself before a command: receipts begin at 1 again
 }
 
 ACK = bytes.fromhex("800000")
+#: The journal counts receipts on from one day to the next; the register sees the last four digits.
+DAY = 10_000
 #: A girocard number and the tracks that a terminal should not send, but may.
 CARD_NUMBER = "4711008005757038004"
 SEEN_ON_CARD = (CARD_NUMBER, "5598845555548074", "SECRETNAME/OWNER")
@@ -133,9 +136,14 @@ class Journal:
                 count, total = count + 1, total + line["amount"]
             elif line["kind"] == "cancel":
                 total -= line["amount"]
-            elif line["kind"] == "day":
+            elif line["kind"] in ("day", "closed"):
                 count = total = 0
         return count, total
+
+    @property
+    def closings(self) -> int:
+        """Number of days that the terminal has ended by itself."""
+        return sum(line["kind"] == "closed" for line in self.lines)
 
     @property
     def last(self) -> dict[str, Any] | None:
@@ -151,10 +159,15 @@ class Journal:
         last = [line for line in self.lines if line["kind"] in ("asking", "payment", "failed")]
         return last[-1] if last and last[-1]["kind"] == "asking" else None
 
-    def next(self) -> dict[str, int]:
-        """The numbers of the next result."""
+    def next(self) -> dict[str, Any]:
+        """The numbers of the next result, and its time."""
         count = sum("receipt" in line for line in self.lines)
-        return {"receipt": count % 9998 + 1, "trace": count % 999_998 + 1}
+        last = max([n for n, line in enumerate(self.lines) if line["kind"] == "closed"], default=0)
+        today = sum("receipt" in line for line in self.lines[last:])
+        return {
+            "receipt": self.closings * DAY + today % 9998 + 1, "trace": count % 999_998 + 1,
+            "at": time.strftime("%m%d%H%M%S"),
+        }
 
 
 class Lost(Exception):
@@ -242,7 +255,7 @@ class Terminal:
         data = bytes([0x27, code])
         if line:
             data += b"\x04" + bcd(line["amount"], 6) + bytes.fromhex("490978")
-            data += bytes.fromhex("0c2255580d0405")
+            data += bytes.fromhex("0c" + line["at"][4:] + "0d" + line["at"][:4])
             # The number of a card, not masked, as some terminals send it.
             data += b"\x22\xf1\xf0" + bytes.fromhex(CARD_NUMBER + "f")
             data += b"\x87" + bcd(line["receipt"], 2) + b"\x0b" + bcd(line["trace"], 3)
@@ -271,7 +284,14 @@ class Terminal:
             self.write(bytes.fromhex("849a00"))
             return
         self.write(ACK)
+        if not self.journal.open and control in (0x0601, 0x0622, 0x0630):
+            if self.chance.random() < self.behaviour["closes"]:
+                self.journal.add("closed")
         known[control](data)
+
+    def receipt(self, data: bytes) -> int:
+        """The receipt that the register names, of today."""
+        return self.journal.closings * DAY + number(data)
 
     def register(self, data: bytes) -> None:
         self.has_container = len(data) > 6
@@ -361,7 +381,7 @@ class Terminal:
         found = fields(data)
         if found[0x87] == b"\xff\xff":
             return self.list_open()
-        receipt = number(found[0x87])
+        receipt = self.receipt(found[0x87])
         held = self.journal.open.get(receipt)
         if held is None:
             return self.abort(0xB8)
@@ -379,7 +399,7 @@ class Terminal:
 
     def book_total(self, data: bytes) -> None:
         found = fields(data)
-        receipt = number(found[0x87])
+        receipt = self.receipt(found[0x87])
         if receipt not in self.journal.open:
             return self.abort(0xB8)
         self.book(receipt, number(found[0x04]))
@@ -401,7 +421,7 @@ class Terminal:
         self.end(packet("060f"))
 
     def release(self, data: bytes) -> None:
-        receipt = number(fields(data)[0x87])
+        receipt = self.receipt(fields(data)[0x87])
         if self.behaviour["release"] == "error":
             return self.abort(0xA1)
         if receipt not in self.journal.open:
@@ -411,7 +431,7 @@ class Terminal:
         self.end(packet("060f"))
 
     def cancel(self, data: bytes) -> None:
-        receipt = number(fields(data[3:])[0x87])
+        receipt = self.receipt(fields(data[3:])[0x87])
         amount = self.journal.booked.get(receipt)
         if amount is None:
             was = any(line["kind"] == "cancel" and line["of"] == receipt for line in self.journal.lines)
@@ -430,7 +450,7 @@ class Terminal:
             self.lead(self.status(code))
             return self.abort(code)
         asked = self.journal.add("asking", amount=amount, **self.journal.next())
-        numbers = {key: asked[key] for key in ("receipt", "trace", "amount")}
+        numbers = {key: asked[key] for key in ("receipt", "trace", "at", "amount")}
         self.make_noise()
         # Without a limit one vendor asks three times.
         since = time.monotonic()
@@ -499,7 +519,7 @@ class Terminal:
     def end_without_register(self, asked: dict[str, Any]) -> None:
         """What becomes of an approved payment without a register differs between terminals."""
         how = self.behaviour["on_silence"]
-        numbers = {key: asked[key] for key in ("receipt", "trace", "amount")}
+        numbers = {key: asked[key] for key in ("receipt", "trace", "at", "amount")}
         if how == "book" or how == "random" and self.chance.random() < 0.5:
             self.journal.add("payment", **numbers)
         else:

@@ -26,6 +26,7 @@ from pouring import Customers, Person, TerminalMachine, Watcher
 from shop import (  # noqa: F401
     Device, MakeDevice, Shop, SmallDevice, TerminalProcess, check_equal, make_device, shop, terminal,
 )
+from terminal import DAY
 
 CHARGES = int(os.environ.get("ZVT_CHARGES", "100"))
 KILLS = int(os.environ.get("ZVT_KILLS", "40"))
@@ -218,7 +219,7 @@ class CardDesk:
     def truth(self, charge: int) -> tuple[str, int]:
         """What has become of the money of a charge, and how much of it is booked."""
         journal, records = self.terminal.journal, self.device.records
-        receipts = {charge: self._booked_as(record, journal.lines) for charge, record in records.items()}
+        receipts = {charge: self._receipt(record, journal.lines) for charge, record in records.items()}
         receipt = receipts.get(charge)
         if charge in records and receipt is None:
             # The device never got the number: a payment that belongs to no other charge.
@@ -234,12 +235,18 @@ class CardDesk:
         return "refunded" if cancelled else "nothing", 0
 
     @staticmethod
-    def _booked_as(record: dict[str, Any], lines: list[dict[str, Any]]) -> int | None:
-        booked = [
-            line["receipt"] for line in lines
-            if line["kind"] == "book" and line["of"] == record.get("receipt")
-        ]
-        return booked[-1] if booked else record.get("receipt")
+    def _receipt(record: dict[str, Any], lines: list[dict[str, Any]]) -> int | None:
+        """The receipt of the payment, or of what is left of the hold."""
+        numbers = (record.get("receipt"), record.get("moment"))
+        receipt = next(
+            (line["receipt"] for line in lines if "at" in line and (line["receipt"] % DAY, line["at"]) == numbers),
+            numbers[0])
+        booked = [line["receipt"] for line in lines if line["kind"] == "book" and line["of"] == receipt]
+        return booked[-1] if booked else receipt
+
+    @property
+    def closings(self) -> int:
+        return self.terminal.journal.closings
 
     @property
     def booked(self) -> int:
@@ -255,6 +262,8 @@ class CardDesk:
 
 class CoinDesk:
     """The device of forty lines and its box, of which a person takes out what is in doubt."""
+
+    closings = 0
 
     def __init__(self, device: SmallDevice) -> None:
         self.device, self.name = device, "coins"
@@ -349,9 +358,11 @@ def test_everything_is_killed(
     if kind == "device":
         desk: CardDesk | CoinDesk = CoinDesk(SmallDevice(tmp_path, broker).start())
     else:
-        # The terminal asks again at once, and repeats its last result under another number.
+        # The terminal asks again at once, repeats its last result under another number, and ends its
+        # day by itself.
         terminal.behave(
-            card_seconds=0.05, on_silence="random", prompt_seconds=1, poll_seconds=0, renumbers=True)
+            card_seconds=0.05, on_silence="random", prompt_seconds=1, poll_seconds=0, renumbers=True,
+            closes=0.1)
         # Nobody is there to release holds whose charge is unknown.
         desk = CardDesk(make_device(unknown_holds="release", mode=kind), terminal, chance)
         eventually(desk.device.journal.exists)
@@ -468,7 +479,8 @@ def compare(
             assert state == "captured" if net else state != "captured", (entry, state, net)
     net = sum(captured.values()) - sum(refunded.values())
     assert (desk.booked, desk.held) == (net, 0)
-    whole = sum(kinds.values())
+    kinds["days that the terminal ended"] = desk.closings
+    whole = sum(kinds.values()) - desk.closings
     why = Counter(cashier.reasons.values())
     say(
         f"{whole} orders, {killed.total()} kills {dict(killed)}: {dict(kinds)}; ledger and journal {net}; "
