@@ -47,10 +47,10 @@ class Sheet:
                 f"<img src='data:image/png;base64,{data}'></figure>"
                 for label, data in self.pictures[first:first + 15])
             width = 3 * 626 if self.width > self.height else 5 * 386
-            style = f"display:flex;flex-wrap:wrap;background:#888;margin:0;font:14px sans-serif;width:{width}px"
+            style = f"display:flex;flex-wrap:wrap;align-content:flex-start;background:#888;margin:0;font:14px sans-serif;width:{width}px"
             browser.ask("document.body.innerHTML = arguments[0]; document.body.style = arguments[1]", images, style)
             browser.ask("return Promise.all([...document.images].map(image => image.decode()))")
-            height = browser.ask("return document.body.scrollHeight")
+            height = browser.ask("return document.body.lastChild.getBoundingClientRect().bottom")
             data = browser.driver.execute_cdp_cmd("Page.captureScreenshot", {
                 "captureBeyondViewport": True,
                 "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}})["data"]

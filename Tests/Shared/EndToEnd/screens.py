@@ -223,6 +223,10 @@ const names = [...fonts(".words:not(.long) .name")];
 if (isWall && Math.min(...names) < Math.max(...fonts(".one"))) {
     found.push(`the name of what is sold is not larger: ${Math.min(...names)}, ${Math.max(...fonts(".one"))}`);
 }
+// What can be sold uses the screen.
+const lowest = Math.max(...[...document.querySelectorAll(".card, .juice, .box")].filter(shown)
+    .map((card) => card.getBoundingClientRect().bottom));
+if (sold.length && lowest < height * 0.7) found.push(`empty below ${lowest}`);
 return found;
 """
 

@@ -22,8 +22,9 @@ const enlarge = (element, least, most, fits) => {
   element.style.fontSize = `${low}px`;
 };
 
-const fit = () => {
-  if (!body.classList.contains("wall")) return;
+const fit = () => (body.classList.contains("wall") ? fitWall() : fitTablet());
+
+const fitWall = () => {
   const height = window.innerHeight;
   const floor = document.querySelector(".floor");
   const boxes = document.getElementById("boxes");
@@ -61,10 +62,10 @@ const fit = () => {
     const long = words.filter((each, index) => !isInside(cards[index], index, share));
     if (long.length * 5 > words.length) return false;
     long.forEach((each) => each.classList.add("long"));
-    return cards.every((card, index) => isInside(card, index, share));
+    return cards.every((card, index) => isInside(card, index, long.includes(words[index]) ? Math.max(share, 0.6) : share));
   };
   list.style.overflowWrap = "normal";
-  enlarge(list, Math.ceil(least), height / 14, fits(0.45));
+  enlarge(list, Math.ceil(least), height / (isUpright ? 20 : 14), fits(0.45));
   if (!fits(0.45)()) enlarge(list, 8, least, fits(0.7));
   // A word that is wider than its card at the smallest size is broken.
   if (!fits(0.7)()) list.style.overflowWrap = "";
@@ -72,6 +73,35 @@ const fit = () => {
   // Most pictures have the same size; those above long names are smaller.
   const heights = words.map((each) => each.offsetHeight).sort((one, two) => one - two);
   list.style.setProperty("--words", `${heights[Math.floor(heights.length / 2)]}px`);
+};
+
+// --- The tablet: few juices use the whole screen ---------------------------------------------------
+
+const fitTablet = () => {
+  const list = document.querySelector(".juices");
+  if (!list) return;
+  const [root, style] = [document.documentElement, body.style];
+  body.classList.remove("tall", "huge");
+  ["--row", "--columns"].forEach((name) => style.removeProperty(name));
+  const cards = all(".juice:not(.gone)", list);
+  if (!cards.length) return;
+  const lines = Math.ceil(cards.length / Number(getComputedStyle(list).getPropertyValue("--most")));
+  style.setProperty("--columns", Math.ceil(cards.length / lines));
+  const end = Math.max(...all(".juice", list).map((card) => card.getBoundingClientRect().bottom));
+  const free = list.getBoundingClientRect().bottom - end - 14;
+  const row = Math.min(...cards.map((card) => card.offsetHeight)) + Math.floor(free / lines);
+  // Some rows may be higher than others: then less is free.
+  const fits = () => root.scrollHeight <= window.innerHeight;
+  const set = (size) => {
+    style.setProperty("--row", `${size}px`);
+    body.classList.toggle("tall", size >= 240);
+    body.classList.toggle("huge", size >= 400);
+    return fits();
+  };
+  if (free > 0 && !set(row) && !set(row - Math.ceil((root.scrollHeight - window.innerHeight) / lines))) {
+    style.removeProperty("--row");
+    body.classList.remove("tall", "huge");
+  }
 };
 
 // --- Live updates: the server sends the parts of the page that have changed ----------------------
@@ -160,7 +190,7 @@ const settle = () => {
     clearTimeout(settled);
     settled = 0;
   } else if (!settled) {
-    settled = setTimeout(() => { settled = 0; message.textContent = ""; }, 60000);
+    settled = setTimeout(() => { settled = 0; message.textContent = ""; fit(); }, 60000);
   }
 };
 
@@ -179,6 +209,7 @@ const press = async (form, button) => {
     const answer = page.querySelector(".message");
     if (!response.ok || !answer) throw new Error("no answer");
     message.innerHTML = answer.innerHTML;
+    fit();
     // The next press is a new order with a new id.
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.querySelector("[name=id]").value = id.value;

@@ -23,15 +23,24 @@ struct JuiceButtons {
   private func button(_ juice: Juice) -> HTML {
     let servings = kiosk.servings(of: juice)
     let obstacle = kiosk.obstacle(to: juice)
+    // A juice that cannot be ordered has only its reason.
+    let price = obstacle == nil ? juice.price.map { "\($0.text(language)) · " as HTML } : nil
     let left = obstacle?.text(language) ?? language("\(servings) left", "\(servings)잔 가능")
     let isDisabled = areDisabled && obstacle != nil
-    let facts = [juice.allergens, juice.note].compactMap { $0?[language] }.joined(separator: " · ")
+    let facts = obstacle == nil ? juice.facts(language) : ""
     return """
       <button id="juice-\(juice.id)" class="juice\(obstacle != nil ? " gone" : .empty)" name="juice" value="\(juice.id)"\(isDisabled ? " disabled" : .empty)>
       \(kiosk.menu?.picture(of: juice, pictures, language))<span class="words"><span class="name">\(juice.name[language])</span>
-      <span class="muted">\(juice.price.map { "\($0.text(language)) · " as HTML })\(left)</span>\
+      <span class="muted">\(price)\(left)</span>\
       \(facts.isEmpty ? nil : "<small class=\"muted\">\(facts)</small>" as HTML)</span></button>
 
       """
+  }
+}
+
+extension Juice {
+  /// Returns the allergens and the note, or an empty text.
+  func facts(_ language: Language) -> String {
+    [allergens, note].compactMap { $0?[language] }.joined(separator: " · ")
   }
 }

@@ -20,9 +20,8 @@ struct TabletPage {
     ScreenPage(
       screen: .tablet, title: kiosk.title(language),
       body: """
-        <h1>\(language("What would you like?", "무엇을 드릴까요?"))</h1>
         <p class="closed silence">\(language.outOfService)</p>
-        \(outage.html)
+        \(heading.html)
         <div class="message" role="status" aria-live="polite">\(answer)</div>
         <form method="post" action="\(path)" data-inline>
         \(HTML.hidden("id", CommandID.random.text))
@@ -33,11 +32,14 @@ struct TabletPage {
   }
 
   var liveParts: [LivePart] {
-    [outage, buttons, words, ScreenPage.alive(now, language)] + answer.liveParts
+    [heading, buttons, words, ScreenPage.alive(now, language)] + answer.liveParts
   }
 
-  private var outage: LivePart {
-    LivePart("outage", isOut ? "<p class=\"closed\">\(language.outOfService)</p>" : .empty)
+  /// The question to the customer, or the text while nothing can be ordered.
+  private var heading: LivePart {
+    let closed = isOut ? language.outOfService : kiosk.notOrdering(language)
+    let text = closed ?? language("What would you like?", "무엇을 드릴까요?")
+    return LivePart("heading", "<h1 class=\"\(closed == nil ? .empty : "closed")\">\(text)</h1>")
   }
 
   private var buttons: LivePart {

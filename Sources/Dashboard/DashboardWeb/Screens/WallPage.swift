@@ -58,11 +58,6 @@ struct WallPage {
     let juices = kiosk.menu?.menu.juices ?? []
     let isClosed = kiosk.service == .closed
     let sold = isClosed ? juices : juices.filter { kiosk.obstacle(to: $0) == nil }
-    let notice: String? =
-      isClosed
-      ? CustomerMessage.closed(in: language)
-      : sold.isEmpty && !juices.isEmpty
-        ? language("Nothing can be ordered at the moment.", "지금은 주문할 수 있는 메뉴가 없어요.") : nil
     let cards: HTML? =
       sold.isEmpty
       ? nil
@@ -72,12 +67,12 @@ struct WallPage {
     return LivePart(
       "menu", tag: "section",
       """
-      \(notice.map { "<p class=\"closed\">\($0)</p>" as HTML })\(cards)\(isClosed ? nil : unsold(juices))
+      \(kiosk.notOrdering(language).map { "<p class=\"closed\">\($0)</p>" as HTML })\(cards)\(isClosed ? nil : unsold(juices))
       """)
   }
 
   private func card(_ juice: Juice) -> HTML {
-    let facts = [juice.allergens, juice.note].compactMap { $0?[language] }.joined(separator: " · ")
+    let facts = juice.facts(language)
     return """
       <li><div class="card">\(kiosk.menu?.picture(of: juice, pictures, language))<div class="words">\
       <b class="name">\(juice.name[language])</b>\
