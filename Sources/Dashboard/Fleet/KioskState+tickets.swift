@@ -11,7 +11,7 @@ package struct EndedOrder: Hashable, Sendable {
 
   package enum End: Hashable, Sendable {
     case ready
-    /// The order was not made, or not completely. `money` is `nil` if it cost nothing.
+    /// The order was not made, or not completely. `money` is `nil` for an order without a charge.
     case notMade(money: MoneyEnd?)
   }
 }
@@ -59,7 +59,7 @@ extension KioskState {
     }
   }
 
-  /// Returns what happens with the money of an order that failed, or `nil` if it cost nothing.
+  /// Returns what happens with the money of an order that failed, or `nil` if the order has no charge.
   ///
   /// - Parameter entry: An entry with the outcome `failed` or `returned`.
   package func moneyEnd(of entry: LedgerEntry) -> MoneyEnd? {
@@ -71,23 +71,17 @@ extension KioskState {
       guard case .payment(let step) = entry.outcome, step.job == end.job else { return nil }
       return step
     }.first
-    switch step?.kind {
-    case .refunded: return .refunded
-    case .refund: return .refunding
-    case .released: return .released
-    default: break
+    let sold = entry.amount.flatMap { $0.units > 0 ? MoneyEnd.pays($0) : nil }
+    return switch step?.kind {
+    case .refunded: .refunded
+    case .refund: .refunding
+    case .released: .released
+    case .paidBack, .writtenOff: .nothing
+    case .held, .release: sold ?? .releasing
+    case .captured, .capture, .kept: sold ?? .undecided
+    // An order without a charge, of which some glasses were made, is free, although they have a price.
+    case nil: entry.outcome.failure.flatMap(PaymentEnd.init(rawValue:))?.money
     }
-    if let amount = entry.amount, amount.units > 0 { return .pays(amount) }
-    switch step?.kind {
-    case .held, .release: return .releasing
-    case .captured, .capture, .kept: return .undecided
-    default: break
-    }
-    if let reason = entry.outcome.failure.flatMap(PaymentEnd.init(rawValue:)) {
-      return reason.money
-    }
-    let hasPrice = menu?.menu.juice(end.order.juice)?.price.map { $0.units > 0 } ?? false
-    return hasPrice && !payments.isEmpty ? .nothing : nil
   }
 }
 

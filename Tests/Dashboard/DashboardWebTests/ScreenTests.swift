@@ -535,13 +535,22 @@ import Testing
     }
   }
 
-  /// A kiosk without payment says nothing about money.
-  @Test func whatCostsNothingIsNotMentioned() async throws {
+  /// The pages say nothing about the money of an order without a charge: in a kiosk without payment, or of a free
+  /// panel, even if some of the glasses were made and have a price.
+  @Test(arguments: [nil, Money(units: 350, .euro)])
+  func whatCostsNothingIsNotMentioned(sold: Money?) async throws {
     try await Self.run { scene in
+      try await Self.publishMenu(scene)
+      try await scene.kiosk("payment/till", PaymentReport(state: .idle).payload)
       try await Self.receive(
-        scene, .failed(Self.end(42), reason: "jam", changes: [:]), seq: 10)
+        scene, .failed(Self.end(42), reason: "jam", changes: [:]), seq: 10, amount: sold)
       let wall = try await Self.wall(scene)
       #expect(wall.contains("Sorry, Kiwi juice could not be made.") && !wall.contains("You pay"))
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      let answer = OrderAnswer(
+        kiosk: kiosk, now: scene.now, language: .english, isForCustomer: true)
+      let part = try #require(answer.liveParts.first { $0.id == "order-142" })
+      #expect(!part.html.text.contains("You pay"))
     }
   }
 

@@ -233,6 +233,15 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  @Test func aFreeOrderSaysNothingOfMoney() throws {
+    let kiosk = try Self.kiosk()
+    try kiosk.receive(.order(#"{"juice":"kiwi","quantity":3}"#, panel: "staff"))
+    try kiosk.receive(.made("started", job: 2))
+    let failed = try kiosk.receive(.made("failed", job: 2, #","reason":"jam","made":2"#))
+    #expect(try failed.results.map(\.message) == ["Sorry, only 2 of 3 Kiwi juice were made."])
+    #expect(kiosk.charges == [])
+  }
+
   @Test(arguments: [3, 4, -1])
   func aMachineThatCannotHaveMadeSoManyGlassesIsNotBelieved(made: Int) throws {
     let kiosk = try begun(quantity: 3)

@@ -22,7 +22,7 @@ struct OrderProgress {
     /// A person must decide about the job.
     case stuck
     case made
-    /// The order was not made. `money` is `nil` if it cost nothing.
+    /// The order was not made. `money` is `nil` for an order without a charge.
     case failed(reason: String, money: MoneyEnd?)
     /// The order was not paid. The text is the payment device's reason, or `nil` if no report
     /// contains it.

@@ -164,8 +164,8 @@ extension Kiosk {
       message = CustomerMessage.partlyMade(
         job.terms.juiceName, made, of: job.quantity, in: settings.language)
     }
-    let money =
-      charges.charge(ofOrder: job.seq)?.moneyEnd(for: amount) ?? amount.map(MoneyEnd.pays)
+    // A free order has a price, and no charge.
+    let money = charges.charge(ofOrder: job.seq)?.moneyEnd(for: amount)
     if !isMade, let money { message?.append(" \(money.text(settings.language))") }
     let row = LedgerRow(entry, stock: juiceMaker.stock, message: message)
     count(outcome)

@@ -3,7 +3,7 @@ package import JuiceDomain
 /// The state of a customer's money after an order that was not made, or not completely, as the
 /// ledger records it.
 package enum MoneyEnd: Hashable, Sendable {
-  /// The customer pays nothing, and the ledger has no step of the charge yet.
+  /// The customer pays nothing, and no amount has to be released or refunded.
   case nothing
   /// No amount was held.
   case notCharged
