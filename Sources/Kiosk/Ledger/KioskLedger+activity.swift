@@ -25,6 +25,8 @@ extension KioskLedger {
     package var before: Int
     /// Whether the page has as many entries as requested, or begins with the first entry.
     package var isWhole = true
+    /// The correction of the entries' times, in milliseconds.
+    package var step: Int64 = 0
 
     package init(before: Int) { self.before = before }
 
@@ -102,6 +104,7 @@ extension KioskLedger {
       let (step, end) = (clock?[0] as Int64? ?? 0, clock?[1] as Int? ?? 0)
       var activity = Activity(before: max(0, end, seq - limit))
       activity.isWhole = activity.before == max(0, seq - limit)
+      activity.step = step
       let page: StatementArguments = [activity.before, seq, start.milliseconds, step]
       let times = try database.rows(
         "SELECT MIN(\(Self.time)), MAX(\(Self.time)) FROM entry WHERE \(Self.page)", page

@@ -2,38 +2,6 @@ import GRDB
 package import JuiceDomain
 package import KioskProtocol
 
-/// The sums of orders and charges, in the smallest unit of a currency. They add up:
-/// `sold == taken - givenBack + writtenOff + open`.
-package struct MoneySums: Hashable, Sendable {
-  /// The price of the glasses that were made.
-  package var sold = 0
-  /// The amounts that devices have captured.
-  package var taken = 0
-  /// The amounts that devices have refunded, and that people have given back in cash.
-  package var givenBack = 0
-  /// The unpaid part of the amount sold: free orders, juices that were not paid or whose price was
-  /// given back. Below 0 if an amount was taken without a juice, and kept.
-  package var writtenOff = 0
-  /// The same of charges whose amount is held and neither captured, released nor written off.
-  package var open = 0
-
-  package init() {}
-
-  init(sold: Int, taken: Int, givenBack: Int, isOpen: Bool) {
-    (self.sold, self.taken, self.givenBack) = (sold, taken, givenBack)
-    let rest = sold &- taken &+ givenBack
-    (writtenOff, open) = isOpen ? (0, rest) : (rest, 0)
-  }
-
-  package static func += (left: inout Self, right: Self) {
-    left.sold &+= right.sold
-    left.taken &+= right.taken
-    left.givenBack &+= right.givenBack
-    left.writtenOff &+= right.writtenOff
-    left.open &+= right.open
-  }
-}
-
 extension KioskLedger {
   /// The amounts that an order or a charge has added to the sums.
   package struct MoneyRow: Hashable, Sendable {
@@ -92,36 +60,71 @@ extension KioskLedger {
   /// Returns the charges whose earliest entry is not before a time, in the order of their numbers.
   package func charges(since start: Timestamp) throws(LedgerError) -> [ChargeRow] {
     try reading { database in
-      try database.rows(Self.chargeRows, [start.milliseconds]).compactMap(ChargeRow.init)
+      try database.rows(Self.chargesSince, [start.milliseconds]).compactMap(ChargeRow.init)
     }
   }
 
   /// Returns what the charges, and the orders without a charge, have added to the sums since a time.
   package func money(since start: Timestamp) throws(LedgerError) -> [MoneyRow] {
-    let charged = try charges(since: start).map { row in
-      MoneyRow(
-        charge: row.charge, at: row.at, panel: row.panel, juice: row.juice, currency: row.currency,
-        sums: row.sums)
+    try reading { database in
+      try database.rows(Self.chargesSince, [start.milliseconds]).compactMap(ChargeRow.init)
+        .map(MoneyRow.init)
+        + database.rows(Self.freeRows("at >= ?"), [start.milliseconds]).compactMap(MoneyRow.init)
     }
-    return try charged
-      + reading { database in
-        try database.rows(Self.freeRows, [start.milliseconds]).compactMap(MoneyRow.init)
+  }
+
+  /// Returns the sums of the charges and of the orders without a charge that begin in a page of entries, by quarter of
+  /// an hour and currency.
+  ///
+  /// - Parameters:
+  ///   - before: The entry before the page.
+  ///   - last: The last entry of the page.
+  ///   - step: The correction of the entries' times, in milliseconds; see `Activity`.
+  package func money(
+    after before: Int, through last: Int, step: Int64
+  ) throws(LedgerError) -> [MoneyOfQuarter] {
+    let rows = try reading { database in
+      let hasCharges = try database.rows(Self.chargeIndex).first != nil
+      let page: StatementArguments = [before, last]
+      return try (hasCharges ? database.rows(Self.chargesOfPage, page + page) : [])
+        .compactMap(ChargeRow.init).map(MoneyRow.init)
+        + database.rows(Self.freeRows("seq > ?1 AND seq <= ?2"), page).compactMap(MoneyRow.init)
+    }
+    var quarters: [MoneyOfQuarter] = []
+    for row in rows {
+      let time = row.at.milliseconds + step
+      let at = Timestamp(milliseconds: time - time.flooredQuotient(by: 900_000).remainder)
+      if let index = quarters.firstIndex(where: { $0.at == at && $0.currency == row.currency }) {
+        quarters[index].sums += row.sums
+      } else {
+        quarters.append(MoneyOfQuarter(at: at, currency: row.currency, sums: row.sums))
       }
+    }
+    return quarters.sorted { $0.at < $1.at }
   }
 
   // Orders with a price and without a charge: of panels that are free, or before payment was configured.
-  private static let freeRows = """
-    SELECT at, source, juice, currency, amount FROM entry
-      WHERE status = 'ready' AND amount > 0 AND at >= ?1
+  private static func freeRows(_ condition: String) -> String {
+    """
+    WITH ordered AS (SELECT seq, at, source, juice, status, currency, amount FROM entry
+      WHERE status IN ('ready', 'accepted') AND \(condition))
+    SELECT at, source, juice, currency, amount FROM ordered WHERE status = 'ready' AND amount > 0
     UNION ALL
     SELECT ordered.at, ordered.source, ordered.juice, ending.currency, ending.amount
-      FROM entry AS ending JOIN entry AS ordered ON ordered.seq = ending.job
-      WHERE ending.status IN ('made', 'failed') AND ending.amount > 0
-        AND ordered.status = 'accepted' AND ordered.at >= ?1
+      FROM ordered JOIN entry AS ending ON ending.job = ordered.seq
+      WHERE ordered.status = 'accepted' AND ending.status IN ('made', 'failed') AND ending.amount > 0
     """
+  }
+
+  private static let chargesSince = chargeRows(having: "MIN(at) >= ?")
+  private static let chargesOfPage = chargeRows(
+    where:
+      "AND charge IN (SELECT extra ->> 'charge' FROM entry WHERE seq > ? AND seq <= ? AND extra IS NOT NULL)",
+    having: "MIN(entry.seq) > ? AND MIN(entry.seq) <= ?")
 
   // The undecided amount is the amount that the device may still hold or have captured.
-  private static let chargeRows = """
+  private static func chargeRows(where condition: String = "", having: String) -> String {
+    """
     SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
       step.released, step.refunded, step.cash, step.isOpen, step.extra, ordered.source, ordered.ticket, ordered.juice,
       ordered.quantity, ending.amount AS sold,
@@ -138,13 +141,14 @@ extension KioskLedger {
           -- With a receipt if a step has one: a comma is less than a bracket. The order's entry
           -- has none, and may have batches.
           MIN(IIF(status = 'awaiting_payment', NULL, extra)) AS extra
-        FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL
-        GROUP BY 1 HAVING MIN(at) >= ?) AS step
+        FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL \(condition)
+        GROUP BY 1 HAVING \(having)) AS step
       LEFT JOIN entry AS ordered ON ordered.seq = step.seq
       LEFT JOIN entry AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')
       LEFT JOIN charge AS open ON open.number = step.charge
     ORDER BY step.charge
     """
+  }
 }
 
 extension KioskLedger.ChargeRow {
@@ -163,6 +167,12 @@ extension KioskLedger.ChargeRow {
 }
 
 extension KioskLedger.MoneyRow {
+  fileprivate init(_ row: KioskLedger.ChargeRow) {
+    self.init(
+      charge: row.charge, at: row.at, panel: row.panel, juice: row.juice, currency: row.currency,
+      sums: row.sums)
+  }
+
   fileprivate init?(_ row: Row) {
     guard let currency = (row["currency"] as String?).flatMap({ Currency($0) }) else { return nil }
     self.init(

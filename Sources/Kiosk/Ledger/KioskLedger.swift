@@ -211,11 +211,14 @@ extension KioskLedger {
     }
   }
 
+  /// Selects a row if the ledger has the index of charges.
+  static let chargeIndex =
+    "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'charge_step'"
+
   /// Returns the highest number of a charge of an order, or 0 if there is none. A ledger without
   /// the index of charges has never had a charge.
   private static func lastCharge(in database: Database) throws -> Int {
-    let index = "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'charge_step'"
-    guard try !database.rows(index).isEmpty else { return 0 }
+    guard try !database.rows(Self.chargeIndex).isEmpty else { return 0 }
     let last = """
       SELECT MAX(extra ->> 'charge') FROM entry
       WHERE extra IS NOT NULL AND status = 'awaiting_payment'

@@ -60,14 +60,17 @@ import Testing
   }
 
   /// Answers requests with these pages, the newest first.
-  private func answer(_ pages: [[SalesExtract.Sum]], in scene: Scene) async throws {
+  private func answer(
+    _ pages: [[SalesExtract.Sum]], money: [MoneyOfQuarter] = [], in scene: Scene
+  ) async throws {
     for (index, sums) in pages.enumerated() {
       let request = try SalesRequest(payload: try await scene.nextCommand().payload)
       let last = (pages.count - index) * 500
       #expect(request.last == (index == 0 ? nil : last))
-      let page = SalesExtract(
+      var page = SalesExtract(
         id: request.id, epoch: 1, last: last, next: index + 1 < pages.count ? last - 500 : nil,
         timeZone: "Asia/Seoul", sums: sums)
+      page.money = money
       try await scene.kiosk("report/dashboard/result", page.payload, retain: false)
     }
   }
@@ -137,6 +140,31 @@ import Testing
       try await scene.kiosk("report/dashboard/result", extract.payload, retain: false)
     }
     return try await loaded.text.replacing("\n", with: "")
+  }
+
+  @Test func thePageOfAKioskSaysWhereTheMoneyIs() async throws {
+    let won = try #require(Currency("KRW"))
+    var open = MoneySums()
+    open.open = -500
+    let money = try [
+      // 00:30 on October 1 in Seoul, and half an hour before.
+      (
+        "2026-09-30T15:30:00Z",
+        MoneySums(sold: 9_000, taken: 6_000, givenBack: 1_500, isOpen: false)
+      ),
+      ("2026-09-30T15:00:00Z", open),
+      ("2026-09-30T14:45:00Z", MoneySums(sold: 70_000, taken: 70_000, givenBack: 0, isOpen: false)),
+    ].map { MoneyOfQuarter(at: try #require(Timestamp($0.0)), currency: won, sums: $0.1) }
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      async let loaded = scene.get("/kiosks/k1/sales?from=2026-10-01&to=2026-10-31")
+      try await answer(
+        [try sum("2026-10-20T03:00:00Z", "kiwi", 30, 150_000)], money: money, in: scene)
+      let text = try await loaded.text.replacing("\n", with: "")
+      let cells = ["₩9,000", "₩6,000", "₩1,500", "₩4,500", "−₩500"].map { "<td>\($0)</td>" }
+        .joined()
+      #expect(text.contains("<tr><th scope=\"row\">KRW</th>\(cells)</tr>"))
+    }
   }
 
   @Test func sumsOfTwoLedgersAreNotAdded() async throws {

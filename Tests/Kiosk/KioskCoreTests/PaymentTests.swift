@@ -1276,6 +1276,14 @@ import Testing
     #expect(sums.sold == 6 * 350 && sums.taken == 3 * 350 && sums.givenBack == 2 * 350)
     #expect(sums.writtenOff == 4 * 350 && sums.open == 350)
     #expect(sums.sold == sums.taken - sums.givenBack + sums.writtenOff + sums.open)
+    // Each charge belongs to one page, with all its steps.
+    for size in [1, 2, 3, 7, 1_000] {
+      let last = kiosk.core.seq
+      let pages = try stride(from: 0, to: last, by: size).flatMap { before in
+        try kiosk.ledger.money(after: before, through: before + size, step: 0)
+      }
+      #expect(pages.reduce(MoneySums()) { $0 + $1.sums } == sums)
+    }
     try kiosk.ledger.verify()
   }
 

@@ -60,10 +60,13 @@ extension ChainQuery {
       """, values(choice))
     {
       guard let currency = Currency(row[0]) else { continue }
-      let sums = (1...5).map { column in
+      func units(_ column: Int) -> Int {
         let units = Money(row[column].replacing("-", with: ""), currency)?.units ?? 0
         return row[column].hasPrefix("-") ? -units : units
       }
+      var sums = MoneySums()
+      (sums.sold, sums.taken, sums.givenBack) = (units(1), units(2), units(3))
+      (sums.writtenOff, sums.open) = (units(4), units(5))
       sales.money.append((currency, sums))
     }
     for row in try rows(

@@ -69,7 +69,7 @@ actor SalesReader {
       var read =
         sums
         ?? Sums(readAt: link.time, epoch: page.epoch, timeZone: page.timeZone, start: link.time)
-      read.figures.add(page.sums, LocalTime(page.timeZone, now: link.time, .english))
+      read.figures.add(page, LocalTime(page.timeZone, now: link.time, .english))
       read.next = page.next
       // The kiosk's clock may jump, but not for all entries of a page: if the latest time of a page
       // is before the requested time, so are the times of all pages with older entries.
@@ -110,6 +110,7 @@ struct HourlyFigures: Sendable {
   }
 
   private(set) var figures: [Key: SalesFigures] = [:]
+  private var money: [Int64: [Currency: MoneySums]] = [:]
 
   /// The first day with a figure, in days since 1970-01-01, or `nil` without figures.
   var firstDay: Int64? { figures.keys.lazy.map(\.day).min() }
@@ -132,8 +133,12 @@ struct HourlyFigures: Sendable {
     }
   }
 
-  mutating func add(_ sums: [SalesExtract.Sum], _ localTime: LocalTime) {
-    for sum in sums {
+  mutating func add(_ page: SalesExtract, _ localTime: LocalTime) {
+    for part in page.money {
+      let day = localTime.date(of: part.at).daysSinceEpoch
+      money[day, default: [:]][part.currency, default: MoneySums()] += part.sums
+    }
+    for sum in page.sums {
       let key = Key(
         day: localTime.date(of: sum.at).daysSinceEpoch, hour: localTime.hour(of: sum.at),
         juice: sum.juice)
@@ -141,6 +146,13 @@ struct HourlyFigures: Sendable {
         glasses: sum.glasses, outOfStock: sum.status == .outOfStock ? sum.orders : 0,
         takings: sum.amount.map { [$0.currency: $0.units] } ?? [:])
     }
+  }
+
+  /// Returns the money of the given days in each currency, if a device has taken any.
+  func money(of days: ClosedRange<Int64>) -> [(currency: Currency, sums: MoneySums)] {
+    var sums: [Currency: MoneySums] = [:]
+    for (day, money) in money where days.contains(day) { sums.merge(money) { $0 + $1 } }
+    return sums.filter { $0.value.taken > 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// Returns the figures of the given days, summed by group.

@@ -18,9 +18,8 @@ struct SalesComparison: Sendable {
   var days: [Int64: Int] = [:]
   /// The sums of all juices, including figures that belong to no known juice.
   var total = Pair()
-  /// The amounts sold, taken, given back, written off and open in each currency, in its smallest unit;
-  /// see `MoneySums` of the kiosk. Empty if nothing was taken by a device.
-  var money: [(currency: Currency, sums: [Int])] = []
+  /// The sums of the period in each currency. Empty if nothing was taken by a device.
+  var money: [(currency: Currency, sums: MoneySums)] = []
   /// Whether the takings of each juice are known.
   var hasTakingsOfJuices = true
   /// The first day of which sales are known, or `nil` if all days of both periods are known.
@@ -45,6 +44,7 @@ struct SalesComparison: Sendable {
     juices = pairs(by: \.juice)
     hours = pairs(by: \.hour)
     days = figures.sums(of: period.days, by: \.day).mapValues(\.glasses)
+    money = figures.money(of: period.days)
     for pair in juices.values {
       total.now += pair.now
       total.before += pair.before
@@ -178,7 +178,8 @@ struct SalesPage {
   private var money: HTML? {
     guard !sales.money.isEmpty else { return nil }
     let rows: [HTML] = sales.money.map { currency, sums in
-      let cells: [HTML] = sums.map { "<td>\(Money.text($0, currency, language))</td>" }
+      let amounts = [sums.sold, sums.taken, sums.givenBack, sums.writtenOff, sums.open]
+      let cells: [HTML] = amounts.map { "<td>\(Money.text($0, currency, language))</td>" }
       return "<tr><th scope=\"row\">\(currency.code)</th>\(cells)</tr>"
     }
     let heads = [

@@ -85,6 +85,7 @@ struct SalesResponder: Sendable {
       let isOver = activity.span == nil && activity.isWhole
       page.next = isOver || activity.before == 0 ? nil : activity.before
       page.sums = activity.orders.compactMap(SalesExtract.Sum.init)
+      page.money = try ledger.money(after: activity.before, through: last, step: activity.step)
     }
     return [Message(topic: settings.topics.reportResult(for: sender), payload: page.payload)]
   }

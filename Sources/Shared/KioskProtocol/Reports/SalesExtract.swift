@@ -40,7 +40,8 @@ package struct SalesRequest: Hashable, Sendable {
 }
 
 /// The answer to a `SalesRequest`: the orders of a page of entries, summed by quarter of an hour, juice, outcome and
-/// currency; without failed orders that have no amount, and without rejections that have no juice.
+/// currency; without failed orders that have no amount, and without rejections that have no juice. With them the money
+/// of the orders and charges that begin in the page, also of their later steps.
 package struct SalesExtract: Hashable, Sendable {
   /// Maximum number of entries in a page.
   package static let maximumEntries = 500
@@ -55,6 +56,7 @@ package struct SalesExtract: Hashable, Sendable {
   /// The IANA name of the kiosk's time zone.
   package var timeZone: String
   package var sums: [Sum]
+  package var money: [MoneyOfQuarter] = []
 
   package struct Sum: Hashable, Sendable {
     package enum Status: String, Sendable {
@@ -102,6 +104,7 @@ package struct SalesExtract: Hashable, Sendable {
         if sum.glasses > 0 { json.member("glasses", sum.glasses) }
         if let amount = sum.amount { json.member("amount", amount) }
       }
+      if !money.isEmpty { json.member("money", money) { $0.members($1) } }
     }
   }
 
@@ -112,7 +115,8 @@ package struct SalesExtract: Hashable, Sendable {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let last = json.integer("last"),
       let epoch = json.integer("epoch"), let timeZone = json.visibleText("time_zone", upTo: 64),
-      let elements = json.elements("sums"), elements.count <= 5 * Self.maximumEntries
+      let elements = json.elements("sums"), elements.count <= 5 * Self.maximumEntries,
+      case let money = json.elements("money") ?? [], money.count <= Self.maximumEntries
     else { throw JSONError("this is not an extract of the sales") }
     let sums = elements.map(Sum.init)
     guard !sums.contains(nil), json.integer("next").map({ $0 >= 1 && $0 < last }) ?? true else {
@@ -121,6 +125,7 @@ package struct SalesExtract: Hashable, Sendable {
     self.init(
       id: id, epoch: epoch, last: last, next: json.integer("next"), timeZone: timeZone,
       sums: sums.compactMap(\.self))
+    for element in money { self.money.append(try MoneyOfQuarter(element)) }
   }
 }
 
