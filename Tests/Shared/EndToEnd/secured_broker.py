@@ -260,14 +260,16 @@ class Account:
 def table() -> tuple[list[str], dict[str, dict[str, set[str]]]]:
     """Returns the roles, and the rights of each role by topic, from deploy/docs/security.md."""
     lines = (ROOT / "deploy/docs/security.md").read_text().splitlines()
-    start = lines.index("| topic | written by | read by |")
+    start = lines.index("| topics | written by | read by |")
     rows: dict[str, dict[str, set[str]]] = {}
     for line in lines[start + 2:]:
         if not line.startswith("|"):
             break
-        topic, writers, readers = [cell.strip() for cell in line.strip("|").split("|")]
-        assert re.fullmatch(r"`[^`]+`", topic) and topic.strip("`") not in rows, line
-        rows[topic.strip("`")] = rights = {}
+        topics, writers, readers = [cell.strip() for cell in line.strip("|").split("|")]
+        names = re.findall(r"`([^`]+)`", topics)
+        assert topics == ", ".join(f"`{name}`" for name in names) and rows.keys().isdisjoint(names), line
+        rights: dict[str, set[str]] = {}
+        rows |= dict.fromkeys(names, rights)
         for right, roles in (("write", writers), ("read", readers)):
             for role in roles.split(", ") if roles != "-" else []:
                 rights.setdefault(role, set()).add(right)
