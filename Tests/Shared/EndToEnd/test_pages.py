@@ -68,7 +68,8 @@ def test_the_page_of_commands_is_new(tmp_path: Path) -> None:
 
 def test_each_page_is_in_the_list_and_two_clicks_from_the_readme() -> None:
     def linked(page: Path) -> set[Path]:
-        return {(page.parent / target).resolve() for target, _ in LINK.findall(page.read_text()) if target.endswith(".md")}
+        targets = [target for target, _ in LINK.findall(page.read_text()) if target.endswith(".md")]
+        return {(page.parent / target).resolve() for target in targets}
 
     every = set((ROOT / "deploy/docs").glob("*.md"))
     index = ROOT / "deploy/docs/README.md"

@@ -9,7 +9,7 @@ package struct MoneySums: Hashable, Sendable {
   package var taken = 0
   /// The amounts that devices have refunded, and that people have given back in cash.
   package var givenBack = 0
-  /// The part of the amount sold that nobody has paid: free orders, juices that were not paid or whose price was
+  /// The unpaid part of the amount sold: free orders, juices that were not paid or whose price was
   /// given back. Below 0 if an amount was taken without a juice, and kept.
   package var writtenOff = 0
   /// The same of charges whose amount is held and neither captured, released nor written off.
