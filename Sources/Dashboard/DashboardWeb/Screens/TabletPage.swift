@@ -39,7 +39,9 @@ struct TabletPage {
   private var heading: LivePart {
     let closed = isOut ? language.outOfService : kiosk.notOrdering(language)
     let text = closed ?? language("What would you like?", "무엇을 드릴까요?")
-    return LivePart("heading", "<h1 class=\"\(closed == nil ? .empty : "closed")\">\(text)</h1>")
+    return LivePart(
+      "heading", class: isOut ? "out" : "",
+      "<h1 class=\"\(closed == nil ? .empty : "closed")\">\(text)</h1>")
   }
 
   private var buttons: LivePart {
