@@ -424,6 +424,26 @@ import Testing
     #expect(try answer(kiosk, "mango") == "blocked")
   }
 
+  /// The network's time comes five hours after a short power cut, with readings all the time.
+  @Test func readingsWhileAGapWaitsAreNoGap() throws {
+    let kiosk = try kiosk()
+    try kiosk.receive(.reading(4))
+    try kiosk.cutPower(for: .seconds(10), hasClock: false)
+    for _ in 0..<30 {
+      try kiosk.receive(.reading(4))
+      kiosk.pass(.seconds(600))
+    }
+    #expect(try answer(kiosk, "mango") == "blocked")
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    for _ in 0..<3 {
+      #expect(try answer(kiosk, "mango") == "ready")
+      kiosk.pass(.seconds(60))
+      try kiosk.receive(.reading(4))
+    }
+    #expect(state(of: kiosk) == .ok)
+  }
+
   /// While the length of a gap is not known, the thermometer is silent again, and then outside.
   @Test func aSecondGapCounts() throws {
     let kiosk = try kiosk()

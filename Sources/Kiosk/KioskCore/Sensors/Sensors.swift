@@ -262,6 +262,8 @@ package struct Sensors: Sendable {
       end - live.knownAt <= max(Self.longestGap, blockAfter)
       && live.outsideSince.map { now.uptime - $0 < blockAfter } ?? true
     record.isWaiting = false
+    // guard: what was measured while the gap waited is known
+    (live.knownAt, live.wasOff) = (live.readAt, false)
     guard isShort else { return }
     let isWithin = sensor.isWithinLimits(value)
     if isWithin {
