@@ -284,10 +284,15 @@ class Terminal:
             self.write(bytes.fromhex("849a00"))
             return
         self.write(ACK)
-        if not self.journal.open and control in (0x0601, 0x0622, 0x0630):
-            if self.chance.random() < self.behaviour["closes"]:
-                self.journal.add("closed")
+        if control in (0x0601, 0x0622, 0x0630) and self.chance.random() < self.behaviour["closes"]:
+            self.close_day()
         known[control](data)
+
+    def close_day(self) -> None:
+        """Ends the day, but not with an open reservation, nor in the second of the last result."""
+        last = self.journal.last
+        if last and not self.journal.open and last["at"] != time.strftime("%m%d%H%M%S"):
+            self.journal.add("closed")
 
     def receipt(self, data: bytes) -> int:
         """The receipt that the register names, of today."""

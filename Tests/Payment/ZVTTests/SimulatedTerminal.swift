@@ -147,7 +147,9 @@ struct SimulatedTerminal {
       days += 1
       let sum = booked.values.reduce(0, +)
       let isEmpty = sum == earlier
-      steps = isEmpty && !habits.endsEmptyDays ? [.send(APDU(0x061E, [0x77]))] : done(sum - earlier)
+      steps =
+        isEmpty && !habits.endsEmptyDays
+        ? [.send(APDU(0x061E, [0x77]))] : done(max(0, sum - earlier))
       earlier = sum
     case 0x0620:
       steps = [.send(APDU(0x060F))]

@@ -126,16 +126,23 @@ package struct ChargeJournal: Sendable {
     if seen.count > Self.maximumSeen { seen.removeFirst() }
   }
 
-  /// The highest receipt number since the last end of day, or `nil` if there was none.
+  /// The highest receipt number since the last end of day and since 9999, or `nil` if there was none.
   var lastReceipt: Int? {
-    seen.lazy.filter { $0.closings == day.closings }.compactMap(\.receipt).max()
+    seen.lazy.filter { $0.closings == day.closings }.compactMap(\.receipt).reduce(nil) {
+      last, receipt in
+      last.map { receipt > $0 || Self.isNext(receipt, after: $0) ? receipt : $0 } ?? receipt
+    }
   }
 
   /// Returns whether a new payment with this receipt number shows that the terminal has made an end of
-  /// day by itself. After 9999 the numbers begin anew without one.
+  /// day by itself.
   func isBeginning(_ receipt: Int) -> Bool {
-    guard let last = lastReceipt, receipt <= last else { return false }
-    return !(last > 9000 && receipt < 1000)
+    lastReceipt.map { receipt <= $0 && !Self.isNext(receipt, after: $0) } ?? false
+  }
+
+  /// Returns whether the numbers have begun anew after 9999, without an end of day.
+  private static func isNext(_ receipt: Int, after last: Int) -> Bool {
+    last > 9000 && receipt < 1000
   }
 
   /// Compares a result that the terminal repeats with the results that the journal contains. The trace

@@ -107,9 +107,26 @@ extension PaymentDevice {
     foreign = found
   }
 
-  private var ownReceipts: Set<Int> {
-    Set(
-      journal.open.filter { $0.method == .reservation && isHere($0) }.compactMap(\.receipt))
+  private var ownReceipts: Set<Int> { receipts(of: ownHolds) }
+
+  private var ownHolds: [ChargeRecord] {
+    journal.open.filter { $0.method == .reservation && isHere($0) }
+  }
+
+  private func receipts(of records: [ChargeRecord]) -> Set<Int> {
+    Set(records.compactMap(\.receipt))
+  }
+
+  /// Returns whether no end of day is known since the record's last result.
+  private func isOfToday(_ record: ChargeRecord) -> Bool {
+    record.closings == journal.day.closings
+  }
+
+  /// Returns whether the reservation of a record is open, or `nil` if the answers do not prove it.
+  private func isOpen(_ record: ChargeRecord) -> Bool? {
+    // guard: after an end of day the receipt number is that of another hold
+    guard isOfToday(record) else { return nil }
+    return record.receipt.flatMap { evidence.isOpen($0) }
   }
 
   /// Returns whether the record belongs to the connected terminal; `true` if the id of either
@@ -139,7 +156,7 @@ extension PaymentDevice {
   private func newResult(of record: ChargeRecord) -> Fields? {
     guard isHere(record), let fields = newResult else { return nil }
     let amount = fields.amount
-    let isHeld = record.receipt.flatMap { evidence.isOpen($0) } ?? false
+    let isHeld = isOpen(record) ?? false
     // Whether the result is that of an open reservation, or `nil` if the answers do not prove it.
     let isHold = fields.receipt.flatMap { evidence.isOpen($0) }
     let fits: Bool
@@ -181,7 +198,7 @@ extension PaymentDevice {
     case (.reservation, .capturing): decideCapture(record, &actions)
     case (.reservation, .releasing): decideRelease(record, &actions)
     case (.reservation, .unknown):
-      if let receipt = record.receipt, evidence.isOpen(receipt) == true {
+      if isOpen(record) == true {
         finish(record, .held, &actions)
       } else {
         actions.append(.publish(record.answer))
@@ -200,11 +217,13 @@ extension PaymentDevice {
     let isRelease = record.state == .releasing
     let none: ChargeRecord.State = isRelease ? .released : .declined
     if case .all(let receipts) = evidence.open,
-      receipts.subtracting(ownReceipts).subtracting(foreign ?? []).isEmpty
+      receipts.subtracting(self.receipts(of: ownHolds.filter(isOfToday)))
+        .subtracting(foreign ?? []).isEmpty
     {
       return finish(record, none, reason: record.reason ?? "interrupted", &actions)
     }
     if let fields = newResult(of: record) {
+      noteBeginning(fields, &actions)
       take(fields, &record)
       record.held = fields.amount
       record.reason = nil
@@ -223,11 +242,12 @@ extension PaymentDevice {
 
   private mutating func decideCapture(_ record: ChargeRecord, _ actions: inout [Action]) {
     var record = record
-    guard let receipt = record.receipt else { return finish(record, .unknown, &actions) }
-    if evidence.isOpen(receipt) == true {
+    guard record.receipt != nil else { return finish(record, .unknown, &actions) }
+    if isOpen(record) == true {
       return finish(record, .held, reason: record.reason ?? "interrupted", &actions)
     }
     if let fields = newResult(of: record) {
+      noteBeginning(fields, &actions)
       take(fields, &record)
       record.reason = nil
       return finish(record, .captured, &actions)
@@ -238,12 +258,14 @@ extension PaymentDevice {
   /// Decides about a release whose result was lost. A repetition is safe: the release of a hold
   /// that does not exist moves no money.
   private mutating func decideRelease(_ record: ChargeRecord, _ actions: inout [Action]) {
-    let receipt = record.method == .reservation ? record.receipt : nil
-    let isOpen = receipt.flatMap { evidence.isOpen($0) }
+    let isOpen = record.method == .reservation ? isOpen(record) : nil
     let fields = newResult(of: record)
     if isOpen == false || fields != nil {
       var record = record
       record.reversal = fields.flatMap(resultID)
+      if isReversal(record), let fields, let flaw = flaw(ofReversal: fields, of: record) {
+        return finish(record, .unknown, reason: flaw, &actions)
+      }
       return finish(record, .released, &actions)
     }
     finish(
@@ -255,7 +277,8 @@ extension PaymentDevice {
     if let fields = newResult(of: record) {
       var record = record
       record.reversal = resultID(fields)
-      return finish(record, .refunded, &actions)
+      let flaw = flaw(ofReversal: fields, of: record)
+      return finish(record, flaw == nil ? .refunded : .unknown, reason: flaw, &actions)
     }
     guard knowsLast else {
       return finish(record, .unknown, reason: "the terminal does not say", &actions)
@@ -277,6 +300,7 @@ extension PaymentDevice {
     guard let amount = fields.amount, amount == record.price.units || amount == record.asked else {
       return finish(record, .unknown, reason: "the terminal has another amount", &actions)
     }
+    if newResult != nil { noteBeginning(fields, &actions) }
     take(fields, &record)
     record.reason = nil
     (record.held, record.isBookedEarly) = (amount, true)

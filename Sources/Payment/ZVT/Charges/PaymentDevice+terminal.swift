@@ -430,6 +430,8 @@ extension PaymentDevice {
     guard var id = ChargeJournal.ResultID(fields), journal.standing(of: id) != .known else {
       return
     }
+    // guard: a result that is not known may be of a new day
+    noteBeginning(fields, &actions)
     id.closings = journal.day.closings
     journal.apply(.seen(id))
     actions.append(.store(.seen(id)))
@@ -450,8 +452,8 @@ extension PaymentDevice {
     return id
   }
 
-  /// Records that the terminal has made an end of day by itself, if the receipt number of a new payment shows it.
-  private mutating func noteBeginning(_ fields: Fields, _ actions: inout [Action]) {
+  /// Records that the terminal has made an end of day by itself, if the receipt number of a new result shows it.
+  mutating func noteBeginning(_ fields: Fields, _ actions: inout [Action]) {
     guard let receipt = fields.receipt, journal.isBeginning(receipt) else { return }
     journal.apply(.closed)
     actions += [.store(.closed), .log("the terminal has made an end of day by itself")]
@@ -465,13 +467,17 @@ extension PaymentDevice {
   }
 
   /// Returns why the result of a reversal is not that of the record's payment, or `nil` if it can be.
-  private func flaw(ofReversal fields: Fields, of record: ChargeRecord) -> String? {
+  func flaw(ofReversal fields: Fields, of record: ChargeRecord) -> String? {
     if !isOurCurrency(fields) { return "the terminal has returned another currency" }
     if let amount = fields.amount, amount != record.booked ?? record.held {
       return "the terminal has returned \(amount)"
     }
     if let last4 = fields.last4, let own = record.last4, last4 != own {
       return "the terminal has returned to a card \(last4)"
+    }
+    // guard: a reversal after an end of day that nobody has noticed is no refund
+    if fields.receipt.map(journal.isBeginning) == true {
+      return "the terminal may have ended its day before, and returned another payment"
     }
     return nil
   }
