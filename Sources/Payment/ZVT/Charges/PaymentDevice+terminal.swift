@@ -475,7 +475,7 @@ extension PaymentDevice {
     if let last4 = fields.last4, let own = record.last4, last4 != own {
       return "the terminal has returned to a card \(last4)"
     }
-    // guard: a reversal after an end of day that nobody has noticed is no refund
+    // guard: a reversal after an unnoticed end of day is no refund
     if fields.receipt.map(journal.isBeginning) == true {
       return "the terminal may have ended its day before, and returned another payment"
     }
