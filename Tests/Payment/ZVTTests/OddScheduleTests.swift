@@ -10,12 +10,15 @@ import ZVT
 /// terminal knows what each of them has paid; at the end the device must have said the same, or that it
 /// does not know. `ZVT_SCHEDULES` is the number of schedules, `ZVT_SEED` the first seed.
 @Suite struct OddScheduleTests {
+  /// Seeds of schedules that have found a fault.
+  private static let found: [UInt64] = [101_217, 103_025, 120_520]
+
   @Test func noMoneyIsTakenOrKeptThatThePersonDoesNotKnowOf() throws {
     let environment = ProcessInfo.processInfo.environment
     let count = environment["ZVT_SCHEDULES"].flatMap { UInt64($0) } ?? 500
     let first = environment["ZVT_SEED"].flatMap { UInt64($0) } ?? 1
     var unknown = 0
-    for seed in first..<first + count {
+    for seed in Self.found + Array(first..<first + count) {
       var schedule = OddSchedule(seed: seed)
       let flaw = try schedule.run()
       #expect(flaw == nil, "seed \(seed): \(schedule.trace.joined(separator: "; "))")

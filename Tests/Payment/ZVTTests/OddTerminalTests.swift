@@ -130,6 +130,38 @@ import ZVT
     }
   }
 
+  /// After an end of day, another program has used the receipt number again, for the same amount.
+  private func worldOfANewDay() throws -> World {
+    var world = try world(.goodsFirst)
+    for charge in 17...19 { try pay(&world, charge) }
+    world.terminal.closeDay()
+    var other = try self.world(.goodsFirst)
+    other.terminal = world.terminal
+    for charge in 1...2 { try pay(&other, charge) }
+    world.terminal = other.terminal
+    return world
+  }
+
+  @Test func theReversalInAnUnnoticedNewDayIsNoRefund() throws {
+    var world = try worldOfANewDay()
+    try world.send(.refund(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.status.name == "unknown")
+    #expect(
+      world.published.last?.reason
+        == "another payment, of a new day, may have been returned")
+  }
+
+  @Test func aRepeatedResultShowsTheNewDay() throws {
+    var world = try worldOfANewDay()
+    let booked = world.terminal.booked
+    try world.reconnect()
+    try world.send(.refund(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.reason == "before an end of day of the terminal")
+    #expect(world.terminal.booked == booked)
+  }
+
   @Test(arguments: modes)
   func anEndOfDayOfTheTerminalIsNoDifference(mode: DeviceSettings.Mode) throws {
     var world = try world(mode)

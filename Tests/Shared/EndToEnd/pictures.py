@@ -184,7 +184,8 @@ def label(name: str, size: str) -> str:
 def headings(browser: Browser) -> list[str]:
     """Returns the headings of a page, without numbers and names of days."""
     texts = browser.ask("return [...document.querySelectorAll('h1, h2, h3')].map(each => each.innerText)")
-    return [re.sub(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*", "DAY", re.sub(r"\d+", "N", text)) for text in texts]
+    day = re.compile(r"\b((Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b")
+    return [day.sub("DAY", re.sub(r"\d+", "N", text)) for text in texts]
 
 
 def photograph(browser: Browser, size: str, file: Path) -> None:

@@ -477,7 +477,7 @@ extension PaymentDevice {
     }
     // guard: a reversal after an unnoticed end of day is no refund
     if fields.receipt.map(journal.isBeginning) == true {
-      return "the terminal may have ended its day before, and returned another payment"
+      return "another payment, of a new day, may have been returned"
     }
     return nil
   }
