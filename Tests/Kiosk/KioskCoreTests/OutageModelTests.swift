@@ -40,7 +40,7 @@ private struct OutageWorld {
   private static let slack = Duration.seconds(75)
 
   private let kiosk: TestKiosk
-  private var random: SplitMix
+  private var random: Dice
   /// The true time since the start.
   private var now = Duration.zero
   /// The true time at which each batch expires.
@@ -56,7 +56,7 @@ private struct OutageWorld {
   private(set) var violation: String?
 
   init(seed: UInt64) throws {
-    random = SplitMix(state: seed)
+    random = Dice(state: seed)
     let fruits = Menu.standard.fruits.map { fruit in
       let isKept = ["kiwi", "strawberry"].contains(fruit.id)
       return Fruit(id: fruit.id, name: fruit.name, keepsHours: isKept ? Self.keeps : nil)
@@ -218,19 +218,4 @@ private struct OutageWorld {
     }
     return decision
   }
-}
-
-/// The generator SplitMix64.
-private struct SplitMix {
-  var state: UInt64
-
-  mutating func below(_ count: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((bits ^ (bits >> 31)) % UInt64(count))
-  }
-
-  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }

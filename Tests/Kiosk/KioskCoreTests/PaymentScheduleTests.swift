@@ -29,21 +29,6 @@ import Testing
   }
 }
 
-/// SplitMix64.
-private struct Dice {
-  var state: UInt64
-
-  mutating func below(_ limit: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((z ^ (z >> 31)) % UInt64(limit))
-  }
-
-  mutating func oneIn(_ limit: Int) -> Bool { below(limit) == 0 }
-}
-
 /// A device written from the contract: its journal is the money that moved.
 private struct Device {
   enum State: String { case waiting, held, declined, captured, released, refunded, unknown }
