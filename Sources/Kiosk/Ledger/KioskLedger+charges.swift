@@ -117,7 +117,7 @@ extension KioskLedger {
   }
 
   private static let chargesSince = chargeRows(having: "MIN(at) >= ?")
-  private static let chargesOfPage = chargeRows(
+  static let chargesOfPage = chargeRows(
     where:
       "AND charge IN (SELECT extra ->> 'charge' FROM entry WHERE seq > ? AND seq <= ? AND extra IS NOT NULL)",
     having: "MIN(entry.seq) > ? AND MIN(entry.seq) <= ?")

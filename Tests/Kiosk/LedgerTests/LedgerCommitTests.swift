@@ -25,6 +25,18 @@ import Testing
     #expect(!transaction.isEmpty)
   }
 
+  /// The query for the money of a page delays an order, so that it may not read the whole ledger.
+  @Test func theMoneyOfAPageIsFoundByIndexes() throws {
+    try ledger.createIndexes(ofCharges: true, ofSafety: false)
+    let steps = try ledger.database.read { database in
+      try Row.fetchAll(
+        database, sql: "EXPLAIN QUERY PLAN \(KioskLedger.chargesOfPage)", arguments: [0, 9, 0, 9]
+      ).map { $0["detail"] as String }
+    }
+    #expect(steps.contains { $0.hasPrefix("SEARCH entry USING INDEX charge_step") })
+    #expect(!steps.contains { $0.hasPrefix("SCAN entry") })
+  }
+
   @Test func aProbeIsWrittenAndChangesNothing() throws {
     func pagesWritten() -> Int32 {
       ledger.database.writeWithoutTransaction { database in
