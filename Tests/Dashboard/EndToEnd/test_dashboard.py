@@ -419,7 +419,7 @@ def test_a_person_decides_what_no_machine_knows(make_browser: MakeBrowser, bar: 
 def test_a_person_starts_a_cleaning(make_browser: MakeBrowser, bar: Bar) -> None:
     browser = make_browser().log_in(path="/kiosks/k1")
     browser.wait_for("in 500 glasses", "#machines")
-    browser.press("#run-clean-bar")
+    browser.press("#clean-bar")
     browser.wait_for("bar: Clean is requested.", ".notice.good")
     bar.next_job()
     bar.say("started")
@@ -489,11 +489,11 @@ def test_without_scripts_a_machine_is_no_mystery(make_browser: MakeBrowser, bar:
 
 def test_open_and_close(browser: Browser, kiosk: Kiosk, panel: Client) -> None:
     browser.log_in(path="/kiosks/k1")
-    browser.press("form[action$='/service'] button")
+    browser.press("#service button")
     browser.wait_for("The kiosk is closed.")
     browser.wait_for("Closed", "#state")
     assert panel.order("kiwi")["reason"] == "closed"
-    browser.press("form[action$='/service'] button")
+    browser.press("#service button")
     browser.wait_for("The kiosk is open.")
     assert panel.order("kiwi")["status"] == "ready"
     entries = [entry for entry in kiosk.ledger() if entry["status"] in ("open", "closed")]

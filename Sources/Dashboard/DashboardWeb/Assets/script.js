@@ -23,6 +23,12 @@ const replace = (markup) => {
     if (!old) continue;
     const open = [...old.querySelectorAll("details")].map((details) => details.open);
     part.querySelectorAll("details").forEach((details, index) => { details.open = open[index]; });
+    // What a person has typed, or the server has filled in, stays.
+    part.querySelectorAll("input[id]").forEach((field) => {
+      const typed = document.getElementById(field.id);
+      if (typed?.hasAttribute("value")) field.setAttribute("value", typed.getAttribute("value"));
+      if (typed) field.value = typed.value;
+    });
     exchange(old, part);
   }
   // An update must not scroll the page under the user's finger.

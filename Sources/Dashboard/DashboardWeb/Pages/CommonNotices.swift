@@ -49,8 +49,10 @@ enum CommonNotices {
       "입력한 수량이 그대로 있어요. 아직 보내지 않았으니 확인하고 계속해 주세요.")
   }
 
-  /// Returns the notice for a restock that was sent and not answered.
-  static func noAnswer(_ language: Language) -> HTML {
+  /// Returns the notice for a command that was sent and not answered.
+  ///
+  /// - Parameter again: The form that sends the command again, if the page has no other one.
+  static func noAnswer(_ language: Language, again: HTML? = nil) -> HTML {
     .notice(
       .warn,
       html: """
@@ -58,10 +60,11 @@ enum CommonNotices {
         \(language(
           "The kiosk may or may not have applied it. Sending it again is safe: the kiosk applies it only once.",
           "처리됐는지 아직 알 수 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))
-        """)
+        \(again)
+        """, tag: "div")
   }
 
-  /// Returns the notice for a restock that the kiosk has rejected.
+  /// Returns the notice for a command that the kiosk has rejected.
   static func rejected(_ reason: String, _ detail: String, _ language: Language) -> HTML {
     .notice(
       .bad,

@@ -33,15 +33,14 @@ struct KioskPage {
         \(state.html)
         \(location)
         </div>
-        \(cards.form)\(cards.decisions.html)\(payment.form)\(payment.decisions.html)
-        \(sensors.form)\(sensors.decisions.html)
-        \(freshness.form)\(freshness.expired.html)
+        \(context.commandForms(of: kiosk.id))\(cards.decisions.html)\(payment.decisions.html)
+        \(sensors.decisions.html)\(freshness.expired.html)
         <div class="columns">
         <div class="column">
         \(stock.html)\(context.isOperator ? freshness.removal : .empty)
         <section class="card last">
         <details class="fold" open><summary><h2>\(language("History", "재고 이력"))</h2></summary>
-        \(context.isOperator ? undoForm : .empty)\(history.html)</details>
+        \(history.html)</details>
         </section>
         </div>
         <div class="column">
@@ -61,7 +60,7 @@ struct KioskPage {
         <a class="button" href="/kiosks/\(kiosk.id)/history">\(language("90 days of history", "90일 이력"))</a>
         <a class="button" href="/kiosks/\(kiosk.id)/sales">\(language("Compare sales", "판매 비교"))</a>
         \(context.isOperator ? settingsLink : .empty)
-        \(context.isOperator ? serviceForm : .empty)
+        \(context.isOperator ? service.html : .empty)
         </div>
         \(kiosk.settings?.hours.map { hours in
           "<p class=\"muted\">\(language("Opening hours:", "영업시간:")) \(language.text(hours))</p>" as HTML
@@ -138,41 +137,20 @@ struct KioskPage {
     """
   }
 
-  /// The form of the undo buttons. The form is separate, because live updates replace the history.
-  private var undoForm: HTML {
-    """
-    <form id="undo" method="post" action="/kiosks/\(kiosk.id)/undo">\(context.fields())</form>
-    """
-  }
-
   private func undo(_ entry: LedgerEntry) -> HTML? {
     guard context.isOperator, kiosk.undo(of: entry, at: now) != nil else { return nil }
-    return """
-      <button id="undo-\(entry.seq)" class="plain" form="undo" name="undo" value="\(entry.seq)" \
-      aria-label="\(language("Undo entry \(entry.seq)", "\(entry.seq)번 기록 되돌리기"))">\
-      \(language("Undo", "되돌리기"))</button>
-      """
-  }
-
-  private var serviceForm: HTML {
-    """
-    <form method="post" action="/kiosks/\(kiosk.id)/service">
-    \(context.fields(id: .random))
-    \(service.html)
-    </form>
-    """
+    return context.button(
+      .undo, "\(entry.seq)", language("Undo", "되돌리기"),
+      label: language("Undo entry \(entry.seq)", "\(entry.seq)번 기록 되돌리기"),
+      id: "undo-\(entry.seq)", style: "plain")
   }
 
   /// The button to open or close the kiosk. It is updated live, because another user may open or
   /// close the kiosk meanwhile.
   private var service: LivePart {
-    let isClosed = kiosk.service == .closed
+    let next = kiosk.service == .closed ? ServiceState.open : .closed
     return LivePart(
-      "service", tag: "span",
-      """
-      \(HTML.hidden("service", isClosed ? "open" : "closed"))
-      <button>\(isClosed ? language("Open the kiosk", "영업 시작") : language("Close the kiosk", "영업 종료"))</button>
-      """)
+      "service", tag: "span", context.button(.service, next.rawValue, next.name(language)))
   }
 
   private var orders: LivePart {

@@ -10,20 +10,6 @@ struct MachineCards {
 
   private var language: Language { context.language }
 
-  /// The forms of the buttons for decisions and programs, or `nil` for a viewer. The forms are
-  /// separate, because live updates replace the buttons.
-  var form: HTML? {
-    context.isOperator
-      ? """
-      <form id="decide" method="post" action="/kiosks/\(kiosk.id)/job">
-      \(context.fields(id: .random))
-      </form>
-      <form id="run" method="post" action="/kiosks/\(kiosk.id)/program">
-      \(context.fields(id: .random))
-      </form>
-      """ : nil
-  }
-
   /// The undecided jobs, or an empty part if there are none.
   var decisions: LivePart {
     let jobs = kiosk.undecidedJobs
@@ -42,12 +28,9 @@ struct MachineCards {
   private func undecided(_ job: KioskState.Job) -> HTML {
     let buttons: [HTML] = JobDecision.Choice.allCases.map { choice in
       let (name, ticket) = (choice.name(language), job.job.ticket)
-      return """
-        <button id="\(choice.rawValue)-\(job.job.attempt)" form="decide" name="decision" \
-        value="\(choice.rawValue).\(job.job.attempt)" \
-        aria-label="\(language("\(name): ticket \(ticket)", "\(name): \(ticket)번"))">\(name)</button>
-
-        """
+      return context.button(
+        .job, "\(choice.rawValue).\(job.job.attempt)", name,
+        label: language("\(name): ticket \(ticket)", "\(name): \(ticket)번"))
     }
     let actions: HTML? = context.isOperator ? "<div class=\"actions\">\(buttons)</div>" : nil
     let why =
@@ -145,21 +128,12 @@ struct MachineCards {
   ) -> [HTML] {
     if let job = program.job, program.state?.isUndecided == true {
       return JobDecision.Choice.allCases.map { choice in
-        """
-        <button form="decide" name="decision" value="\(choice.rawValue).\(job)">\
-        \(choice.programName(language))</button>
-
-        """
+        context.button(.job, "\(choice.rawValue).\(job)", choice.programName(language))
       }
     }
     guard report.programs.allSatisfy({ $0.job == nil }) else { return [] }
-    return [
-      """
-      <button id="run-\(program.program.rawValue)-\(machine)" form="run" name="program" value="\(program.program.rawValue).\(machine)">\
-      \(program.program.name(language))</button>
-
-      """
-    ]
+    let name = program.program
+    return [context.button(.program, "\(name.rawValue).\(machine)", name.name(language))]
   }
 
   private func row(_ job: KioskState.Job, _ note: String) -> HTML {
@@ -169,59 +143,5 @@ struct MachineCards {
       <span class="what">\(kiosk.name(of: job.job.juice, language))\(times)</span>
       <span class="who">\(note)</span>\(localTime.html(job.job.at))
       """
-  }
-}
-
-extension PageContext {
-  /// Returns a notice with the result of a request to run a program.
-  func notice(_ result: CommandResult?, of request: ProgramID) -> HTML {
-    let name = "\(request.machine): \(request.program.name(language))"
-    return switch (result?.status, result?.reason) {
-    case (.applied, _): language.notice(.good, "\(name) is requested.", "\(name) 요청했어요.")
-    case (_, .conflict):
-      language.notice(
-        .bad, "\(name): its fruit is missing, or a program runs already.",
-        "\(name): 재료가 모자라거나 다른 작업이 진행 중이에요.")
-    case (_, let reason?): .notice(.bad, "\(name): \(reason.text(language))")
-    default:
-      language.notice(
-        .warn, "\(name): no answer yet. Look at the machine before you start it again.",
-        "\(name): 아직 응답이 없어요. 다시 시작하기 전에 기계를 확인해 주세요.")
-    }
-  }
-
-  /// Returns a notice with the result of a decision.
-  func notice(
-    _ result: CommandResult?, of decision: JobDecision, id: CommandID, at kiosk: KioskID
-  ) -> HTML {
-    switch (result?.status, result?.reason) {
-    case (.applied, _):
-      return language.notice(
-        .good, "Job \(decision.job): \(decision.choice.text(language)).",
-        "작업 \(decision.job): \(decision.choice.text(language)).")
-    case (_, .conflict):
-      return language.notice(
-        .bad,
-        "There is too little fruit for another attempt. Restock first, or give the fruit back.",
-        "다시 만들 재료가 모자라요. 먼저 재고를 채우거나 재료 되돌리기를 골라 주세요.")
-    case (_, .noDecisionNeeded):
-      return language.notice(
-        .warn, "Nothing was changed: another user has decided, or the machine has answered.",
-        "다른 사람이 이미 정했거나 기계가 응답해서 아무것도 바꾸지 않았어요.")
-    case (_, let reason?): return .notice(.bad, reason.text(language))
-    default:
-      return .notice(
-        .warn,
-        html: """
-          <p>\(language(
-            "No answer yet. Sending it again is safe: the kiosk applies it only once.",
-            "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
-          <form method="post" action="/kiosks/\(kiosk)/job">
-          \(fields(id: id))
-          <button name="decision" value="\(decision.choice.rawValue).\(decision.job)">\
-          \(language("Send again", "다시 보내기")): \(decision.choice.name(language))</button>
-          </form>
-          """, tag: "div")
-    }
   }
 }

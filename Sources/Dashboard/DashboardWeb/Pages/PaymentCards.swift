@@ -14,17 +14,6 @@ struct PaymentCards {
 
   private var language: Language { context.language }
 
-  /// The form of the decision buttons, or `nil` for a viewer. The form is separate, because live
-  /// updates replace the list of charges.
-  var form: HTML? {
-    context.isOperator
-      ? """
-      <form id="decide-charge" method="post" action="/kiosks/\(kiosk.id)/charge">
-      \(context.fields(id: .random))
-      </form>
-      """ : nil
-  }
-
   /// The undecided charges, or an empty part if there are none.
   var decisions: LivePart {
     let charges = kiosk.undecidedCharges
@@ -44,13 +33,9 @@ struct PaymentCards {
     let (device, charge) = charge
     let buttons: [HTML] = charge.decisions.map { choice in
       let name = choice.name(language)
-      return """
-        <button id="\(choice.rawValue)-\(charge.charge)" form="decide-charge" name="decision" \
-        value="\(choice.rawValue).\(charge.charge)" \
-        aria-label="\(language("\(name): charge \(charge.charge)", "\(name): 결제 \(charge.charge)"))">\
-        \(name)</button>
-
-        """
+      return context.button(
+        .charge, "\(choice.rawValue).\(charge.charge)", name,
+        label: language("\(name): charge \(charge.charge)", "\(name): 결제 \(charge.charge)"))
     }
     let actions: HTML? = context.isOperator ? "<div class=\"actions\">\(buttons)</div>" : nil
     let reason = charge.reason.isEmpty ? "" : " · \(language.chargeReason(charge.reason))"
@@ -204,11 +189,9 @@ struct PaymentCards {
         <p>\(language("Refund charge \(charge)", "결제 \(charge) 환불"))\(facts ?? "")? \
         \(language(
           "It is possible on the same day, and once.", "당일에 한 번만 환불할 수 있어요."))</p>
-        <form class="actions" method="post" action="/kiosks/\(kiosk.id)/charge">
-        \(context.fields(id: .random))
-        <button id="refund" name="decision" value="refund.\(charge)">\(language("Refund now", "지금 환불"))</button>
-        <a class="button" href="/kiosks/\(kiosk.id)">\(language("Cancel", "취소"))</a>
-        </form>
+        <p class="actions">\(context.button(
+          .charge, "refund.\(charge)", language("Refund now", "지금 환불"), id: "refund"))
+        <a class="button" href="/kiosks/\(kiosk.id)">\(language("Cancel", "취소"))</a></p>
         """, tag: "div")
   }
 
@@ -224,42 +207,5 @@ struct PaymentCards {
       <button>\(language("Refund…", "환불…"))</button></div>
       </form>
       """
-  }
-}
-
-extension PageContext {
-  /// Returns a notice with the result of a decision.
-  func notice(
-    _ result: CommandResult?, of decision: ChargeDecision, id: CommandID, at kiosk: KioskID
-  ) -> HTML {
-    switch (result?.status, result?.reason) {
-    case (.applied, _), (.accepted, _):
-      return language.notice(
-        .good, "Charge \(decision.charge): \(decision.choice.text(language)).",
-        "결제 \(decision.charge): \(decision.choice.text(language)).")
-    case (_, .noDecisionNeeded):
-      return .notice(
-        .warn,
-        html: """
-          \(language(
-            "Nothing was changed: this is not possible for the charge now.",
-            "지금은 이 결제를 그렇게 처리할 수 없어 아무것도 바꾸지 않았어요."))
-          <span class="muted">\(result?.detail ?? "")</span>
-          """)
-    case (_, let reason?): return .notice(.bad, reason.text(language))
-    default:
-      return .notice(
-        .warn,
-        html: """
-          <p>\(language(
-            "No answer yet. Sending it again is safe: the kiosk applies it only once.",
-            "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
-          <form method="post" action="/kiosks/\(kiosk)/charge">
-          \(fields(id: id))
-          <button name="decision" value="\(decision.choice.rawValue).\(decision.charge)">\
-          \(language("Send again", "다시 보내기")): \(decision.choice.name(language))</button>
-          </form>
-          """, tag: "div")
-    }
   }
 }

@@ -81,7 +81,8 @@ struct RestockPage {
 
   /// Returns a page with the kiosk's answer.
   func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
-    guard let result else {
+    // After `rateLimited`, the kiosk may have executed an earlier copy of the command.
+    guard let result, result.reason != .rateLimited else {
       return review(restock, id: id, notice: CommonNotices.noAnswer(language), isRepeat: true)
     }
     switch (result.status, result.reason) {

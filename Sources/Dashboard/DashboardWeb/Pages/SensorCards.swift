@@ -40,17 +40,6 @@ struct SensorCards {
       """
   }
 
-  /// The form of the decision buttons, or `nil` for a viewer. The form is separate, because live
-  /// updates replace the list of blocks.
-  var form: HTML? {
-    context.isOperator
-      ? """
-      <form id="decide-sensor" method="post" action="/kiosks/\(kiosk.id)/sensor">
-      \(context.fields(id: .random))
-      </form>
-      """ : nil
-  }
-
   /// The blocks that need a decision, or an empty part. The part omits the current value: a new
   /// reading would replace the part and delete the text that a person types.
   var decisions: LivePart {
@@ -70,20 +59,18 @@ struct SensorCards {
   private func blocked(_ name: SensorID, _ report: SensorReport) -> HTML {
     let what = (report.fruits.map { kiosk.name(of: $0, language) } + report.machines.map(\.text))
       .joined(separator: ", ")
-    func button(_ choice: SensorDecision.Choice, _ text: String) -> HTML {
-      """
-      <button id="\(choice.rawValue)-\(name)" form="decide-sensor" name="decision" \
-      value="\(choice.rawValue).\(name)" aria-label="\(text): \(name)">\(text)</button>
-
-      """
+    let buttons: [HTML] = [SensorDecision.Choice.discard, .release].map { choice in
+      let text = choice.name(language)
+      return context.button(
+        .sensor, "\(choice.rawValue).\(name)", text, label: "\(text): \(name)")
     }
     let actions: HTML? =
       context.isOperator
       ? """
       <div class="actions"><label>\(language("Reason", "사유")) <input id="word-\(name)" \
-      form="decide-sensor" name="word.\(name)" maxlength="\(SensorDecision.maximumWord)"></label>
-      \(button(.discard, language("Discard", "폐기")))\
-      \(button(.release, language("Release", "차단 해제")))</div>
+      form="send-sensor" name="word.\(name)" maxlength="\(SensorDecision.maximumWord)"\
+      \(context.filled["word.\(name)"].map { " value=\"\($0)\"" as HTML })></label>
+      \(buttons)</div>
       """ : nil
     let clock: HTML? =
       name == .clock

@@ -18,8 +18,13 @@ extension DashboardServer {
       let form = try await request.form(from: context, sessions)
       let result = try await order(form, of: kiosk(context).id, as: KioskLink.virtualPanel)
       let page = try panelPage(context)
-      return page.page(answer: result.map(page.answer.html) ?? page.answer.notSent)
-        .response(context)
+      let juice = form["juice"].flatMap { Juice.ID($0) }
+      let again = context.again(
+        form, to: "/kiosks/\(page.kiosk.id)/panel",
+        juice.map { page.kiosk.name(of: $0, context.language) } ?? "")
+      return page.page(
+        answer: result.map { page.answer.html($0, again: again) } ?? page.answer.notSent
+      ).response(context)
     }
     router.get("display") { _, context in
       let kiosk = try kiosk(context)

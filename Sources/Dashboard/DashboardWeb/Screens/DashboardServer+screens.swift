@@ -28,7 +28,8 @@ extension DashboardServer {
       // The kiosk's state may have changed meanwhile.
       let changed = try await opened(.tablet, request, context, ordered.token)
       let answer = tabletPage(of: changed.kiosk, changed.language).answer
-      return page(of: changed, answer: result.map(answer.html) ?? answer.notSent).response(context)
+      return page(of: changed, answer: result.map { answer.html($0) } ?? answer.notSent).response(
+        context)
     }
   }
 

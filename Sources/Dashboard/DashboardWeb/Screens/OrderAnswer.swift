@@ -43,16 +43,15 @@ struct OrderAnswer {
   }
 
   /// Returns the kiosk's answer as text for the customer.
-  func html(_ result: CommandResult?) -> HTML {
+  ///
+  /// - Parameter again: The form by which an operator sends the same order again.
+  func html(_ result: CommandResult?, again: HTML? = nil) -> HTML {
     guard let result else {
-      return language.notice(
-        .hint,
-        isForCustomer
-          ? "No answer yet. Your juice may still be made: look at the screen before you press again."
-          : "No answer yet. The kiosk may still make it: look at the live orders before you press again.",
-        isForCustomer
-          ? "아직 응답이 없어요. 다시 누르기 전에 화면을 확인해 주세요."
-          : "아직 응답이 없어요. 다시 누르기 전에 실시간 주문을 확인해 주세요.")
+      return again.map { CommonNotices.noAnswer(language, again: $0) }
+        ?? language.notice(
+          .hint,
+          "No answer yet. Your juice may still be made: look at the screen before you press again.",
+          "아직 응답이 없어요. 다시 누르기 전에 화면을 확인해 주세요.")
     }
     if let progress = progress(result) { return part(progress).html }
     let ticket: HTML? = result.ticket.map { ticket in

@@ -65,106 +65,33 @@ extension DashboardServer {
       else { throw RequestError.badForm }
       return try await outcome(of: restock, form, context, id: id)
     }
-    router.post("remove") { request, context in
-      let form = try await request.form(from: context, sessions)
-      let removal = try Removal(form)
-      guard let id = form.commandID else { throw RequestError.badForm }
-      guard !removal.amounts.isEmpty else {
-        let notice = context.language.notice(
-          .warn, "Nothing was recorded: enter how much you have taken out.",
-          "꺼낸 수량을 적어 주세요. 아무것도 기록하지 않았어요.")
-        return try await kioskPage(context).page(notice: notice).response(context)
+    for kind in CommandForm.Kind.allCases {
+      router.post(RouterPath(kind.rawValue)) { request, context in
+        let form = try await request.form(from: context, sessions)
+        return try await send(kind, form, context).response(context)
       }
-      let result = try await send(.remove(removal), .restock, form, context, id: id)
-      let notice = try context.notice(result, of: removal, at: kiosk(context))
-      return try await kioskPage(context).page(notice: notice).response(context)
     }
-    router.post("undo") { request, context in
-      let form = try await request.form(from: context, sessions)
-      guard let seq = try form.number("undo") else { throw RequestError.badForm }
-      let kiosk = try kiosk(context)
-      guard let entry = kiosk.service(seq), let undo = kiosk.undo(of: entry, at: link.time) else {
-        let notice = context.language.notice(
-          .warn, "Nothing was changed: this entry cannot be undone any more.",
-          "이제 되돌릴 수 없는 기록이라 아무것도 바꾸지 않았어요.")
-        return try await kioskPage(context).page(notice: notice).response(context)
-      }
-      let result = try await send(.restock(undo.restock), .restock, form, context, id: undo.id)
-      return try await kioskPage(context).page(
-        notice: context.notice(result, undoing: seq, undo.restock, kiosk)
-      ).response(
-        context)
+  }
+
+  /// Sends the command of a form, and returns the kiosk's page with the answer.
+  private func send(
+    _ kind: CommandForm.Kind, _ form: Form, _ context: PageContext
+  ) async throws -> Page {
+    var context = context
+    let kiosk = try kiosk(context)
+    let notice: HTML
+    do {
+      let sent = try CommandForm(kind, form, at: kiosk, now: link.time, context.language)
+      guard let id = sent.id ?? form.commandID(kind) else { throw RequestError.badForm }
+      let result = try await send(sent.command, form, context, id: id)
+      if result?.reason.map({ $0 != .rateLimited }) == true { context.filled = form }
+      let again = context.again(form, to: "/kiosks/\(kiosk.id)/\(kind.rawValue)", sent.name)
+      notice = sent.notice(result, again: again, context.language)
+    } catch let problem as CommandForm.Incomplete {
+      notice = .notice(.warn, problem.text)
+      context.filled = form
     }
-    router.post("job") { request, context in
-      let form = try await request.form(from: context, sessions)
-      guard let id = form.commandID,
-        let decision = form["decision"].flatMap({ JobDecision(field: $0) })
-      else { throw RequestError.badForm }
-      let result = try await send(.job(decision), .job, form, context, id: id)
-      let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
-      return try await kioskPage(context).page(notice: notice).response(context)
-    }
-    router.post("program") { request, context in
-      let form = try await request.form(from: context, sessions)
-      guard let id = form.commandID, let program = form["program"].flatMap({ ProgramID(field: $0) })
-      else { throw RequestError.badForm }
-      let result = try await send(.program(program), .program, form, context, id: id)
-      return try await kioskPage(context).page(notice: context.notice(result, of: program))
-        .response(context)
-    }
-    router.post("charge") { request, context in
-      let form = try await request.form(from: context, sessions)
-      guard let id = form.commandID,
-        let decision = form["decision"].flatMap({ ChargeDecision(field: $0) })
-      else { throw RequestError.badForm }
-      let result = try await send(.charge(decision), .job, form, context, id: id)
-      let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
-      return try await kioskPage(context).page(notice: notice).response(context)
-    }
-    router.post("sensor") { request, context in
-      let form = try await request.form(from: context, sessions)
-      let parts = (form["decision"] ?? "").split(separator: ".", omittingEmptySubsequences: false)
-      guard let id = form.commandID, parts.count == 2, let sensor = SensorID(String(parts[1])),
-        let choice = SensorDecision.Choice(rawValue: String(parts[0]))
-      else { throw RequestError.badForm }
-      let word = (form["word.\(sensor)"] ?? "").visible(upTo: SensorDecision.maximumWord)
-      let language = context.language
-      guard word.contains(where: { !$0.isWhitespace }) else {
-        let notice = language.notice(
-          .warn, "Nothing was decided: write the reason.", "사유를 적어 주세요. 아무것도 바꾸지 않았어요.")
-        return try await kioskPage(context).page(notice: notice).response(context)
-      }
-      let decision = SensorDecision(sensor: sensor, choice: choice, word: word)
-      let result = try await send(.sensor(decision), .job, form, context, id: id)
-      let notice: HTML =
-        switch (result?.status, result?.reason) {
-        case (.applied, _): language.notice(.good, "Your decision is recorded.", "결정을 기록했어요.")
-        case (_, .conflict):
-          language.notice(
-            .bad,
-            "Nothing was discarded: an open order still has some of the fruit. "
-              + "Decide about its job first, or wait until it ends.",
-            "끝나지 않은 주문에 이 과일이 쓰여서 폐기하지 않았어요. "
-              + "먼저 그 작업을 정하거나 끝날 때까지 기다려 주세요.")
-        case (_, let reason?): .notice(.bad, reason.text(language))
-        default:
-          language.notice(
-            .warn, "No answer yet. The kiosk may or may not have applied it: try again.",
-            "아직 응답이 없어요. 다시 시도해 주세요.")
-        }
-      return try await kioskPage(context).page(notice: notice).response(context)
-    }
-    router.post("service") { request, context in
-      let form = try await request.form(from: context, sessions)
-      guard let id = form.commandID,
-        let service = form["service"].flatMap(ServiceState.init(rawValue:))
-      else { throw RequestError.badForm }
-      let result = try await send(.service(service), .service, form, context, id: id)
-      return try await kioskPage(context).page(
-        notice: context.notice(result, of: service, hours: kiosk(context).settings?.hours)
-      ).response(
-        context)
-    }
+    return try await kioskPage(context).page(notice: notice)
   }
 
   /// Returns the kiosk that the path names.
@@ -193,26 +120,19 @@ extension DashboardServer {
   private func outcome(
     of restock: Restock, _ form: Form, _ context: PageContext, id: CommandID
   ) async throws -> Response {
-    let result = try await send(.restock(restock), .restock, form, context, id: id)
+    let result = try await send(.restock(restock), form, context, id: id)
     return RestockPage(kiosk: try kiosk(context), context: context)
       .outcome(result, of: restock, id: id).response(context)
   }
 
   /// Sends a command with the user as its source, which the ledger records.
   private func send(
-    _ command: Command, _ kind: Command.Kind, _ form: Form, _ context: PageContext, id: CommandID
+    _ command: Command, _ form: Form, _ context: PageContext, id: CommandID
   ) async throws -> CommandResult? {
     guard let user = context.user else { throw RequestError.loggedOut }
-    // The buttons of a form share its id, and the kiosk executes only one command with an id.
-    let button = form["decision"] ?? form["program"] ?? form["expired"]
-    let own = button.flatMap { button in
-      // A name can be too long for an id.
-      CommandID("\(id)-\(button.replacing(".", with: "-"))")
-        ?? CommandID("\(id)-\(UserAdministration.hash(of: button).prefix(16))")
-    }
     return try await send(
-      command, to: kiosk(context).id, as: Source(kind: kind, name: user.name.text), form,
-      id: own ?? id)
+      command, to: kiosk(context).id, as: Source(kind: command.kind, name: user.name.text), form,
+      id: id)
   }
 
   /// Sends the command of a form.
@@ -279,87 +199,5 @@ extension Restock {
   fileprivate func expecting(_ shown: FruitAmounts) -> Restock? {
     guard set.isEmpty, !add.isEmpty, add.allSatisfy({ shown[$0.fruit] != nil }) else { return nil }
     return Restock(add: add, set: [:], expect: FruitAmounts(shown.filter { add[$0.fruit] != nil }))
-  }
-}
-
-extension JobDecision {
-  /// Reads the value of a button, such as `poured.1234`.
-  fileprivate init?(field: String) {
-    let parts = field.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, let choice = Choice(rawValue: String(parts[0])),
-      let job = Int(parts[1])
-    else { return nil }
-    self.init(job: job, choice: choice)
-  }
-}
-
-extension ProgramID {
-  /// Reads the value of a button, such as `clean.bar`.
-  fileprivate init?(field: String) {
-    let parts = field.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, let program = MachineProgram(rawValue: String(parts[0])),
-      let machine = MachineID(String(parts[1]))
-    else { return nil }
-    self.init(machine: machine, program: program)
-  }
-}
-
-extension ChargeDecision {
-  /// Reads the value of a button, such as `refund.1795251600`.
-  fileprivate init?(field: String) {
-    let parts = field.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, let choice = Choice(rawValue: String(parts[0])),
-      let charge = Self.charge(String(parts[1]))
-    else { return nil }
-    self.init(charge: charge, choice: choice)
-  }
-
-  /// Reads the number of a charge: 1 to 2^53 - 1.
-  fileprivate static func charge(_ text: String) -> Int? {
-    Int(text).flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
-  }
-}
-
-extension PageContext {
-  fileprivate func notice(
-    _ result: CommandResult?, undoing seq: Int, _ undo: Restock, _ kiosk: KioskState
-  ) -> HTML {
-    switch (result?.status, result?.reason) {
-    case (.applied, _):
-      let changes = undo.add.map { fruit, amount in
-        "\(signed(amount)) \(kiosk.name(of: fruit, language))"
-      }.joined(separator: ", ")
-      return language.notice(
-        .good, "Entry #\(seq) is undone by a counter-entry: \(changes).",
-        "#\(seq) 기록을 반대 기록으로 되돌렸어요: \(changes).")
-    case (_, .belowZero):
-      return language.notice(
-        .bad, "Nothing was changed: some of the fruit has been used since.",
-        "그사이 과일을 써서 아무것도 바꾸지 않았어요.")
-    case (_, let reason?): return .notice(.bad, reason.text(language))
-    default:
-      return language.notice(
-        .warn, "No answer yet. Undoing again is safe: the kiosk applies it only once.",
-        "아직 응답이 없어요. 다시 되돌려도 한 번만 처리되니 안심하세요.")
-    }
-  }
-
-  fileprivate func notice(
-    _ result: CommandResult?, of service: ServiceState, hours: OpeningHours?
-  ) -> HTML {
-    switch (result?.status, result?.reason) {
-    case (.applied, _) where service == .open && hours != nil:
-      return language.notice(
-        .good, "The kiosk takes orders within its opening hours.", "이제 영업시간에 주문을 받아요.")
-    case (.applied, _):
-      return service == .open
-        ? language.notice(.good, "The kiosk is open.", "영업을 시작했어요.")
-        : language.notice(.good, "The kiosk is closed.", "영업을 종료했어요.")
-    case (_, let reason?): return .notice(.bad, reason.text(language))
-    default:
-      return language.notice(
-        .warn, "No answer yet. The kiosk may or may not have applied it: try again.",
-        "아직 응답이 없어요. 다시 시도해 주세요.")
-    }
   }
 }

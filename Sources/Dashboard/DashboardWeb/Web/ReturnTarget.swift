@@ -51,7 +51,8 @@ enum ReturnTarget {
   private static let zeroUnlessEntered: Set<String> = ["add", "brought"]
 
   private static let kept: Set<String> = [
-    "add", "set", "brought", "counted", "ledger", "arrival", "until", "margin", "fill", "q",
+    "add", "set", "remove", "reason", "word", "brought", "counted", "ledger", "arrival", "until",
+    "margin", "fill", "q",
     "kiosk", "all", "same_currency", "price", "disabled", "capacity", "low", "currency", "hours",
     "from", "to",
     "order", "name", "driver",
