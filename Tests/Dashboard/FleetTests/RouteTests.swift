@@ -29,7 +29,7 @@ import Testing
   ) throws -> KioskState {
     var fleet = KioskFleet(root: "kiosk")
     func receive(_ topic: String, _ payload: [UInt8]) {
-      fleet.receive(topic: "kiosk/\(id)/\(topic)", payload: payload, isRetained: true, at: now)
+      fleet.receive(topic: "kiosk/\(id)/\(topic)", payload: payload, isRetained: true, at: Self.now)
     }
     let name = LocalizedName(english: "Kiwi", fallback: "kiwi")
     let menu = try Menu(
@@ -184,12 +184,12 @@ import Testing
     let report = Route.StopReport(
       command: "c1", user: "minji", at: Self.now, brought: ["kiwi": brought],
       counted: counted.map { ["kiwi": $0] } ?? [:], ledger: [:])
-    let fitting = report.fitting(kiosk)
+    let fitting = report.fitting(kiosk, at: Self.now)
     #expect(fitting.brought == (fits.map { ["kiwi": $0] } ?? [:]))
     // The same form, sent again, is the same report.
     #expect(fitting.entered == ["kiwi": brought] && fitting.hasSameAmounts(as: report))
     let free = try Self.kiosk(stock: 20, capacity: nil, use: nil)
-    #expect(report.fitting(free) == report)
+    #expect(report.fitting(free, at: Self.now) == report)
   }
 
   @Test func whatHasBeenSoldSinceTheForecastIsNotSubtractedAgain() throws {

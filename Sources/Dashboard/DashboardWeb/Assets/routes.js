@@ -136,7 +136,9 @@ const deliver = async (path) => {
     const fresh = await parse(current);
     if (user(fresh) !== stop.user) return save(path, { state: "other" });
     const csrfToken = fresh.querySelector("[name=csrf_token]")?.value ?? "";
-    const body = new URLSearchParams([...stop.fields, ["csrf_token", csrfToken]]);
+    // The milliseconds since the visit: what fitted then counts.
+    const ago = Date.now() - (stop.at ?? Date.now());
+    const body = new URLSearchParams([...stop.fields, ["csrf_token", csrfToken], ["ago", String(ago)]]);
     const response = await ask(path, { method: "POST", body });
     if (refusal(response)) return save(path, { state: refusal(response) });
     const page = await parse(response);
@@ -174,33 +176,26 @@ const deliverAll = async () => {
 
 // --- The stop on this page -----------------------------------------------------------------------
 
-// Before the confirmation, shows the amount that fits. A field that the user has not changed contains
-// the planned amount, limited to the room.
-const bindLine = (line, form, saved) => {
+// The page may be from the cache, and the kiosk has sold more since: then the numbers on it are marked.
+const isOld = () => Date.now() - Number(document.querySelector("#as-of [data-at]")?.dataset.at ?? 0) > 120_000;
+
+const showAge = () => document.getElementById("as-of")?.classList.toggle("old", isOld());
+addEventListener("replaced", showAge);
+
+// Before the confirmation, shows the amount that fits, unless the stock on the page is old.
+const bindLine = (line) => {
   const brought = line.querySelector("[name^='brought.']");
   const counted = line.querySelector("[name^='counted.']");
   const note = line.querySelector(".fits");
-  // `data-planned` is absent if the values are those of an earlier report.
-  const planned = Number(line.dataset.planned ?? NaN);
-  let proposed = brought.value;
   const room = () => {
-    const held = counted.value || line.querySelector("[data-ledger]").dataset.ledger;
+    const held = counted.value || (isOld() ? "" : line.querySelector("[data-ledger]").dataset.ledger);
     return line.dataset.capacity && held ? Math.max(0, Number(line.dataset.capacity) - Number(held)) : Infinity;
   };
   const check = () => {
     note.hidden = !(Number(brought.value) > room());
     if (!note.hidden) note.querySelector("b").textContent = String(room());
   };
-  const propose = (amount) => {
-    if (brought.value === proposed) brought.value = proposed = String(amount);
-    check();
-  };
-  // A page from the cache shows an old stock. The kiosk has sold more since, so propose the plan.
-  const isOld = Date.now() - Number(form.dataset.at) > 120_000;
-  if (!saved && !Number.isNaN(planned)) {
-    if (isOld) propose(planned);
-    addEventListener("replaced", () => propose(Math.min(planned, room())));
-  }
+  addEventListener("replaced", check);
   line.addEventListener("input", check);
   note.querySelector("button").addEventListener("click", () => {
     brought.value = String(room());
@@ -231,7 +226,7 @@ const bindForm = () => {
     }
     if (form.elements.fit) form.elements.fit.checked = saved.fields.some(([name]) => name === "fit");
   }
-  form.querySelectorAll(".line").forEach((line) => bindLine(line, form, saved));
+  form.querySelectorAll(".line").forEach(bindLine);
   form.addEventListener("input", ({ target }) => {
     // A count is compared with the ledger at the time of counting.
     const [kind, fruit] = target.name.split(".");
@@ -246,7 +241,7 @@ const bindForm = () => {
   });
   form.addEventListener("submit", (event) => {
     try {
-      save(path, { title, names, user: user(), fields: valuesOf(form), state: "waiting" });
+      save(path, { title, names, user: user(), fields: valuesOf(form), state: "waiting", at: Date.now() });
     } catch {
       // The storage of the browser is full: submit the form directly.
       return;
@@ -292,13 +287,14 @@ document.addEventListener("click", ({ target }) => {
 });
 bindForm();
 show();
+showAge();
 deliverAll();
 cacheForOffline().catch(() => {});
 addEventListener("online", deliverAll);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) deliverAll(); });
 addEventListener("storage", show);
 // Browsers do not report every return of the network.
-setInterval(deliverAll, 15000);
+setInterval(() => { deliverAll(); showAge(); }, 15000);
 const print = document.querySelector("[data-print]");
 if (print) {
   print.hidden = false;

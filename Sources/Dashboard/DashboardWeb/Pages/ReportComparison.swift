@@ -58,8 +58,10 @@ struct ReportComparison {
     return [signed(report.entered[fruit] ?? 0), count].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// Returns the stock according to the user's report minus the stock according to the sent report.
+  /// Returns the stock according to the user's report minus the stock according to the sent report;
+  /// 0 if both have the same numbers, of which not all may have fitted.
   private func difference(_ fruit: Fruit.ID) -> Int {
+    if words(sent, fruit) == words(own, fruit) { return 0 }
     // A fruit that was not counted has the recorded stock.
     let ledger = own.ledger[fruit] ?? sent.ledger[fruit] ?? own.counted[fruit] ?? 0
     func stock(_ report: Route.StopReport, _ brought: FruitAmounts) -> Int {

@@ -66,7 +66,20 @@ struct StopPage {
   }
 
   var liveParts: [LivePart] {
-    [CommonNotices.broker(connectionError, language)] + stop.lines.map(ledger)
+    [CommonNotices.broker(connectionError, language), asOf] + stop.lines.map(ledger)
+  }
+
+  /// The time of the numbers on the page, which stays while the phone or the kiosk is offline.
+  private var asOf: LivePart {
+    guard let time = kiosk?.isOnline == true ? now : kiosk?.stock?.at else {
+      return LivePart("as-of", .empty)
+    }
+    let text = LocalTime(route.timeZone, now: now, language).html(time)
+    return LivePart(
+      "as-of", tag: "p", class: "muted",
+      """
+      <span data-at="\(Int(clamping: time.milliseconds))">\(language("Ledger as of", "장부 기준 시각:")) \(text)</span>
+      """)
   }
 
   /// Returns an identifier of the outcome, by which the script keeps or deletes the browser's copy
@@ -231,9 +244,9 @@ struct StopPage {
 
   private func form(_ filled: Route.StopReport?) -> HTML {
     """
-    <form method="post" action="\(path)" data-fill="\(stop.title(language))" data-at="\(Int(clamping: now.milliseconds))">
+    <form method="post" action="\(path)" data-fill="\(stop.title(language))">
     \(context.fields(id: stop.command))\(isFilled ? CommonNotices.notSentYet(language) : nil)
-    \(stop.lines.map { row($0, filled) })
+    \(asOf.html)\(stop.lines.map { row($0, filled) })
     <p class="muted">\(language(
       "Leave “counted” empty where you have not counted. A negative number removes fruit.",
       "세지 않은 과일은 ‘센 것’을 비워 두세요. 빼낸 과일은 음수로 적어 주세요."))</p>
@@ -251,14 +264,13 @@ struct StopPage {
     let address = isFilled ? context.filled : nil
     let brought =
       address.map { $0.value("brought.\(fruit)") ?? 0 }
-      ?? filled.map { $0.brought[fruit] ?? 0 } ?? min(line.bring, room(for: line) ?? line.bring)
+      ?? filled.map { $0.brought[fruit] ?? 0 } ?? line.bring
     let count = address.map { $0.value("counted.\(fruit)") } ?? filled?.counted[fruit]
     let counted = count.map { String($0) } ?? ""
     // A count is compared with the ledger at the time of counting.
     let ledger = address?.value("ledger.\(fruit)").flatMap { count == nil ? nil : String($0) }
     return """
-      <fieldset class="line"\(address == nil && filled == nil ? " data-planned=\"\(line.bring)\"" : .empty)\
-      \((kiosk?.menu?.capacities[fruit]).map { " data-capacity=\"\($0)\"" as HTML })><legend>\(name)</legend>
+      <fieldset class="line"\((kiosk?.menu?.capacities[fruit]).map { " data-capacity=\"\($0)\"" as HTML })><legend>\(name)</legend>
       <span class="muted">\(language("planned", "계획")) \(line.bring) · \(self.ledger(line).html)</span>
       \(HTML.hidden("ledger.\(fruit)", ledger ?? stock(of: fruit)))
       <label><span>\(language("Counted", "센 것"))</span>

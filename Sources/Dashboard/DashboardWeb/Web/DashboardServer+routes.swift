@@ -272,7 +272,12 @@ extension DashboardServer {
     let (id, kiosk) = (try context.routeID(), try context.kioskID())
     let stop = try await self.stop(context)
     var new = try Route.StopReport(form, stop, user: user, at: link.time)
-    if form["fit"] != nil, let kiosk = link.fleet[kiosk] { new = new.fitting(kiosk) }
+    if form["fit"] != nil, let kiosk = link.fleet[kiosk] {
+      // A report that was confirmed without a network arrives later than the visit.
+      let ago = max(0, form.value("ago") ?? 0)
+      let visited = Timestamp(milliseconds: link.time.milliseconds - Int64(ago))
+      new = new.fitting(kiosk, at: visited)
+    }
     guard !new.brought.isEmpty || !new.counted.isEmpty else {
       return try await stopPage(context).page(.nothingToSend, filled: new).response(context)
     }

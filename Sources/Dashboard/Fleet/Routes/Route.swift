@@ -163,10 +163,13 @@ package struct Route: Hashable, Sendable, Identifiable {
       (entered, counted, ledger) == (other.entered, other.counted, other.ledger)
     }
 
-    /// Returns the report with `brought` limited to the room for each fruit with a capacity.
-    package func fitting(_ kiosk: KioskState) -> StopReport {
+    /// Returns the report with `brought` limited to the room for each fruit with a capacity, at the
+    /// time of the visit.
+    package func fitting(_ kiosk: KioskState, at time: Timestamp) -> StopReport {
       let fitting = brought.compactMap { fruit, amount -> FruitAmounts.Element? in
-        guard let room = kiosk.room(for: fruit, counted: counted[fruit]), amount > room else {
+        guard let room = kiosk.room(for: fruit, counted: counted[fruit], at: time),
+          amount > room
+        else {
           return (fruit, amount)
         }
         return room > 0 ? (fruit, room) : nil
