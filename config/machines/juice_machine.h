@@ -1,4 +1,4 @@
-// The four rules of a machine (deploy/docs/machines.md) in C++11, for ESPHome, Arduino and others.
+// The four rules of a machine (deploy/docs/machine-contract.md) in C++11, for ESPHome, Arduino and others.
 // Tests/Kiosk/EndToEnd/test_machine_files.py compiles and tests this file.
 #pragma once
 #include <cstdint>

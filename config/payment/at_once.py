@@ -1,5 +1,5 @@
 """A payment device that takes money at once, such as a coin box without an escrow, in forty lines: the rules
-of deploy/docs/payment.md. It answers `captured` to a charge, without `held` before.
+of deploy/docs/payment-contract.md. It answers `captured` to a charge, without `held` before.
 
 Usage: at_once.py PORT FILE      the broker's port, and the file that survives a power cut
 """

@@ -1,4 +1,4 @@
-"""A payment device in forty lines: the rules of deploy/docs/payment.md, here for a coin box.
+"""A payment device in forty lines: the rules of deploy/docs/payment-contract.md, here for a coin box.
 
 Usage: device.py PORT FILE      the broker's port, and the file that survives a power cut
 """

@@ -21,7 +21,7 @@ from kiosk import ROOT, Kiosk, environment, one_line, program
 from pouring import Customers, Person, TerminalMachine, Watcher, judge, judge_answers
 
 KILLS = int(os.environ.get("KIOSK_KILLS", "10"))
-# Written from deploy/docs/machines.md alone.
+# Written from deploy/docs/machine-contract.md alone.
 SMALL_MACHINE = ROOT / "Tests/Shared/EndToEnd/small_machine.py"
 PROGRAMS = {
     "clean": {"every_glasses": 10, "uses": {"mango": 1}}, "rinse": {"uses": {"kiwi": 2}},

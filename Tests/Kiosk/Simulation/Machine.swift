@@ -2,7 +2,7 @@ import InMemoryBroker
 import KioskProtocol
 import MessageBroker
 
-/// A simulated machine, built from the rules in deploy/docs/machines.md: the state that survives
+/// A simulated machine, built from the rules in machine-contract.md: the state that survives
 /// its power cycles, and its malfunctions.
 package final class Machine {
   /// A malfunction that happens at the next opportunity.

@@ -2,7 +2,7 @@ import InMemoryBroker
 import KioskProtocol
 import MessageBroker
 
-/// A simulated payment device, built from the rules in deploy/docs/payment.md: its journal is the
+/// A simulated payment device, built from the rules in payment-contract.md: its journal is the
 /// money that moved, and survives its power cycles.
 package final class Terminal {
   /// A malfunction that happens at the next opportunity.

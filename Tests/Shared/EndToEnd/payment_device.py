@@ -1,4 +1,4 @@
-"""A payment device, written from deploy/docs/payment.md alone: its journal is the money that moved.
+"""A payment device, written from deploy/docs/payment-contract.md alone: its journal is the money that moved.
 
 Usage: payment_device.py PORT JOURNAL SEED [SECONDS]. One customer in eight is declined."""
 

@@ -1,4 +1,4 @@
-"""A machine in forty lines, by the contract of deploy/docs/machines.md alone.
+"""A machine in forty lines, by the contract of deploy/docs/machine-contract.md alone.
 
 Takes the options of `juice-kiosk machine`. Additions for tests are the pour log and `--wrong`.
 """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KioskProtocol
 
-/// The four rules of deploy/docs/machines.md: messages to a machine, and its actions.
+/// The four rules of machine-contract.md: messages to a machine, and its actions.
 @Suite struct MachineFirmwareTests {
   private enum Input {
     case make(Int)

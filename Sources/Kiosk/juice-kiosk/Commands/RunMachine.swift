@@ -13,7 +13,7 @@ struct RunMachine: PreparedCommand {
     abstract: "Simulate a machine in the terminal.",
     discussion: """
       For trials, for a person who makes juices by hand (--manual), and for tests. Like any machine \
-      it follows the rules of deploy/docs/machines.md. A file stores the number of its last job.
+      it follows the rules of deploy/docs/machine-contract.md. A file stores the number of its last job.
 
       With --manual, type
         Enter               the juice is done

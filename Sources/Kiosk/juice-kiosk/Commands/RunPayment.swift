@@ -13,7 +13,7 @@ struct RunPayment: PreparedCommand {
     abstract: "Simulate a payment device in the terminal.",
     discussion: """
       For trials and for tests. Like any payment device it follows the rules of \
-      deploy/docs/payment.md. A file is its journal: one line for each change.
+      deploy/docs/payment-contract.md. A file is its journal: one line for each change.
 
       Type
         Enter               the card is accepted

@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// A command of the kiosk to a payment device, as deploy/docs/payment.md defines it. Amounts are in
+/// A command of the kiosk to a payment device, as payment-contract.md defines it. Amounts are in
 /// the smallest unit of the currency.
 package enum ChargeCommand: Hashable, Sendable {
   /// Holds an amount.

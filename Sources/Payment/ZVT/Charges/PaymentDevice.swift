@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// A payment device with a ZVT terminal, by the rules of deploy/docs/payment.md. A value without
+/// A payment device with a ZVT terminal, by the rules of payment-contract.md. A value without
 /// I/O: the caller reports events, and executes the returned actions in their order.
 ///
 /// ```swift

@@ -1,4 +1,4 @@
-/// The logic of a machine, as a value: the four rules of deploy/docs/machines.md.
+/// The logic of a machine, as a value: the four rules of machine-contract.md.
 ///
 /// The machine executes the returned actions in order. Only the last job number must survive a
 /// power cut.

@@ -1,7 +1,7 @@
 package import JuiceDomain
 
 /// The logic of a payment device without a card terminal, as a value: the contract in
-/// deploy/docs/payment.md.
+/// payment-contract.md.
 ///
 /// The device executes the returned actions in order. Its journal, the stored records, must survive
 /// a power cut.
