@@ -165,15 +165,14 @@ def ledger_table(measured: list[dict]) -> str:
     for size in sorted({cell["entries"] for cell in measured}):
         cells = [cell for cell in measured if cell["entries"] == size]
         values = lambda key, scale=1: [cell[key] * scale for cell in cells if key in cell]
-        tables = next((cell["tables"] for cell in cells if "tables" in cell), {})
         rows.append([
             f"{size:,}", spread(values("start", 1000)), spread(values("p50")),
             middle(values("p99")), spread(values("throughput")),
             middle(values("memory", 2**-20), 1),
-            f"{kept(tables):.0f}" if size else "", f"{values('bytes')[0]:.0f}" if size else "",
+            f"{values('bytes')[0]:.0f}" if size else "",
         ])
     return table(["orders in the ledger", "start ms", "p50 µs, 1 in flight", "p99 µs",
-                  "orders/s, 64 in flight", "MiB", "bytes/order", "with answers"], rows)
+                  "orders/s, 64 in flight", "MiB", "bytes/order"], rows)
 
 
 def kept(tables: dict[str, float]) -> float:
@@ -191,12 +190,9 @@ def peripheral_table(measured: list[dict]) -> str:
         ]
         rows.append([
             name, spread(values(1, "p50")), spread(values(64, "throughput")),
-            middle(values(64, "p99")), middle(values(64, "cpu"), 1),
-            middle(values(64, "cpu_broker"), 1),
             middle([memory / 2**20 for memory in values(0, "memory")], 1),
         ])
-    return table(["peripherals", "p50 µs, 1 in flight", "orders/s, 64 in flight", "p99 µs", "CPU µs",
-                  "broker µs", "peak MiB"], rows)
+    return table(["peripherals", "p50 µs, 1 in flight", "orders/s, 64 in flight", "peak MiB"], rows)
 
 
 def figures(measured: list[dict], memory: list[dict]) -> list[Figure]:

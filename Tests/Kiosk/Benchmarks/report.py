@@ -48,33 +48,24 @@ def spread(values: list[float], digits: int = 0) -> str:
 
 
 def speeds(results: Results, names: list[str]) -> str:
-    slow = [f"{name}, slow disk" for name in names]
-    parts = []
-    for in_flight in IN_FLIGHT:
-        rows = []
-        for name in [*names, *(slow if in_flight == 64 else [])]:
-            values = lambda key: results.values(name, in_flight, key)
-            # The echo with NODELAY represents both: it is usually the faster one.
-            if not values("throughput") or (name == "echo" and "echo-nodelay" in names):
-                continue
-            title, *rest = name.split(", ")
-            disk = f", each sync {SYNC_MILLISECONDS} ms slower" if rest else ""
-            floor = results.ratios(lambda turn: ratio(results, turn, name, in_flight))
-            rows.append([
-                TITLES[title] + disk, spread(values("throughput")),
-                "" if disk else spread(floor, 2), spread(values("p50")),
-                spread(values("p99")), middle(values("cpu"), 1), middle(values("cpu_broker"), 1),
-            ])
-        head = [f"{in_flight} in flight", "orders/s", "of floor", "p50 µs", "p99 µs", "CPU µs",
-                "broker µs"]
-        parts.append(table(head, rows))
-    return "\n\n".join(parts)
-
-
-def ratio(results: Results, turn: int, name: str, in_flight: int) -> float | None:
-    """Returns the throughput relative to the floor's in one turn."""
-    cell, floor = results.cell(turn, name, in_flight), results.floor(turn, in_flight)
-    return cell["throughput"] / floor["throughput"] if cell and floor else None
+    """Returns a table of orders per second by load, and one of times."""
+    throughputs, times = [], []
+    for name in [*names, *(f"{name}, slow disk" for name in names)]:
+        # The echo with NODELAY represents both: it is usually the faster one.
+        if not results.values(name, 64, "throughput") or (name == "echo" and "echo-nodelay" in names):
+            continue
+        title, *rest = name.split(", ")
+        title = TITLES[title] + (f", each sync {SYNC_MILLISECONDS} ms slower" if rest else "")
+        values = lambda in_flight, key: results.values(name, in_flight, key)
+        throughputs.append([title, *(spread(values(load, "throughput")) for load in IN_FLIGHT)])
+        times.append([
+            title, *(middle(values(load, key)) for load in (1, 64) for key in ("p50", "p99")),
+            middle(values(64, "cpu"), 1), middle(values(64, "cpu_broker"), 1),
+        ])
+    return "\n\n".join([
+        table(["orders/s", *(f"{load} in flight" for load in IN_FLIGHT)], throughputs),
+        table(["µs", "1 in flight: p50", "p99", "64 in flight: p50", "p99", "CPU", "broker"], times),
+    ])
 
 
 def costs(
