@@ -140,9 +140,10 @@ def test_the_table_names_every_role_and_every_topic() -> None:
     assert list(NAMES) == blocks
     page = (ROOT / "deploy/docs/protocol.md").read_text()
     # The topics that the page documents, with its own placeholders.
-    command = r"^\| `((?:order|restock|service)/<\w+>(?:/result)?)` "
+    command = r"^- `((?:order|restock|service)/<\w+>(?:/result)?)`[ :;]"
     documented = set(re.findall(command, page, re.M))
-    documented |= set(re.findall(r"^\| `([a-z]+(?:/<\w+>)?)` \| (?:yes|no) ", page, re.M))
+    received = page.split("## What you receive")[1].split("\n## ")[0]
+    documented |= set(re.findall(r"^- `([a-z]+(?:/<\w+>)?)`(?: \(retained\))?: ", received, re.M))
     assert len(documented) >= 15
     for topic in documented:
         topic = re.sub(r"^(order|restock|service|charge)/<\w+>", r"\1/<own name>", topic)

@@ -1,4 +1,4 @@
-"""Each thermometer in the table of food-safety.md, with a message as the device sends it."""
+"""Each thermometer in the list of food-safety.md, with a message as the device sends it."""
 
 import re
 
@@ -41,16 +41,12 @@ MESSAGES: dict[str, list[tuple[str, float | None]]] = {
 
 
 def table() -> dict[str, dict]:
-    """Returns the sensors of the table in food-safety.md, by thermometer."""
+    """Returns the sensors of the list in food-safety.md, by thermometer."""
     text = (ROOT / "deploy/docs/food-safety.md").read_text()
-    rows = text.split("| thermometer |")[1].split("\n\n")[0].splitlines()[2:]
     sensors = {}
-    for number, row in enumerate(rows):
-        name, topic, value, keys, _ = [cell.strip() for cell in row.strip("|").split("|")]
-        sensor = {"name": f"t{number}", "topic": topic.strip("`"), "unit": "°C", "max": 7}
-        if value:
-            sensor["value"] = value.strip("`")
-        for key in re.findall("`(.*?)`", keys):
+    for number, (name, keys) in enumerate(re.findall(r"^- \*\*(.*?)\*\*: (`topic: [^.]*?`)\.\s", text, re.M)):
+        sensor = {"name": f"t{number}", "unit": "°C", "max": 7}
+        for key in re.findall("`(.*?)`", " ".join(keys.split())):
             sensor |= yaml.safe_load(key)
         sensors[name] = sensor
     return sensors

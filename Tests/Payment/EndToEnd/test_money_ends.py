@@ -1,4 +1,4 @@
-"""What tablet, wall and panel say about the money of an order, beside the ledger and the terminal: the table in
+"""What tablet, wall and panel say about the money of an order, beside the ledger and the terminal: the list in
 payment.md."""
 
 import json
@@ -16,7 +16,7 @@ from mosquitto import Mosquitto
 from pouring import TerminalMachine
 from shop import NAME, Device, MakeDevice, TerminalProcess, make_device, terminal  # noqa: F401
 
-TABLE = (ROOT / "deploy/docs/payment.md").read_text().splitlines()
+PAGE = " ".join((ROOT / "deploy/docs/payment.md").read_text().split())
 
 
 class Till(Client):
@@ -87,12 +87,13 @@ class Counter:
         return last["kind"] if last else "none"
 
     def says(self, entry: str, text: str, on_wall: str, receipt: str) -> None:
-        """Waits for what everybody says, and looks it up in the table."""
+        """Waits for what everybody says, and looks it up in the page."""
         eventually(lambda: self.entries()[:1] == [entry])
         self.tablet.wait_for(text, ".message")
         self.wall.wait_for(text if on_wall == "the same" else on_wall.strip("*"), "#boxes")
         eventually(lambda: self.receipt() == receipt)
-        assert f"| {entry} | *{text}* | {on_wall} | {receipt} |" in TABLE
+        wall = "" if on_wall == "the same" else f"; wall: {on_wall}"
+        assert f"- {entry} ({receipt}): *{text}*{wall} " in PAGE
         name = "-".join(word.strip("`,") for word in entry.split())
         self.tablet.photograph(f"money-{name}-tablet")
         self.wall.photograph(f"money-{name}-wall")

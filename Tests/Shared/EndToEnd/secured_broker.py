@@ -259,18 +259,15 @@ class Account:
 
 def table() -> tuple[list[str], dict[str, dict[str, set[str]]]]:
     """Returns the roles, and the rights of each role by topic, from deploy/docs/security.md."""
-    lines = (ROOT / "deploy/docs/security.md").read_text().splitlines()
-    start = lines.index("| topics | written by | read by |")
+    page = (ROOT / "deploy/docs/security.md").read_text()
     rows: dict[str, dict[str, set[str]]] = {}
-    for line in lines[start + 2:]:
-        if not line.startswith("|"):
-            break
-        topics, writers, readers = [cell.strip() for cell in line.strip("|").split("|")]
+    for writers, readers, topics in re.findall(r"^- (.*?) → (.*?):((?: .+\n|\n(?=  ))+)", page, re.M):
+        topics = " ".join(topics.split())
         names = re.findall(r"`([^`]+)`", topics)
-        assert topics == ", ".join(f"`{name}`" for name in names) and rows.keys().isdisjoint(names), line
+        assert topics == ", ".join(f"`{name}`" for name in names) and rows.keys().isdisjoint(names), topics
         rights: dict[str, set[str]] = {}
         rows |= dict.fromkeys(names, rights)
         for right, roles in (("write", writers), ("read", readers)):
-            for role in roles.split(", ") if roles != "-" else []:
+            for role in roles.split(", ") if roles != "none" else []:
                 rights.setdefault(role, set()).add(right)
     return list(dict.fromkeys(role for rights in rows.values() for role in rights)), rows
