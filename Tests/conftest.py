@@ -59,6 +59,18 @@ def folders(above: Path, name: str) -> Iterator[Path]:
         yield above / f"{name}{number}"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a file that share a server run in one process, from the beginning; the others anywhere."""
+    def shares(item: pytest.Item) -> bool:
+        fixtures = item._fixtureinfo.name2fixturedefs.values()
+        return any(fixture.scope == "module" for fixtures in fixtures for fixture in fixtures)
+
+    for item in filter(shares, items):
+        item.add_marker(pytest.mark.xdist_group(item.path.name))
+    items.sort(key=shares, reverse=True)
+
+
 @pytest.fixture
 def chance() -> random.Random:
     """Random numbers of a seed that a failing test prints; KIOSK_SEED names it."""

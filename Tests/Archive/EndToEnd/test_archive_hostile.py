@@ -1,7 +1,7 @@
 """Made-up events of ten kiosks, of which a tenth is hostile in one member. Each valid event is stored and
 counted once, and no event stops the others.
 
-ARCHIVE_EVENTS is their number (default 10,000), ARCHIVE_SEED repeats a run."""
+ARCHIVE_EVENTS is their number (default 5,000), ARCHIVE_SEED repeats a run."""
 
 import json
 import os
@@ -262,7 +262,7 @@ def test_each_valid_event_counts_once_whatever_others_say(
 ) -> None:
     seed = int(os.environ.get("ARCHIVE_SEED", random.randrange(1 << 32)))
     print(f"ARCHIVE_SEED={seed}")
-    made_up = MadeUp(int(os.environ.get("ARCHIVE_EVENTS", 10_000)), random.Random(seed))
+    made_up = MadeUp(int(os.environ.get("ARCHIVE_EVENTS", 5_000)), random.Random(seed))
     # The events are published faster than they are stored.
     broker = make_broker(settings="max_queued_messages 0")
     archive = Archive(tmp_path / "archive.yaml", broker, server, time_zone=ZONE, gap_delay_seconds=86_400).start()

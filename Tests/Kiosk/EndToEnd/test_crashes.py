@@ -89,7 +89,9 @@ def test_nothing_expired_is_sold_whoever_is_killed(
             # What arrives after its date is not taken.
             assert result["status"] == "applied" or result["reason"] == "expired", result
 
-    for number in range(KILLS):
+    # A kiosk whose connection ends again and again waits longer each time, up to 30 seconds.
+    kills = KILLS if "kiosk" in ends else KILLS // 5
+    for number in range(kills):
         ask({
             # Some batches are used up, others expire.
             "id": f"b{number}", "add": dict.fromkeys(FRUITS, 60 if number % 2 else 100_000),
@@ -124,7 +126,7 @@ def test_nothing_expired_is_sold_whoever_is_killed(
     for status in ("expired", "removed"):
         recorded = sum(entry["status"] == status for entry in ledger)
         assert sum(f" {status}  " in line for line in report) == recorded
-    say(f"{KILLS} kills, {figures}, {taken} used, {expired} expired")
+    say(f"{kills} kills, {figures}, {taken} used, {expired} expired")
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])

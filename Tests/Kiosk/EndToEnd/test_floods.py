@@ -7,7 +7,7 @@ import time
 import uuid
 from collections import Counter
 from contextlib import contextmanager
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 from paho.mqtt.packettypes import PacketTypes
@@ -16,7 +16,7 @@ from paho.mqtt.properties import Properties
 from client import BASE, Client
 from conftest import MakeBroker, MakeKiosk, Say
 from displays import wait_for_truth
-from kiosk import ROOT, Kiosk
+from kiosk import ROOT, Kiosk, shipped
 from mosquitto import Mosquitto
 from scene import STOCK
 
@@ -28,6 +28,16 @@ PER_SECOND, TOO_MUCH = 50, 5000
 REFUSALS = 100
 # Peak memory of the process under any load, in megabytes.
 MEMORY = 80
+
+
+@pytest.fixture
+def make_kiosk(make_kiosk: MakeKiosk) -> MakeKiosk:
+    def make(*arguments: Any, **settings: Any) -> Kiosk:
+        kiosk = make_kiosk(*arguments, **settings)
+        kiosk.program = shipped()
+        return kiosk
+
+    return make
 
 
 @pytest.fixture

@@ -74,7 +74,8 @@ class Client:
         self.wait_until_subscribed()
 
     def wait_until_subscribed(self) -> None:
-        assert self._is_subscribed.wait(TIMEOUT), "no connection to the broker"
+        assert self._is_subscribed.wait(TIMEOUT), (
+            f"not subscribed; connected: {self.client.is_connected()}, threads: {threading.enumerate()}")
 
     def close(self) -> None:
         self.client.disconnect()

@@ -21,6 +21,10 @@ from kiosk import ROOT, environment, program
 from readme import blocks
 
 
+# One after the other: two of them would find the same ports free.
+pytestmark = pytest.mark.xdist_group("deploy/run")
+
+
 class Command(Daemon):
     """A command line of a shell, as if each had its own terminal."""
 

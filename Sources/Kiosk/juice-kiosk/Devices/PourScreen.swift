@@ -15,7 +15,7 @@ struct PourScreen {
   ///
   /// - Parameter line: Text, possibly from the network; the screen omits invisible characters.
   mutating func print(_ line: String) {
-    write(erasure + line.visibleLines)
+    write(erasure(at: columns) + line.visibleLines)
     drawn = []
   }
 
@@ -23,9 +23,10 @@ struct PourScreen {
   /// erased all bars when it reported the end.
   mutating func draw(_ bars: [String]) {
     guard isLive, !bars.isEmpty else { return }
-    let columns = StandardOutput.columns ?? .max
+    // Read once: between two readings the terminal may become narrower.
+    let columns = columns
     let bars = bars.map { String($0.prefix(columns)) }
-    write(erasure + bars.joined(separator: "\n"))
+    write(erasure(at: columns) + bars.joined(separator: "\n"))
     drawn = bars.map(\.count)
   }
 
@@ -35,10 +36,11 @@ struct PourScreen {
     }
   }
 
+  private var columns: Int { StandardOutput.columns ?? .max }
+
   /// The escape sequence that erases the bars (ECMA-48: CPL, then ED). A terminal that has become
   /// narrower shows a bar in several rows.
-  private var erasure: String {
-    let columns = StandardOutput.columns ?? .max
+  private func erasure(at columns: Int) -> String {
     let rows = drawn.reduce(0) { $0 + 1 + ($1 - 1) / columns }
     return rows > 0 ? "\u{1B}[\(rows)F\u{1B}[J" : ""
   }
