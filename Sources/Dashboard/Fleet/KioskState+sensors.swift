@@ -13,4 +13,20 @@ extension KioskState {
       if report.state == .blocked { fruits.formUnion(report.fruits) }
     }
   }
+
+  /// Returns the steps of a sensor in `services` since it was within its limits, or since a release,
+  /// the latest first.
+  package func episode(of sensor: SensorID) -> [(entry: LedgerEntry, step: SensorStep)] {
+    services.compactMap { entry in
+      guard case .sensor(let step) = entry.outcome, step.sensor == sensor else { return nil }
+      return (entry, step)
+    }.prefix { ![.ok, .release].contains($0.step.kind) }.map { $0 }
+  }
+}
+
+extension SensorReport {
+  /// Whether the last value is within the limits, or `nil` if there is none.
+  package var isWithin: Bool? {
+    value.map { $0 >= minimum ?? .min && $0 <= maximum ?? .max }
+  }
 }

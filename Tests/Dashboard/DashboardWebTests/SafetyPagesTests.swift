@@ -71,6 +71,53 @@ import Testing
     }
   }
 
+  /// The card has what a person needs to decide, and after a discard what remains to do.
+  @Test func theDecisionShowsTheFactsAndWhatRemains() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      func time(_ minutesAgo: Int64) -> Timestamp {
+        Timestamp(milliseconds: scene.now.milliseconds - minutesAgo * 60_000)
+      }
+      func card() async throws -> String {
+        let page = try await scene.get("/kiosks/k1").text
+        return String(page.split(separator: "id=\"sensor-decisions\"").last?.prefix(4_000) ?? "")
+      }
+      func publish(_ kind: SensorStep.Kind, _ seq: Int, minutesAgo: Int64) async throws {
+        let step = SensorStep(kind, of: "fridge", value: 9500, unit: .celsius, fruits: ["kiwi"])
+        let entry = LedgerEntry(
+          seq: seq, epoch: 1, at: time(minutesAgo),
+          source: kind == .discard ? Source(kind: .job, name: "anna") : nil, id: nil,
+          outcome: .sensor(step))
+        try await scene.kiosk("events", entry.payload, retain: false)
+      }
+      var report = Self.report(.blocked)
+      report.since = time(45)
+      try await scene.kiosk("sensor/fridge", report.payload)
+      try await publish(.ok, 2, minutesAgo: 400)
+      try await publish(.alarm, 3, minutesAgo: 95)
+      try await publish(.blocked, 4, minutesAgo: 45)
+      let warm = try await card()
+      #expect(warm.contains("<b>9.5 °C</b> (≤ 7) · outside its limits now"))
+      #expect(warm.contains("for at least 1 h 35 min"))
+      #expect(warm.contains("Recommended: discard,") && warm.contains("records 10 Kiwi as waste"))
+      #expect(
+        warm.contains("value=\"discard.fridge\"") && warm.contains("value=\"release.fridge\""))
+      try await publish(.discard, 5, minutesAgo: 0)
+      var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 10) })
+      fruits["kiwi"] = 0
+      try await scene.kiosk("stock", StockReport(seq: 5, at: scene.now, fruits: fruits).payload)
+      let discarded = try await card()
+      #expect(discarded.contains("What remains:") && discarded.contains(", anna. "))
+      #expect(!discarded.contains("discard.fridge") && discarded.contains("release.fridge"))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      #expect(try await card().contains("남은 일:"))
+      // Restocked fruit is blocked, too.
+      fruits["kiwi"] = 4
+      try await scene.kiosk("stock", StockReport(seq: 6, at: scene.now, fruits: fruits).payload)
+      #expect(try await card().contains("value=\"discard.fridge\""))
+    }
+  }
+
   @Test func aDiscardThatMustWaitSaysWhatFor() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

@@ -75,6 +75,11 @@ addEventListener("keydown", (event) => {
   field.select();
 });
 
+// Enter in the field of a reason would press the first button of the page that sends the same form.
+addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.matches?.("input[form]")) event.preventDefault();
+});
+
 const listen = (address) => {
   const sign = document.querySelector(".disconnected");
   let source = null;

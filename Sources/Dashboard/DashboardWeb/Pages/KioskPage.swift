@@ -34,7 +34,7 @@ struct KioskPage {
         \(location)
         </div>
         \(context.commandForms(of: kiosk.id))\(cards.decisions.html)\(payment.decisions.html)
-        \(sensors.decisions.html)\(freshness.expired.html)
+        \(sensorDecisions.part.html)\(freshness.expired.html)
         <div class="columns">
         <div class="column">
         \(stock.html)\(context.isOperator ? freshness.removal : .empty)
@@ -77,7 +77,7 @@ struct KioskPage {
     [
       CommonNotices.broker(connectionError, language), state, cards.decisions, payment.decisions,
       cards.machines, payment.payments, orders, history, stock.age,
-      sales, service, sensors.decisions, sensors.sensors, freshness.expired,
+      sales, service, sensorDecisions.part, sensors.sensors, freshness.expired,
     ]
       + stock.liveParts
   }
@@ -94,6 +94,10 @@ struct KioskPage {
 
   private var sensors: SensorCards {
     SensorCards(kiosk: kiosk, localTime: localTime, context: context)
+  }
+
+  private var sensorDecisions: SensorDecisionCard {
+    SensorDecisionCard(kiosk: kiosk, localTime: localTime, context: context)
   }
 
   var payment: PaymentCards {
@@ -202,7 +206,10 @@ struct KioskPage {
         "\(juice(order)) · \(language("to be paid", "결제 대기"))"
       )
     case .payment(let step):
-      ("", "", "\(language("Charge", "결제")) #\(step.charge): \(step.kind.text(language))")
+      (
+        "", "",
+        "\(language("Charge", "결제")) #\(step.charge): \(step.kind.text(language))\(step.reason.map { " · \(language.chargeReason($0))" as HTML })"
+      )
     case .total(let total, let device, let difference):
       (
         (difference ?? 0) == 0 ? "" : "bad", "",
