@@ -36,9 +36,10 @@ extension KioskState {
   /// Whether the kiosk has payment devices and none works, so that it sells no juice with a price.
   var isPaymentDown: Bool { !payments.isEmpty && payments.values.allSatisfy { $0.state == .off } }
 
-  /// Returns whether `captures` has a request for a refund of the charge, or the refund.
-  package func isRefunded(_ charge: Int) -> Bool {
-    captures.contains { entry in
+  /// Returns the latest entry about a refund of the charge in `captures`: the refund, or else the
+  /// request; `nil` if there is none.
+  package func refund(of charge: Int) -> LedgerEntry? {
+    captures.first { entry in
       guard case .payment(let step) = entry.outcome else { return false }
       return step.charge == charge && step.kind != .captured
     }

@@ -136,6 +136,7 @@ import Testing
       let question = try await scene.get("/kiosks/k1?refund=\(Self.charge)").text
       #expect(question.contains("Refund charge \(Self.charge) (ticket 42 · Kiwi juice · €3.50)?"))
       #expect(question.contains("value=\"refund.\(Self.charge)\""))
+      #expect(question.contains("name=\"word\" form=\"send-charge\""))
       for number in ["0", "x", "9007199254740992", "-1", ""] {
         #expect(try await !scene.get("/kiosks/k1?refund=\(number)").text.contains("Refund now"))
       }
@@ -143,6 +144,9 @@ import Testing
       #expect(try await scene.get("/kiosks/k1").text.contains("?refund=8\""))
       try await Self.receive(scene, .refunded, charge: 8, seq: 8)
       #expect(try await !scene.get("/kiosks/k1").text.contains("?refund=8\""))
+      let refunded = try await scene.get("/kiosks/k1?refund=8").text
+      #expect(
+        refunded.contains("Charge 8: already refunded <time") && !refunded.contains("Refund now"))
       // The end of the device's day ends the time for a refund.
       try await scene.kiosk("history", Self.history(seq: 4, at: yesterday))
       #expect(try await scene.get("/kiosks/k1").text.contains(link))
@@ -151,6 +155,65 @@ import Testing
       try await scene.authenticate("vera")
       let seen = try await scene.get("/kiosks/k1?refund=\(Self.charge)").text
       #expect(seen.contains("Kiwi juice · €3.50") && !seen.contains("Refund now"))
+    }
+  }
+
+  /// A customer does not know the number of the charge.
+  @Test(arguments: [
+    ("42", true), ("%2342", true), ("1234", true), ("0012", true), ("12", true), ("3.50", true),
+    ("€3,50", true), ("3.5", true), ("17:40", true), ("2026-11-21+17:28", true), ("42+3.50", true),
+    ("\(charge)", true), ("9", false), ("18:20", false), ("2026-11-22", false), ("42+3.51", false),
+    ("", false), ("x", false), ("99:99", false), ("%3Cb%3E", false),
+  ])
+  func aChargeIsFoundByWhatACustomerKnows(query: String, isFound: Bool) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, PaymentReport(state: .idle))
+      let sales = SalesReport(
+        at: scene.now, timeZone: "Asia/Seoul", today: CivilDate(daysSinceEpoch: 20_778))
+      try await scene.kiosk("sales", sales.payload)
+      try await Self.receive(
+        scene, .captured, seq: 6, at: Timestamp("2026-11-21T08:28:00Z"))
+      let end = JobEnd(
+        job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
+      let failed = LedgerEntry(
+        seq: 7, epoch: 1, at: scene.now, source: nil, id: nil,
+        outcome: .failed(end, reason: "no_fruit", changes: [:]))
+      try await scene.kiosk("events", failed.payload, retain: false)
+      let page = try await scene.get("/kiosks/k1?charge=\(query.replacing("€", with: "%E2%82%AC"))")
+        .text
+      #expect(page.contains("Charges that match") == isFound)
+      #expect(page.contains("None of the latest 1 charges matches") != isFound || query.isEmpty)
+      #expect(
+        page.contains("the customer was told: not made, the machine has run out of the fruit"))
+      #expect(!page.contains("<b>\u{201D}"))
+    }
+  }
+
+  @Test func aRefundHasItsReason() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form =
+        "csrf_token=\(scene.csrfToken)&id=d1&decision=refund.\(Self.charge)&word=sour+%3Cb%3E"
+      async let answer = scene.post("/kiosks/k1/charge", form)
+      let request = try KioskProtocol.Request(
+        kind: .job, payload: try await scene.nextCommand().payload)
+      #expect(
+        request.command
+          == .charge(ChargeDecision(charge: Self.charge, choice: .refund, word: "sour <b>")))
+      var result = CommandResult(status: .applied)
+      result.id = request.id
+      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      _ = try await answer
+      let step = PaymentStep(
+        .refund, charge: Self.charge, device: "till", job: 3, order: nil, ticket: nil,
+        reason: "sour <b>")
+      let entry = LedgerEntry(
+        seq: 9, epoch: 1, at: scene.now, source: Source(kind: .job, name: "minji"), id: nil,
+        outcome: .payment(step), amount: Self.amount)
+      try await scene.kiosk("events", entry.payload, retain: false)
+      #expect(
+        try await scene.get("/kiosks/k1").text.contains("refund requested · sour &lt;b&gt;"))
     }
   }
 

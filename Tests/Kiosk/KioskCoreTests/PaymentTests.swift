@@ -863,6 +863,21 @@ import Testing
 
   // MARK: Refunds
 
+  @Test func thePersonsReasonForARefundIsInTheLedger() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    let reason = String(repeating: "s", count: 200)
+    try kiosk.receive(
+      .message(
+        #"{"charge":\#(Self.first),"decision":"refund","word":"\#(reason)"}"#, on: "job/desk"))
+    let entry = try #require(try kiosk.ledger.rows(after: 1).last?.0.entry)
+    guard case .payment(let step) = try LedgerEntry(payload: entry.payload).outcome else {
+      Issue.record("the last entry is no step of a charge")
+      return
+    }
+    #expect(step.kind == .refund && step.reason == reason)
+  }
+
   @Test func aCapturedChargeIsRefundedOnce() throws {
     let kiosk = try begun()
     try kiosk.receive(.made("done", job: 3), .paid("captured", 350))

@@ -194,9 +194,18 @@ import Testing
 
   @Test func theDecisionOfAPersonIsReadAsItWasWritten() throws {
     for choice in ChargeDecision.Choice.allCases {
-      let request = Request(command: .charge(ChargeDecision(charge: 17, choice: choice)))
-      #expect(try Request(kind: .job, payload: request.payload) == request)
+      for word in [nil, "sour", String(repeating: "가", count: 200)] {
+        let decision = ChargeDecision(charge: 17, choice: choice, word: word)
+        let request = Request(command: .charge(decision))
+        #expect(try Request(kind: .job, payload: request.payload) == request)
+      }
     }
+    let long = Array(
+      #"{"charge":17,"decision":"refund","word":"\#(String(repeating: "a", count: 300))"}"#.utf8)
+    #expect(
+      try Request(kind: .job, payload: long).command
+        == .charge(
+          ChargeDecision(charge: 17, choice: .refund, word: String(repeating: "a", count: 200))))
     let wrong = Array(#"{"charge":17,"decision":"poured"}"#.utf8)
     #expect(throws: Rejection.self) { try Request(kind: .job, payload: wrong) }
   }

@@ -142,19 +142,43 @@ struct PaymentCards {
     ].compactMap(\.self)
     let facts = ["\(language("charge", "결제")) \(step.charge)"] + receipt
     let refund: HTML? =
-      kiosk.isRefunded(step.charge)
-      ? " · \(language("refunded", "환불"))"
-      : isRefundable(entry, at: step.device)
+      refunded(step.charge).map { " · \($0)" }
+      ?? (isRefundable(entry, at: step.device)
         ? """
          <a id="refund-\(step.charge)" href="/kiosks/\(kiosk.id)?refund=\(step.charge)" \
         aria-label="\(language("Refund charge \(step.charge)", "결제 \(step.charge) 환불"))">\
         \(language("Refund", "환불"))</a>
-        """ : nil
+        """ : nil)
     return """
       <li class="good"><b class="ticket">\(step.ticket.map { "\($0.number)" } ?? "–")</b>\
-      <span class="what">\(name(of: step, entry))\(refund)</span>
+      <span class="what">\(name(of: step, entry))\(refund)\(told(about: step))</span>
       <span class="who">\(facts.joined(separator: " · "))</span>\(localTime.html(entry.at))</li>
       """
+  }
+
+  /// Returns when a charge was refunded, or a refund requested; `nil` for neither.
+  private func refunded(_ charge: Int) -> HTML? {
+    guard let entry = kiosk.refund(of: charge), case .payment(let step) = entry.outcome else {
+      return nil
+    }
+    let text =
+      step.kind == .refunded
+      ? language("already refunded", "이미 환불됨") : language("refund requested", "환불 요청")
+    let reason: HTML? = step.reason.map { " (\($0))" }
+    return "\(text) \(localTime.html(entry.at))\(reason)"
+  }
+
+  /// Returns what the customer was told about the order of a charge, if the juice was not made.
+  private func told(about step: PaymentStep) -> HTML? {
+    let end = kiosk.orders.first { $0.outcome.end?.job == step.job && step.job != nil }
+    switch end?.outcome {
+    case .failed(_, let reason, _), .returned(_, let reason, _):
+      return """
+         · <span class="chip bad">\(language("the customer was told:", "손님에게 안내:")) \
+        \(language("not made", "만들지 못함")), \(language.failure(reason))</span>
+        """
+    default: return nil
+    }
   }
 
   /// Returns whether the user may refund a charge: an operator may, on the same day and before the
@@ -171,8 +195,35 @@ struct PaymentCards {
     return [juice, entry.amount?.text(language)].compactMap(\.self).joined(separator: " · ")
   }
 
+  /// Returns the charges that match a search, or the question about the charge with this number if
+  /// none does.
+  func found(_ query: String) -> HTML {
+    let search = ChargeSearch(query, localTime)
+    let found = kiosk.captures.filter { isCapture($0) && search.matches($0) }
+    if found.isEmpty, let charge = ChargeDecision.charge(query), charge > Self.leastCharge {
+      return question(refunding: charge)
+    }
+    let number = kiosk.captures.count { isCapture($0) }
+    let text =
+      found.isEmpty
+      ? language(
+        "None of the latest \(number) charges matches “\(query)”.",
+        "최근 결제 \(number)건 중 ‘\(query)’에 맞는 것이 없어요.")
+      : language("Charges that match “\(query)”:", "‘\(query)’에 맞는 결제:")
+    let list: HTML? = found.isEmpty ? nil : "<ol class=\"feed\">\(found.map(captured))</ol>"
+    return .notice(.hint, html: "<p>\(text)</p>\(list)", tag: "div")
+  }
+
+  /// Numbers up to this one are tickets rather than numbers of charges, which begin with a time in
+  /// seconds since 1970.
+  private static let leastCharge = 1_000_000_000
+
   /// Returns the notice on which the user confirms a refund.
   func question(refunding charge: Int) -> HTML {
+    if let refunded = refunded(charge) {
+      return .notice(
+        .hint, html: "\(language("Charge \(charge)", "결제 \(charge)")): \(refunded).")
+    }
     let entry = kiosk.captures.first { entry in
       guard case .payment(let step) = entry.outcome else { return false }
       return step.charge == charge && step.kind == .captured
@@ -189,22 +240,27 @@ struct PaymentCards {
         <p>\(language("Refund charge \(charge)", "결제 \(charge) 환불"))\(facts ?? "")? \
         \(language(
           "It is possible on the same day, and once.", "당일에 한 번만 환불할 수 있어요."))</p>
+        <p><label>\(language("Reason, and what the customer was told", "사유와 손님에게 안내한 내용"))
+        <input name="word" form="send-charge" maxlength="\(SensorDecision.maximumWord)"></label></p>
         <p class="actions">\(context.button(
           .charge, "refund.\(charge)", language("Refund now", "지금 환불"), id: "refund"))
         <a class="button" href="/kiosks/\(kiosk.id)">\(language("Cancel", "취소"))</a></p>
         """, tag: "div")
   }
 
-  /// The form that refunds a charge by its number, for charges that are not listed, or `nil` for
-  /// a viewer or a kiosk without payment devices.
+  /// The form that finds a charge for a refund, or `nil` for a viewer or a kiosk without payment
+  /// devices.
   var refundForm: HTML? {
     guard context.isOperator, !kiosk.payments.isEmpty else { return nil }
+    let example = language("42 or 18:28 or 1234", "42, 18:28, 1234 등")
     return """
       <form class="refund" method="get" action="/kiosks/\(kiosk.id)">
-      <label for="refund-number">\(language("Refund a charge by its number", "결제 번호로 환불"))</label>
-      <div class="actions"><input id="refund-number" name="refund" inputmode="numeric" \
-      pattern="[0-9]{1,16}" required autocomplete="off">
-      <button>\(language("Refund…", "환불…"))</button></div>
+      <label for="find-charge">\(language(
+        "Find a charge by ticket, day, time, amount, last four digits or receipt",
+        "번호표, 날짜, 시각, 금액, 카드 끝 네 자리, 영수증 번호로 결제 찾기"))</label>
+      <div class="actions"><input id="find-charge" name="charge" maxlength="100" required \
+      autocomplete="off" placeholder="\(example)">
+      <button>\(language("Find", "찾기"))</button></div>
       </form>
       """
   }

@@ -29,10 +29,12 @@ extension CommandForm {
           machine: try value(1) { MachineID($0) }, program: try value(0, MachineProgram.init)),
         language)
     case .charge:
+      let word = (form["word"] ?? "").visible(upTo: SensorDecision.maximumWord)
       self.init(
         ChargeDecision(
           charge: try value(1, ChargeDecision.charge),
-          choice: try value(0, ChargeDecision.Choice.init)), language)
+          choice: try value(0, ChargeDecision.Choice.init),
+          word: word.allSatisfy(\.isWhitespace) ? nil : word), language)
     case .sensor:
       let sensor = try value(1) { SensorID($0) }
       let word = (form["word.\(sensor)"] ?? "").visible(upTo: SensorDecision.maximumWord)

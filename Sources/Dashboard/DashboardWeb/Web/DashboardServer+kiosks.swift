@@ -31,9 +31,10 @@ extension DashboardServer {
       var page = try await kioskPage(context)
       let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
       page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
-      let refund = Form(request.uri.query ?? "")["refund"].flatMap(ChargeDecision.charge)
-      let question = context.isOperator ? refund.map(page.payment.question(refunding:)) : nil
-      return page.page(notice: question).response(context)
+      let refund = context.filled["refund"].flatMap(ChargeDecision.charge)
+      let question =
+        refund.map(page.payment.question) ?? context.filled["charge"].map(page.payment.found)
+      return page.page(notice: context.isOperator ? question : nil).response(context)
     }
     router.get("live") { request, context in
       try live(request, context, interest: .kiosk(context.kioskID())) {

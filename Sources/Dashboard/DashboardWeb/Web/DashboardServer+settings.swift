@@ -302,7 +302,7 @@ extension SettingsEdit {
 extension String {
   /// Returns the amount as `Money` reads it: `3,500` without the comma if the currency has no
   /// decimals, otherwise `3,50` with a decimal point.
-  fileprivate func decimal(_ currency: Currency) -> String {
+  func decimal(_ currency: Currency) -> String {
     if currency.decimals == 0 { return replacing(",", with: "") }
     return contains(".") ? self : replacing(",", with: ".")
   }

@@ -16,7 +16,7 @@ extension Kiosk {
       throw Rejection(
         .noDecisionNeeded, "charge \(charge.number) is \(charge.state.rawValue)")
     }
-    return .payment(charge.step(kind, reason: charge.reason))
+    return .payment(charge.step(kind, reason: decided.word ?? charge.reason))
   }
 
   /// Changes the charge after the entry of a decision about it.

@@ -20,11 +20,15 @@ struct DecideCharge: AsyncParsableCommand {
   @Argument(help: "refund, capture, release, captured, released, refunded, cash or write_off.")
   var decision: ChargeDecision.Choice
 
+  @Option(
+    help: "The reason, which the ledger records: at most \(SensorDecision.maximumWord) characters.")
+  var reason: String?
+
   @OptionGroup var request: RequestOptions
 
   func run() async throws {
     try await request.send(
-      .charge(ChargeDecision(charge: charge, choice: decision)), of: .job)
+      .charge(ChargeDecision(charge: charge, choice: decision, word: reason)), of: .job)
   }
 }
 

@@ -100,7 +100,10 @@ extension Command {
       guard let choice = ChargeDecision.Choice(rawValue: text) else {
         throw Rejection(.malformed, "decision is not one of \(words)")
       }
-      self = .charge(ChargeDecision(charge: try json.charge(), choice: choice))
+      self = .charge(
+        ChargeDecision(
+          charge: try json.charge(), choice: choice,
+          word: json.visibleText("word", upTo: SensorDecision.maximumWord)))
     case .program:
       let words = MachineProgram.allCases.map(\.rawValue).joined(separator: ", ")
       guard let program = MachineProgram(rawValue: try json.string("program", required: words))

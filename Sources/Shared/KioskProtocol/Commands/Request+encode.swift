@@ -44,6 +44,7 @@ extension Request {
       case .charge(let decision):
         json.member("charge", decision.charge)
         json.member("decision", decision.choice.rawValue)
+        if let word = decision.word { json.member("word", word) }
       case .sensor(let decision): json.members(decision)
       case .machine, .payment, .total, .inventory: break
       }

@@ -215,8 +215,10 @@ package struct ChargeDecision: Hashable, Sendable {
     package var isRequest: Bool { self == .refund || self == .capture || self == .release }
   }
 
-  package init(charge: Int, choice: Choice) {
-    self.charge = charge
-    self.choice = choice
+  /// The person's reason, at most `SensorDecision.maximumWord` Unicode scalars on one line, or `nil`.
+  package let word: String?
+
+  package init(charge: Int, choice: Choice, word: String? = nil) {
+    (self.charge, self.choice, self.word) = (charge, choice, word)
   }
 }

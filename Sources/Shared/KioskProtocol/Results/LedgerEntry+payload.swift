@@ -67,7 +67,7 @@ extension LedgerEntry.Outcome {
           ticket: json.integer("ticket").map { Ticket(day: 0, number: $0) },
           machine: json.text("machine").flatMap { MachineID($0) }, place: json.integer("place"),
           receipt: json["payment"].map { Receipt($0) } ?? Receipt(),
-          reason: json.text("reason")?.asReason))
+          reason: json.text("reason")?.visible(upTo: SensorDecision.maximumWord)))
     case .total:
       guard let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
         let total = json["day_total"], let total = try? PaymentTotal(total)
