@@ -14,6 +14,8 @@ package struct DashboardSettings: Sendable {
   package var stateFolder: String
   /// The folder with the owner's own pictures of juices, or `nil` if there is none.
   package var picturesFolder: String?
+  /// The lines by which kiosk.yaml names the dashboard's broker.
+  package var brokerLines: [String] = []
 
   package init(
     host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, isBehindProxy: Bool = false,

@@ -1,4 +1,5 @@
 import CommandLineSupport
+import Fleet
 import Foundation
 import HTTPTypes
 import JuiceDomain
@@ -9,6 +10,36 @@ import Testing
 
 /// The pages with which administrators manage users, and users their password.
 @Suite struct UsersTests {
+  @Test(arguments: [(String?.none, User.Role.admin), ("Seoul", .viewer)])
+  func theFirstUserIsAnAdministrator(region: String?, role: User.Role) async throws {
+    try await withUserFile { users in
+      let hash = PasswordHash.dummy(cost: .small)
+      let first = try users.change(
+        "minji", password: hash, region: region.map { .some($0) }, addingNew: true)
+      let second = try users.change("jun", password: hash, addingNew: true)
+      #expect(first.after?.role == role && second.after?.role == .viewer)
+      #expect(try users.change("minji", password: hash).after?.role == role)
+    }
+  }
+
+  @Test func theFirstStartSaysWhatIsNext() async throws {
+    try await Scene.run { scene in
+      #expect(try await !scene.get("/login").text.contains("juice-dashboard user add"))
+      try scene.dashboard.users.update { $0 = [:] }
+      let login = try await scene.get("/login", [.acceptLanguage: "ko"]).text
+      #expect(login.contains("juice-dashboard user add NAME") && login.contains("첫 사용자는 관리자"))
+      for (error, words) in [(nil, "is connected to its broker"), ("refused", "is not connected")] {
+        let page = FleetPage(
+          fleet: KioskFleet(root: "kiosk"), connectionError: error, now: scene.now,
+          language: .english, brokerLines: ["broker:", "  host: 10.0.0.5", "  port: 1883"]
+        ).page().body.text
+        #expect(page.contains(words) && page.contains("  host: 10.0.0.5\n  port: 1883"))
+        #expect(
+          page.contains("3. Waiting for the first kiosk") && !page.contains("On another computer"))
+      }
+    }
+  }
+
   /// Runs a test with the administrator `ada`, who is logged in.
   private func run(_ body: @Sendable @escaping (Scene) async throws -> Void) async throws {
     try await Scene.run { scene in

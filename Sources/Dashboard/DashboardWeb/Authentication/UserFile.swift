@@ -165,8 +165,10 @@ extension UserFile {
     try update { users in
       let before = users[name]
       guard before != nil || isNew, let hash = password ?? before?.password else { return }
+      // The first user can add others in the browser.
+      let usual: User.Role = users.isEmpty && (region ?? nil) == nil ? .admin : .viewer
       let after = User(
-        name: name, role: role ?? before?.role ?? .viewer, password: hash,
+        name: name, role: role ?? before?.role ?? usual, password: hash,
         region: region ?? before?.region)
       users[name] = after
       result = (before, after)

@@ -8,6 +8,8 @@ struct FleetPage {
   let connectionError: String?
   let now: Timestamp
   let language: Language
+  /// The lines by which kiosk.yaml names the dashboard's broker.
+  var brokerLines: [String] = []
   /// The text to search for.
   var filter = ""
   /// The requested page number; `ListSlice` limits it to the existing pages.
@@ -76,13 +78,12 @@ struct FleetPage {
     let slice = ListSlice(page: number, of: kiosks.count)
     let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length)
     if shown.isEmpty {
-      let text =
+      let steps = FirstSteps(
+        connectionError: connectionError, brokerLines: brokerLines, language: language)
+      return LivePart(
+        "kiosks",
         filter.isEmpty
-        ? language(
-          "No kiosk has sent a message yet. A kiosk appears here as soon as it is online.",
-          "아직 메시지를 보낸 키오스크가 없어요. 온라인이 되면 여기에 나타나요.")
-        : language("No kiosk matches.", "찾는 키오스크가 없어요.")
-      return LivePart("kiosks", "<p class=\"empty\">\(text)</p>")
+          ? steps.html : "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>")
     }
     let columns = KioskRow.columns(of: shown)
     let ids = columns.map(\.id)

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JuiceDomain
 
 enum LoginPage {
   /// Returns the page with the login form.
@@ -18,7 +19,7 @@ enum LoginPage {
       body: """
         <section class="card narrow">
         <h1>\(title)</h1>
-        \(problem.map { HTML.notice(.bad, $0) })
+        \(context.hasNoUsers && problem == nil ? firstUser(language) : nil)\(problem.map { HTML.notice(.bad, $0) })
         <form method="post" action="/login" class="stack">
         \(context.fields())\(HTML.hidden("to", target))
         <label>\(language("Name", "이름"))
@@ -28,7 +29,21 @@ enum LoginPage {
         <input name="password" type="password" autocomplete="current-password" required></label>
         <button class="primary">\(title)</button>
         </form>
+        <p class="muted">\(language(
+          "Password forgotten? An administrator makes a link for a new one.",
+          "비밀번호를 잊었나요? 관리자가 새로 정하는 링크를 만들어 줄 수 있어요."))</p>
         </section>
         """, status: status)
+  }
+
+  private static func firstUser(_ language: Language) -> HTML {
+    .notice(
+      .hint,
+      html: """
+        \(language(
+          "There is no user yet. Run this on the dashboard's computer; the first user is an administrator:",
+          "아직 사용자가 없어요. 대시보드 컴퓨터에서 실행해 주세요. 첫 사용자는 관리자예요:"))
+        <code>juice-dashboard user add NAME</code>
+        """)
   }
 }

@@ -19,7 +19,7 @@ extension DashboardServer {
     let query = Form(request.uri.query ?? "")
     return FleetPage(
       fleet: link.fleet, connectionError: link.connectionError, now: link.time,
-      language: context.language,
+      language: context.language, brokerLines: settings.brokerLines,
       filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
   }
 

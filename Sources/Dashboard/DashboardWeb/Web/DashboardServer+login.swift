@@ -65,8 +65,8 @@ extension DashboardServer {
     guard known.users.isEmpty else { return nil }
     return known.problem == nil
       ? language(
-        "No user can log in: there is no user. Add one on the dashboard's computer: juice-dashboard user add NAME --role admin",
-        "등록된 사용자가 없어 아무도 로그인할 수 없어요. 대시보드 컴퓨터에서 추가하세요: juice-dashboard user add NAME --role admin"
+        "No user can log in: there is no user. Add one on the dashboard's computer: juice-dashboard user add NAME",
+        "등록된 사용자가 없어 아무도 로그인할 수 없어요. 대시보드 컴퓨터에서 추가하세요: juice-dashboard user add NAME"
       )
       : language(
         "No user can log in: the file of users is damaged. On the dashboard's computer, juice-dashboard doctor says what is wrong and how to restore it.",

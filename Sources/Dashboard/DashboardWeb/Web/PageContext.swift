@@ -23,6 +23,8 @@ struct PageContext: RequestContext {
   var requestTarget = "/"
   /// The problem of the file of users, or `nil` if there is none or the visitor is no operator.
   var usersProblem: String?
+  /// Whether the file of users exists and contains none.
+  var hasNoUsers = false
   /// Whether the dashboard has the archive of a chain.
   var hasChain = false
   /// The path that precedes the path of each page in the browser.

@@ -30,7 +30,9 @@ struct SessionMiddleware: RouterMiddleware {
     // A forged token belongs to no session. Valid tokens have at most 64 bytes.
     context.sessionToken = token.isEmpty || token.utf8.count > 64 ? HMACSigner.makeToken() : token
     context.user = user(of: context.sessionToken)
-    if context.isOperator { context.usersProblem = users.current.problem }
+    let known = users.current
+    if context.isOperator { context.usersProblem = known.problem }
+    context.hasNoUsers = known.users.isEmpty && known.problem == nil
     context.csrfToken = sessions.csrfToken(for: context.sessionToken)
     context.language =
       request.cookies[Self.languageCookie].flatMap { Language(rawValue: $0.value) }

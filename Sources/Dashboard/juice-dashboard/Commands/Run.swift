@@ -137,6 +137,13 @@ extension DashboardSettings {
         TLS(certificateFile: tls.certificateFile, keyFile: tls.keyFile)
       }, isBehindProxy: configuration.isBehindProxy, basePath: configuration.basePath,
       stateFolder: configuration.stateFolder, picturesFolder: configuration.picturesFolder)
+    brokerLines = Self.lines(of: configuration.broker, root: configuration.root)
+  }
+
+  private static func lines(of broker: BrokerConfiguration, root: String) -> [String] {
+    (root == "kiosk" ? [] : ["kiosk:", "  root: \(root)"])
+      + ["broker:", "  host: \(broker.host)", "  port: \(broker.port)"]
+      + (broker.tls == nil ? [] : ["  tls: {}"])
   }
 
   fileprivate var address: String {

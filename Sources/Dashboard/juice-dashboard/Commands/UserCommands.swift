@@ -28,7 +28,7 @@ struct UserCommands: ParsableCommand {
     @Option(
       help: ArgumentHelp(
         "viewer (sees everything), operator (restocks too) or admin (manages users too).",
-        discussion: "Default for a new user: viewer."))
+        discussion: "Default: admin for the first user, viewer for others."))
     var role: User.Role?
 
     @Option(
