@@ -98,7 +98,7 @@ import Testing
       try await publish(.blocked, 4, minutesAgo: 45)
       let warm = try await card()
       #expect(warm.contains("<b>9.5 °C</b> (≤ 7) · outside its limits now"))
-      #expect(warm.contains("for at least 1 h 35 min"))
+      #expect(warm.contains(", for at least 1 h 35 min"))
       #expect(warm.contains("Recommended: discard,") && warm.contains("records 10 Kiwi as waste"))
       #expect(
         warm.contains("value=\"discard.fridge\"") && warm.contains("value=\"release.fridge\""))

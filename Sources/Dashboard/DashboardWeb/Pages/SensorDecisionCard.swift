@@ -70,9 +70,12 @@ struct SensorDecisionCard {
     guard let start = episode.last?.entry.at ?? report.since else { return nil }
     let end = report.isWithin == true ? report.since ?? localTime.now : localTime.now
     let minutes = max(0, Int(clamping: end.since(start).components.seconds) / 60)
+    let length =
+      minutes > 0
+      ? language(", for at least ", ", 최소 ") + language.length(ofMinutes: minutes) : ""
     return """
-      \(language("Outside its limits, or without a reading, for at least", "한계를 벗어났거나 측정값이 없던 시간:")) \(language.length(ofMinutes: minutes))\(language("", " 이상")), \
-      \(language("since before", "시작:")) \(localTime.html(start))
+      \(language("Outside its limits, or without a reading, since before", "한계를 벗어났거나 측정값 없음, 시작 이전:")) \
+      \(localTime.html(start))\(length)
       """
   }
 
