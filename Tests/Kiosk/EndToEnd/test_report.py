@@ -83,7 +83,7 @@ def test_what_a_sensor_blocks_is_decided_and_recorded(
                              "9.5 °C, the door was open, kiwi -10") for line in lines)
     assert lines[-1] == "Discarded: kiwi 10"
     csv = kiosk.command("report", "--haccp", "--csv").stdout.splitlines()
-    assert csv[0].startswith("day,time,kind,name,unit,min,max")
+    assert csv[0].startswith("local_day,time_utc,kind,name,unit,min,max")
     assert [line.split(",")[10] for line in csv if "sensor_" in line] == [
         "sensor_alarm", "sensor_blocked", "sensor_discard", "sensor_ok"]
     assert kiosk.command("report", "--haccp", "--from", "2026-13-01").returncode == 64

@@ -109,7 +109,7 @@ import Testing
     let day = try kiosk.ledger.safety(
       on: CivilDate(daysSinceEpoch: 20_778), id: "r", kiosk.settings)
     #expect(
-      day.entries.map { "\($0.at) \($0.status.rawValue): \($0.safetyText)" } == [
+      day.entries.map { "\($0.at) \($0.status.rawValue): \($0.safetyText())" } == [
         "2026-11-21T09:00:00Z opened: banana 10, kiwi 10, mango 10, pineapple 10, strawberry 10",
         "2026-11-21T13:00:00Z program_due: bar clean, hours",
         "2026-11-21T16:00:00Z program_requested: bar clean",

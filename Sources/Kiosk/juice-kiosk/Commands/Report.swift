@@ -112,7 +112,10 @@ struct Report: AsyncParsableCommand {
       title: "Record of food safety: \(kiosk.name?[kiosk.language] ?? kiosk.id.text), \(span), "
         + settings.wallClock.name, days: days, wallClock: settings.wallClock,
       now: now.timestamp)
-    guard csv else { return try StandardOutput.write(view.lines.joined(separator: "\n")) }
+    guard csv else {
+      let lines = view.lines(width: StandardOutput.width)
+      return try StandardOutput.write(lines.joined(separator: "\n"))
+    }
     let writer = CSVWriter(forExcel: excel)
     let lines = ([SafetyDay.header] + days.flatMap(\.rows)).map {
       writer.line($0, numbers: SafetyDay.numberColumns)

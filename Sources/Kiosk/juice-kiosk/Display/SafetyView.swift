@@ -1,3 +1,4 @@
+import CommandLineSupport
 import JuiceDomain
 import KioskCore
 import KioskProtocol
@@ -17,9 +18,11 @@ struct SafetyView {
     days.flatMap(\.sensors).map(\.name).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 
-  /// The lines for a terminal.
-  var lines: [String] {
-    var lines = [title, ""]
+  /// Returns the lines, with all times in the time zone of the kiosk.
+  ///
+  /// - Parameter width: The width of the terminal in columns, or `nil` to break no line.
+  func lines(width: Int?) -> [String] {
+    var lines = [title.wrapped(to: width), ""]
     for sensor in sensors {
       let own = days.flatMap { day in day.sensors.filter { $0.name == sensor }.map { (day.day, $0) }
       }
@@ -44,8 +47,8 @@ struct SafetyView {
     for day in days {
       lines += day.entries.map { entry in
         [
-          time(of: entry, on: day), entry.safetySender, entry.status.rawValue, entry.safetyText,
-        ].joined(separator: "  ")
+          time(entry.at), entry.safetySender, entry.status.rawValue, entry.safetyText(time: time),
+        ].joined(separator: "  ").wrapped(to: width, indent: "    ")
       }
       if day.isShortened { lines.append("\(day.day)  \(SafetyDay.shortenedNote)") }
     }
@@ -54,9 +57,10 @@ struct SafetyView {
     return lines
   }
 
-  private func time(of entry: LedgerEntry, on day: SafetyDay) -> String {
-    let (_, minute) = wallClock.minute(at: entry.at)
-    return "\(day.day) \(Self.padded(minute / 60)):\(Self.padded(minute % 60))"
+  private func time(_ time: Timestamp) -> String {
+    let (day, minute) = wallClock.minute(at: time)
+    return
+      "\(CivilDate(daysSinceEpoch: Int64(day))) \(Self.padded(minute / 60)):\(Self.padded(minute % 60))"
   }
 
   /// Returns the number of seconds of a day that have passed; a day on which clocks change has 23 or

@@ -3,7 +3,8 @@ package import JuiceDomain
 // The record as a table, for CSV and for people.
 extension SafetyDay {
   package static let header = [
-    "day", "time", "kind", "name", "unit", "min", "max", "minutes_outside", "minutes_measured",
+    "local_day", "time_utc", "kind", "name", "unit", "min", "max", "minutes_outside",
+    "minutes_measured",
     "who", "status", "changes", "note",
   ]
   /// The columns of `rows` that contain numbers, counted from 0.
@@ -32,7 +33,7 @@ extension SafetyDay {
           "\(day)", "\(entry.at)", "entry", entry.safetySubject, "", "", "", "", "",
           entry.safetySender, entry.status.rawValue,
           entry.changes.map { "\($0.fruit) \($0.amount)" }.joined(separator: "; "),
-          entry.safetyText,
+          entry.safetyText(),
         ]
       } + (isShortened ? [Self.incompleteRow(day, Self.shortenedNote)] : [])
   }
@@ -58,8 +59,10 @@ extension LedgerEntry {
     }
   }
 
-  /// The content of the entry in words.
-  package var safetyText: String {
+  /// Returns the content of the entry in words.
+  ///
+  /// - Parameter time: Formats a time; the default is UTC.
+  package func safetyText(time: (Timestamp) -> String = { $0.description }) -> String {
     var parts: [String] = []
     switch outcome {
     case .sensor(let step): parts.append(step.summary)
@@ -73,7 +76,7 @@ extension LedgerEntry {
     }
     parts += changes.map { fruit, amount in
       let expires = batches.first { $0.id.fruit == fruit }?.expires
-      return "\(fruit) \(amount)" + (expires.map { " best before \($0)" } ?? "")
+      return "\(fruit) \(amount)" + (expires.map { " best before \(time($0))" } ?? "")
     }
     return parts.joined(separator: ", ")
   }
