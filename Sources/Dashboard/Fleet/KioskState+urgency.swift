@@ -41,9 +41,12 @@ extension KioskState {
 
   package var isDiskShort: Bool { disk.map { $0.freeSpace != .enough } ?? false }
 
-  /// The fruit in stock that is expected to run out first, with the time, or `nil` if none is.
+  /// The fruit that is expected to run out first, with the time, or `nil` if none is. Omits the fruits
+  /// that do not suffice for a glass already.
   package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
-    forecast?.fruits
+    let short = shortFruits
+    return forecast?.fruits
+      .filter { !short.contains($0.key) }
       .compactMap { fruit, outlook in
         outlook.emptyAt.flatMap { outlook.stock > 0 ? (fruit: fruit, at: $0) : nil }
       }

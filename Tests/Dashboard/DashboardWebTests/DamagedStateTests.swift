@@ -66,7 +66,7 @@ import Testing
       // The link of the screen and that of the password come from their copies.
       #expect(try await scene.get(wall).status == .ok)
       #expect(
-        try await scene.get(password).status == (file == .users ? .notFound : .ok))
+        try await scene.get(password).status == (file == .users ? .gone : .ok))
       let login = try await scene.get("/login")
       #expect(login.status == .ok)
       #expect(login.text.contains("No user can log in") == (file == .users))

@@ -205,10 +205,8 @@ import Testing
       #expect(message.subject == all.subject && message.id == all.id)
     }
     let test = formatter().test(at: now)
-    #expect(test.text.utf8.count > 4_096 && test.alerts == 40)
-    let fitting = formatter().fitting(test, in: length)
-    #expect(fitting.text.hasPrefix("This is a test message") && fitting.text.contains(" more\n"))
-    #expect(formatter().fitting(test, in: nil) == test)
+    #expect(test.text.hasPrefix("This is a test message") && !test.text.contains("·"))
+    #expect(formatter().fitting(test, in: length) == test)
   }
 
   @Test mutating func whatAKioskSaysStaysOnItsLine() {

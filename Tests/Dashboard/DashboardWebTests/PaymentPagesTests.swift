@@ -183,7 +183,7 @@ import Testing
       let page = try await scene.get("/kiosks/k1?charge=\(query.replacing("€", with: "%E2%82%AC"))")
         .text
       #expect(page.contains("Charges that match") == isFound)
-      #expect(page.contains("None of the latest 1 charges matches") != isFound || query.isEmpty)
+      #expect(page.contains("None of the latest 1 charge matches") != isFound || query.isEmpty)
       #expect(
         page.contains("the customer was told: not made, the machine has run out of the fruit"))
       #expect(!page.contains("<b>\u{201D}"))

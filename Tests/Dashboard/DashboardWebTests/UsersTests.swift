@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 import Testing
 
 @testable import DashboardWeb
@@ -26,9 +27,15 @@ import Testing
     try await Scene.run { scene in
       #expect(try await !scene.get("/login").text.contains("juice-dashboard user add"))
       try scene.dashboard.users.update { $0 = [:] }
-      let login = try await scene.get("/login", [.acceptLanguage: "ko"]).text
-      #expect(login.contains("juice-dashboard user add NAME") && login.contains("첫 사용자는 관리자"))
-      for (error, words) in [(nil, "is connected to its broker"), ("refused", "is not connected")] {
+      for path in ["/login", "/"] {
+        let login = try await scene.get(path, [.acceptLanguage: "ko"]).text
+        #expect(login.contains("juice-dashboard user add NAME"), "\(path)")
+        #expect(login.contains("첫 사용자는 관리자"), "\(path)")
+      }
+      let cases: [(BrokerError?, String)] = [
+        (nil, "is connected to its broker"), (.loginRefused("no"), "is not connected"),
+      ]
+      for (error, words) in cases {
         let page = FleetPage(
           fleet: KioskFleet(root: "kiosk"), connectionError: error, now: scene.now,
           language: .english, brokerLines: ["broker:", "  host: 10.0.0.5", "  port: 1883"]
@@ -97,9 +104,9 @@ import Testing
         #expect(done.status == .seeOther)
         let after = try #require(done.session)
         #expect(after != before)
-        #expect(try await scene.get(link).status == .notFound)
+        #expect(try await scene.get(link).status == .gone)
         let again = try await post("new=raspberries1&again=raspberries1", to: link, in: scene)
-        #expect(again.status == .notFound)
+        #expect(again.status == .gone)
         #expect(try await scene.logIn("nora", "blackberries").status == .seeOther)
       }
       let audit = try await scene.get("/users/audit").text
@@ -111,7 +118,7 @@ import Testing
     try await run { scene in
       let first = try link(try await post("do=reset&user=vera", in: scene))
       let second = try link(try await post("do=reset&user=vera", in: scene))
-      #expect(try await scene.get(first).status == .notFound)
+      #expect(try await scene.get(first).status == .gone)
       #expect(try await scene.get(second).status == .ok)
       let administration = scene.dashboard.administration
       let token = String(second.suffix(43))
@@ -123,7 +130,7 @@ import Testing
         #expect(try await scene.logIn("vera").status == .seeOther)
       }
       _ = try await post("do=remove&user=vera", in: scene)
-      #expect(try await scene.get(second).status == .notFound)
+      #expect(try await scene.get(second).status == .gone)
     }
   }
 
@@ -237,6 +244,39 @@ import Testing
       _ = try await post("do=end&session=\(minji.id)", in: scene)
       scene.cookieJar = minjis
       #expect(try await scene.get("/kiosks/k1").status == .seeOther)
+    }
+  }
+
+  @Test(arguments: [
+    (
+      "Mozilla/5.0 (Linux; Android 14; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Mobile Safari/537.36",
+      "Chrome, Android"
+    ),
+    (
+      "Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1",
+      "Safari, iPhone"
+    ),
+    (
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36 Edg/124.0.0.0",
+      "Edge, Windows"
+    ),
+    ("Mozilla/5.0 (X11; Linux x86_64; rv:125.0) Gecko/20100101 Firefox/125.0", "Firefox, Linux"),
+    ("curl/8.5.0", "curl/8.5.0"), ("", ""),
+  ])
+  func aSessionHasTheNameOfItsBrowser(header: String, name: String) {
+    #expect(BrowserName.text(header) == name)
+  }
+
+  @Test func theReasonOfTheBrokerIsInTheLanguageOfThePage() {
+    let errors: [BrokerError] = [
+      .unreachable("x"), .loginRefused("x"), .connectionRefused("x"), .protocolRefused("x"),
+      .subscriptionRefused(filter: "x"), .tls("x"), .connectionLost("x"), .malformedPacket("x"),
+      .sessionTakenOver, .publishRefused(topic: "x", reason: "y"),
+      .cannotPublish(topics: ["x"], reason: "y"),
+    ]
+    for error in errors {
+      #expect(error.text(.english) == error.description)
+      #expect(error.text(.korean).contains("요") && !error.text(.korean).contains("the broker"))
     }
   }
 }

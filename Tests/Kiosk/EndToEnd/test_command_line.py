@@ -356,8 +356,9 @@ def test_demo(make_kiosk: MakeKiosk) -> None:
         "done",
         "Strawberry banana juice is ready. Enjoy!",
     ]
-    korean = make_kiosk().command("demo", "--korean", config=False, stdin="banana\n")
-    assert "바나나쥬스 나왔습니다! 맛있게 드세요!" in korean.stdout
+    korean = make_kiosk().command("demo", "--korean", config=False, stdin="banana\n키위쥬스\nMango Juice\n")
+    for name in "바나나쥬스", "키위쥬스", "망고쥬스":
+        assert f"{name} 나왔습니다! 맛있게 드세요!" in korean.stdout
 
 
 def test_variables_override_the_file(make_kiosk: MakeKiosk, broker) -> None:

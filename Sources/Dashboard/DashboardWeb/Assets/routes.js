@@ -55,11 +55,14 @@ const list = (fields, names, counted) => {
   }).join(", ");
 };
 
+// Whether the report of this page was sent at most two seconds ago: with a good network it is answered now.
+let isSending = false;
+
 // Shows a banner while the report of this page is stored and not answered: the driver need not wait.
 const driveOn = () => {
   const banner = document.getElementById("drive-on");
   if (!banner) return;
-  const isSaved = ["waiting", "unknown"].includes(entry(location.pathname)?.state);
+  const isSaved = !isSending && ["waiting", "unknown"].includes(entry(location.pathname)?.state);
   if (isSaved && banner.hidden) {
     banner.hidden = false;
     banner.scrollIntoView({ block: "start" });
@@ -240,6 +243,9 @@ const bindForm = () => {
     }
   });
   form.addEventListener("submit", (event) => {
+    isSending = true;
+    const sent = () => { isSending = false; show(); };
+    setTimeout(sent, 2000);
     try {
       save(path, { title, names, user: user(), fields: valuesOf(form), state: "waiting", at: Date.now() });
     } catch {
@@ -250,6 +256,7 @@ const bindForm = () => {
     const button = form.querySelector("button.primary");
     button.disabled = true;
     deliver(path).finally(() => {
+      sent();
       button.disabled = false;
       const note = document.querySelector("#drive-on:not([hidden])") ?? document.getElementById("saved");
       if (entry(path)) note.scrollIntoView({ block: note.id === "saved" ? "end" : "start" });

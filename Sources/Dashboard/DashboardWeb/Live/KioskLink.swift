@@ -69,9 +69,9 @@ package final class KioskLink: Service {
   package var fleet: KioskFleet { state.withLock { $0.fleet } }
 
   /// The reason why the broker is not connected, or `nil` if it is connected.
-  var connectionError: String? {
+  var connectionError: BrokerError? {
     state.withLock { state in
-      state.isOnline ? nil : state.offline?.description ?? "the broker has not answered yet"
+      state.isOnline ? nil : state.offline ?? .unreachable("no answer yet")
     }
   }
 

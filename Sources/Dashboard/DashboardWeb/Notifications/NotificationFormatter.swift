@@ -54,19 +54,13 @@ package struct NotificationFormatter: Sendable {
       text: (paragraphs + more).joined(separator: Self.separator), alerts: transitions.count)
   }
 
-  /// Returns a test message about as long as a message that lists `limit` alerts.
+  /// Returns a test message.
   package func test(at now: Timestamp) -> Notification {
     let text = language(
-      "This is a test message from the dashboard, as long as the longest one.",
-      "대시보드에서 보낸 테스트 메시지예요. 가장 긴 메시지와 길이가 같아요.")
-    let lines = (1...Self.limit).map { number in
-      let name = String(repeating: "·", count: Self.maximumName)
-      return "\(language("Test \(number)", "테스트 \(number)")): \(name)\n\(baseURL)/"
-    }
+      "This is a test message from the dashboard: alerts of the kiosks arrive here.",
+      "대시보드에서 보낸 테스트 메시지예요. 키오스크 알림이 여기로 와요.")
     return Notification(
-      at: now, subject: language("Test", "테스트"),
-      text: (["\(text)\n\(baseURL)/"] + lines.dropLast()).joined(separator: Self.separator),
-      alerts: Self.limit)
+      at: now, subject: language("Test", "테스트"), text: "\(text)\n\(baseURL)/", alerts: 1)
   }
 
   /// Returns the message with as many alerts as the receiver accepts. If the message omits alerts,

@@ -118,7 +118,7 @@ struct ChainKiosksPage {
       <button>\(find)</button>
       </form>
       \(chosen)\(layout.choice(period) { Self.address(filter: filter, region: region, days: $0) })
-      <p class="muted" id="count">\(language("\(slice.count) kiosks", "키오스크 \(slice.count)개"))</p>
+      <p class="muted" id="count">\(language(language.count(slice.count, "kiosk", "kiosks"), "키오스크 \(slice.count)개"))</p>
       \(layout.summedUp(summedUp))
       \(rows.isEmpty ? "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>" : layout.table(heads, rows))
       \(slice.links(language) { Self.address(filter: filter, region: region, days: period.days, page: $0) })

@@ -1,14 +1,17 @@
 import Fleet
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 
 /// Notices that several pages share.
 enum CommonNotices {
   /// Returns a notice with the reason why the broker is not connected; empty if it is connected.
-  static func broker(_ connectionError: String?, _ language: Language) -> LivePart {
+  static func broker(_ connectionError: BrokerError?, _ language: Language) -> LivePart {
     let notice = connectionError.map { connectionError in
       HTML.notice(
-        .bad, language("This page may be out of date:", "오래된 정보일 수 있어요:") + "\n\(connectionError)")
+        .bad,
+        language("This page may be out of date:", "오래된 정보일 수 있어요:")
+          + "\n\(connectionError.text(language))")
     }
     return LivePart("broker", "\(notice)")
   }

@@ -68,6 +68,11 @@ enum ErrorPage {
   ) -> (status: HTTPResponse.Status, english: String, korean: String) {
     switch refusal {
     case .notFound, .loggedOut: (.notFound, "There is no such page.", "없는 페이지예요.")
+    case .linkUsed:
+      (
+        .gone, "This link was used, replaced, or has expired. An administrator makes a new one.",
+        "이미 썼거나 바뀌었거나 만료된 링크예요. 관리자가 새 링크를 만들 수 있어요."
+      )
     case .notAllowed:
       (.forbidden, "You can view this, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
     case .onlyAdmins:

@@ -1,9 +1,10 @@
 import JuiceDomain
+import MessageBroker
 
 /// The steps to the first kiosk, on the empty list of kiosks.
 struct FirstSteps {
   /// The reason why the broker is not connected, or `nil` if it is connected.
-  let connectionError: String?
+  let connectionError: BrokerError?
   /// The lines by which kiosk.yaml names the dashboard's broker.
   let brokerLines: [String]
   let language: Language

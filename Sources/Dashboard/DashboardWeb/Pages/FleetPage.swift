@@ -1,11 +1,12 @@
 import Fleet
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 
 /// The page of all kiosks, the most urgent first.
 struct FleetPage {
   let fleet: KioskFleet
-  let connectionError: String?
+  let connectionError: BrokerError?
   let now: Timestamp
   let language: Language
   /// The lines by which kiosk.yaml names the dashboard's broker.

@@ -1,13 +1,14 @@
 import Fleet
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 
 /// The page of one kiosk: its stock, orders, sales and history, and the forms that restock, open
 /// and close it.
 struct KioskPage {
   let kiosk: KioskState
   let salesReport: SalesReport?
-  let connectionError: String?
+  let connectionError: BrokerError?
   let now: Timestamp
   let context: PageContext
   /// The fruits to restock, if the visitor has followed a link for them. The field of the first

@@ -8,6 +8,8 @@ struct KioskRow {
   static let maximumColumns = 10
   /// Maximum number of fruits shown of a kiosk. Fruits that are out, short or low come first.
   static let maximumFruits = 24
+  /// Maximum number of chips in the row; the kiosk's page has all.
+  static let maximumChips = 3
 
   let kiosk: KioskState
   let now: Timestamp
@@ -19,15 +21,24 @@ struct KioskRow {
   /// fruits if there is no such menu.
   static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
     let menus = Dictionary(grouping: kiosks.compactMap { $0.menu?.menu.fruits }) { $0.map(\.id) }
-    // Compare the ids of equally frequent menus, so that the choice is deterministic.
+    // Of equally frequent menus the shortest one, because a kiosk with more fruits uses its columns;
+    // then compare the ids, so that the choice is deterministic.
     let usual = menus.filter { $0.key.count <= maximumColumns }.max { left, right in
-      left.value.count == right.value.count
-        ? right.key.lexicographicallyPrecedes(left.key) : left.value.count < right.value.count
+      guard left.value.count == right.value.count else {
+        return left.value.count < right.value.count
+      }
+      return left.key.count == right.key.count
+        ? right.key.lexicographicallyPrecedes(left.key) : left.key.count > right.key.count
     }
     return usual?.value.first ?? []
   }
 
-  private var hasColumns: Bool { kiosk.menu.map { $0.menu.fruits.map(\.id) == columns } ?? false }
+  private var fruits: [Fruit] { kiosk.menu?.menu.fruits ?? [] }
+
+  /// Whether the kiosk has all fruits of the columns, and perhaps others.
+  private var hasColumns: Bool {
+    !columns.isEmpty && Set(columns).isSubset(of: fruits.map(\.id))
+  }
 
   var html: HTML {
     """
@@ -36,7 +47,7 @@ struct KioskRow {
     title="\([kiosk.title(language), kiosk.place].compactMap(\.self).joined(separator: ", "))">\
     <b>\(kiosk.title(language))</b>\(place)</a>
     \(signs)
-    <span class="levels\(hasColumns ? .empty : " own" as HTML)">\(fruits)</span>
+    \(levels)
     <span class="fact dry">\(dry)</span>
     <span class="fact sold">\(sold)</span>
     </li>
@@ -61,28 +72,47 @@ struct KioskRow {
 
   private var signs: HTML {
     let problemChips = problemChips
-    return problemChips.isEmpty
-      ? "<span class=\"chips calm\">\(kiosk.onlineChip(language))</span>"
-      : "<span class=\"chips\">\(problemChips)</span>"
+    if problemChips.isEmpty {
+      return "<span class=\"chips calm\">\(kiosk.onlineChip(language))</span>"
+    }
+    let hidden = problemChips.count - Self.maximumChips
+    let more: HTML? =
+      hidden > 0
+      ? "<span class=\"chip bad\">\(language("+\(hidden) more", "외 \(hidden)건"))</span>" : nil
+    return "<span class=\"chips\">\(Array(problemChips.prefix(Self.maximumChips)))\(more)</span>"
   }
 
-  private var fruits: [HTML] {
-    let fruits = kiosk.menu?.menu.fruits ?? []
-    if kiosk.stock == nil { return [] }
-    if fruits.count <= Self.maximumFruits { return fruits.map(slot) }
+  /// The slots of the fruits: those with a column below its header, then others with their names.
+  private var levels: HTML {
+    guard kiosk.stock != nil else { return "<span class=\"levels\"></span>" }
+    guard hasColumns else {
+      return "<span class=\"levels own\">\(named(fruits, atMost: Self.maximumFruits))</span>"
+    }
+    let main = columns.compactMap { id in fruits.first { $0.id == id } }
+    let others = fruits.filter { !columns.contains($0.id) }
+    let first: HTML = "<span class=\"levels\">\(main.map { slot($0, isNamed: false) })</span>"
+    if others.isEmpty { return first }
+    return """
+      <span class="stock">\(first)<span class="levels own">\(named(others, atMost: Self.maximumFruits - main.count))</span></span>
+      """
+  }
+
+  /// Returns slots with names; of more than `limit` fruits those that are out, short or low first.
+  private func named(_ fruits: [Fruit], atMost limit: Int) -> [HTML] {
     let short = fruits.filter { kiosk.shortage(of: $0.id, language) != nil }
     let others = fruits.filter { kiosk.shortage(of: $0.id, language) == nil }
-    let more: HTML = "<span class=\"slot muted\">+\(fruits.count - Self.maximumFruits)</span>"
-    return (short + others).prefix(Self.maximumFruits).map(slot) + [more]
+    let shown = fruits.count <= limit ? fruits : Array((short + others).prefix(limit))
+    let more: HTML = "<span class=\"slot muted\">+\(fruits.count - shown.count)</span>"
+    return shown.map { slot($0, isNamed: true) } + (shown.count < fruits.count ? [more] : [])
   }
 
   /// Returns the stock of a fruit above a bar with its low mark. For a fruit that is out, short or
   /// low, the stock is a link to the restock form.
-  private func slot(_ fruit: Fruit) -> HTML {
+  private func slot(_ fruit: Fruit, isNamed: Bool) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
     let name = fruit.name[language]
     let (before, after): (HTML, HTML) =
-      hasColumns
+      !isNamed
       ? ("<span class=\"hidden\">\(name) </span>", "")
       : ("", " <span class=\"fruit-name\">\(name)</span>")
     let room: HTML? = level.capacity.map { "<span class=\"hidden\"> / \($0)</span>" }

@@ -29,11 +29,10 @@ extension KioskState {
   /// Returns the style and the word for a fruit that is out, too short for a juice, or low. Returns
   /// `nil` for any other fruit.
   func shortage(of fruit: Fruit.ID, _ language: Language) -> (style: HTML, word: String)? {
-    if alerts[fruit] == .out { return ("bad", language("out", "품절")) }
-    if let least = menu?.menu.recipeAmounts[fruit]?.upperBound, let held = stock?.fruits[fruit],
-      held < least
-    {
-      return held == 0
+    let held = stock?.fruits[fruit]
+    let least = menu?.menu.recipeAmounts[fruit]?.upperBound ?? 0
+    if alerts[fruit] == .out || held.map({ $0 < least }) ?? false {
+      return held ?? 0 == 0
         ? ("bad", language("out", "품절")) : ("bad", language("short", "모자람"))
     }
     return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil

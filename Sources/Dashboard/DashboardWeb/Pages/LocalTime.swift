@@ -96,4 +96,9 @@ extension Language {
     default: self("\(minutes / (24 * 60)) days", "\(minutes / (24 * 60))일")
     }
   }
+
+  /// Returns a number with its noun in English: `1 glass`, `2 glasses`.
+  func count(_ number: Int, _ one: String, _ many: String) -> String {
+    "\(number) \(number == 1 ? one : many)"
+  }
 }

@@ -19,7 +19,7 @@ enum LoginPage {
       body: """
         <section class="card narrow">
         <h1>\(title)</h1>
-        \(context.hasNoUsers && problem == nil ? firstUser(language) : nil)\(problem.map { HTML.notice(.bad, $0) })
+        \((context.loginProblem ?? problem).map { HTML.notice(.bad, $0) })
         <form method="post" action="/login" class="stack">
         \(context.fields())\(HTML.hidden("to", target))
         <label>\(language("Name", "이름"))
@@ -35,15 +35,20 @@ enum LoginPage {
         </section>
         """, status: status)
   }
+}
 
-  private static func firstUser(_ language: Language) -> HTML {
-    .notice(
-      .hint,
-      html: """
-        \(language(
-          "There is no user yet. Run this on the dashboard's computer; the first user is an administrator:",
-          "아직 사용자가 없어요. 대시보드 컴퓨터에서 실행해 주세요. 첫 사용자는 관리자예요:"))
-        <code>juice-dashboard user add NAME</code>
-        """)
+extension UserFile.Known {
+  /// Returns the reason why no user can log in, or `nil` if one can.
+  func loginProblem(_ language: Language) -> String? {
+    guard users.isEmpty else { return nil }
+    return problem == nil
+      ? language(
+        "No user can log in: there is no user. Add one on the dashboard's computer: juice-dashboard user add NAME. The first user is an administrator.",
+        "등록된 사용자가 없어 아무도 로그인할 수 없어요. 대시보드 컴퓨터에서 추가하세요: juice-dashboard user add NAME. 첫 사용자는 관리자예요."
+      )
+      : language(
+        "No user can log in: the file of users is damaged. On the dashboard's computer, juice-dashboard doctor says what is wrong and how to restore it.",
+        "사용자 파일이 손상되어 아무도 로그인할 수 없어요. 대시보드 컴퓨터에서 juice-dashboard doctor가 원인과 복구 방법을 알려 줘요."
+      )
   }
 }

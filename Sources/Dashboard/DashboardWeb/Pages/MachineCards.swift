@@ -100,7 +100,8 @@ struct MachineCards {
       notes.append("\(language("due", "예정")) \(localTime.html(due))")
     }
     if let glasses = program.glassesLeft, program.due == nil {
-      notes.append("\(language("in \(glasses) glasses", "\(glasses)잔 뒤"))")
+      notes.append(
+        "\(language("in \(language.count(glasses, "glass", "glasses"))", "\(glasses)잔 뒤"))")
     }
     if let missing = program.missing {
       let fruits = missing.map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }

@@ -207,7 +207,7 @@ struct PaymentCards {
     let text =
       found.isEmpty
       ? language(
-        "None of the latest \(number) charges matches “\(query)”.",
+        "None of the latest \(language.count(number, "charge", "charges")) matches “\(query)”.",
         "최근 결제 \(number)건 중 ‘\(query)’에 맞는 것이 없어요.")
       : language("Charges that match “\(query)”:", "‘\(query)’에 맞는 결제:")
     let list: HTML? = found.isEmpty ? nil : "<ol class=\"feed\">\(found.map(captured))</ol>"

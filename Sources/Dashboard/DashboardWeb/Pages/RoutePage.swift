@@ -57,7 +57,7 @@ struct RoutePage {
       body: """
         <section class="card narrow"><h1>\(title)</h1>
         <p>\(language("Route of", "방문 경로:")) \(localTime.text(route.plan.arrival)) · \
-        \(language("\(route.stops.count) kiosks", "키오스크 \(route.stops.count)곳"))</p>
+        \(language(language.count(route.stops.count, "kiosk", "kiosks"), "키오스크 \(route.stops.count)곳"))</p>
         <div class="actions"><form method="post" action="\(path)/delete">\(context.fields())
         <button class="primary" name="sure" value="1">\(language("Delete", "삭제"))</button></form>
         <a class="button" href="\(path)">\(language("Back", "뒤로"))</a></div></section>

@@ -36,7 +36,7 @@ struct SalesCharts {
       """
     return """
       <h2>\(title)</h2>\(CommonNotices.age(kiosk, sales.at, localTime.now, language))
-      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("glasses today", "잔 판매 (오늘)"))\(usual)</p>
+      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language(kiosk.soldToday == 1 ? "glass today" : "glasses today", "잔 판매 (오늘)"))\(usual)</p>
       \(taken)\(waste(sales))
       \(hours(sales))
       \(days(sales))

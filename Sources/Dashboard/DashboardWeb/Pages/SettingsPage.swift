@@ -1,6 +1,7 @@
 import Fleet
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 
 /// The page that changes the prices, capacities, low marks and opening hours of one or several
 /// kiosks, and which juices they sell.
@@ -11,7 +12,7 @@ struct SettingsPage {
   let kiosk: KioskState
   /// The kiosks that may be changed together with `kiosk`; none for a user with a region.
   let others: [KioskState]
-  let connectionError: String?
+  let connectionError: BrokerError?
   let now: Timestamp
   let context: PageContext
   /// The values of the query, or of a form that not every kiosk has applied; otherwise `nil`.

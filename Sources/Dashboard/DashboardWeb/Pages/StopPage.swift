@@ -1,6 +1,7 @@
 import Fleet
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 
 /// The page of one stop, for the operator's phone at the kiosk.
 struct StopPage {
@@ -15,7 +16,7 @@ struct StopPage {
   let stop: Route.Stop
   /// The current state of the kiosk, or `nil` if the fleet does not contain it.
   let kiosk: KioskState?
-  let connectionError: String?
+  let connectionError: BrokerError?
   let now: Timestamp
   let context: PageContext
   /// The stock in the kiosk's answer, which is newer than the published stock.

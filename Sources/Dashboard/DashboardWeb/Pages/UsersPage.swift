@@ -158,7 +158,8 @@ struct SessionList {
 
   var html: HTML {
     let rows: [HTML] = sessions.prefix(ListSlice.length).map { session in
-      let facts = [session.origin.browser, session.origin.address].filter { !$0.isEmpty }
+      let facts = [BrowserName.text(session.origin.browser), session.origin.address]
+        .filter { !$0.isEmpty }
       let end: HTML =
         session.isOwn
         ? "<span class=\"muted\">\(language("this browser", "이 브라우저"))</span>"
@@ -168,7 +169,7 @@ struct SessionList {
         """
       return """
         <li><span><b>\(session.user)</b> \(localTime.html(session.origin.at))
-        <span class="muted">\(facts.joined(separator: " · "))</span></span> \(end)</li>
+        <span class="muted" title="\(session.origin.browser)">\(facts.joined(separator: " · "))</span></span> \(end)</li>
 
         """
     }

@@ -1,11 +1,12 @@
 import Fleet
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 
 /// The operator's page with a panel of buttons, for tests and as a replacement for a broken button.
 struct PanelPage {
   let kiosk: KioskState
-  let connectionError: String?
+  let connectionError: BrokerError?
   let now: Timestamp
   let context: PageContext
   let pictures: OwnPictures

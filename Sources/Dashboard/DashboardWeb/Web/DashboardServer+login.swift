@@ -9,8 +9,7 @@ extension DashboardServer {
   func addLogin(to router: Router<PageContext>) {
     router.get("login") { request, context in
       LoginPage.page(
-        context, to: Self.redirectTarget(Form(request.uri.query ?? "")["to"]),
-        problem: withoutUsers(context.language)
+        context, to: Self.redirectTarget(Form(request.uri.query ?? "")["to"])
       ).response(context)
     }
     router.post("login") { request, context in
@@ -30,8 +29,8 @@ extension DashboardServer {
         await activity.recordFailedLogin(form["name"] ?? "", from: context.address)
         return LoginPage.page(
           context, to: target,
-          problem: withoutUsers(context.language)
-            ?? context.language("The name or the password is wrong.", "이름이나 비밀번호가 틀렸어요."),
+          problem: context.language(
+            "The name or the password is wrong.", "이름이나 비밀번호가 틀렸어요."),
           status: .unauthorized
         ).response(context)
       }
@@ -57,21 +56,6 @@ extension DashboardServer {
         context.cookie(SessionMiddleware.languageCookie, language.rawValue, life: 365 * 86_400))
       return response
     }
-  }
-
-  /// Returns the reason why no user can log in, or `nil` if one can.
-  private func withoutUsers(_ language: Language) -> String? {
-    let known = users.current
-    guard known.users.isEmpty else { return nil }
-    return known.problem == nil
-      ? language(
-        "No user can log in: there is no user. Add one on the dashboard's computer: juice-dashboard user add NAME",
-        "등록된 사용자가 없어 아무도 로그인할 수 없어요. 대시보드 컴퓨터에서 추가하세요: juice-dashboard user add NAME"
-      )
-      : language(
-        "No user can log in: the file of users is damaged. On the dashboard's computer, juice-dashboard doctor says what is wrong and how to restore it.",
-        "사용자 파일이 손상되어 아무도 로그인할 수 없어요. 대시보드 컴퓨터에서 juice-dashboard doctor가 원인과 복구 방법을 알려 줘요."
-      )
   }
 
   /// Ends the browser's current session, starts one of the user, and redirects to `target`. Sets

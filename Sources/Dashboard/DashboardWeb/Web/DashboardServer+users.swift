@@ -171,7 +171,7 @@ extension DashboardServer {
       }
       let hash = try await authenticator.hash(new, cost: cost)
       guard let changed = try await administration.redeem(token, hash, at: link.time) else {
-        throw RequestError.notFound
+        throw RequestError.linkUsed
       }
       await note(changed, .setPassword, nil, "link")
       return logIn(changed, request, context, to: "/")
@@ -181,7 +181,7 @@ extension DashboardServer {
   private func redeemer(_ context: PageContext) async throws -> (token: String, user: User.Name) {
     let token = context.coreContext.parameters.get("token") ?? ""
     guard let user = await administration.user(of: token, at: link.time) else {
-      throw RequestError.notFound
+      throw RequestError.linkUsed
     }
     return (token, user)
   }

@@ -23,8 +23,8 @@ struct PageContext: RequestContext {
   var requestTarget = "/"
   /// The problem of the file of users, or `nil` if there is none or the visitor is no operator.
   var usersProblem: String?
-  /// Whether the file of users exists and contains none.
-  var hasNoUsers = false
+  /// The reason why no user can log in, or `nil` if one can.
+  var loginProblem: String?
   /// Whether the dashboard has the archive of a chain.
   var hasChain = false
   /// The path that precedes the path of each page in the browser.
@@ -67,6 +67,8 @@ extension PageContext {
 /// The reason why a request is rejected.
 enum RequestError: Error {
   case notFound
+  /// The link for a password was used, replaced or has expired.
+  case linkUsed
   /// The user is not logged in, or the session has ended.
   case loggedOut
   /// A viewer may not send this form or open this page.

@@ -32,11 +32,11 @@ struct SessionMiddleware: RouterMiddleware {
     context.user = user(of: context.sessionToken)
     let known = users.current
     if context.isOperator { context.usersProblem = known.problem }
-    context.hasNoUsers = known.users.isEmpty && known.problem == nil
     context.csrfToken = sessions.csrfToken(for: context.sessionToken)
     context.language =
       request.cookies[Self.languageCookie].flatMap { Language(rawValue: $0.value) }
       ?? Language(accepting: request.headers[.acceptLanguage] ?? "")
+    context.loginProblem = known.loginProblem(context.language)
     var response: Response
     do {
       response = try await next(request, context)

@@ -8,8 +8,8 @@ struct Notify: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Test the delivery of notifications.",
     discussion: """
-      Sends a test message, as long as the longest one, to each receiver in the section 'notify' of the configuration, and prints for \
-      each one whether it was delivered, or the problem. The dashboard need not run.
+      Sends a test message to each receiver in the section 'notify' of the configuration, and prints for each one \
+      whether it was delivered, or the problem. The dashboard need not run.
       """)
 
   @Flag(help: "Send the test message (required).")

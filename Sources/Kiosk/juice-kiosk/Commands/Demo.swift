@@ -13,7 +13,7 @@ struct Demo: AsyncParsableCommand {
     abstract: "Try a whole kiosk: a broker, a controller, a panel and a display.",
     discussion: """
       Starts a mosquitto on a free port of this computer and a kiosk with a ledger in a temporary \
-      folder, and reads presses from the keyboard, one per line: a juice's id or its number, or \
+      folder, and reads presses from the keyboard, one per line: a juice's id, name or number, or \
       restock. Stops at quit or the end of the input, and deletes its files.
       """)
 
@@ -96,7 +96,12 @@ private struct DemoPanel {
   }
 
   private func juice(_ press: String) -> Juice.ID? {
-    guard let number = Int(press) else { return Juice.ID(press) }
+    guard let number = Int(press) else {
+      let named = juices.first { juice in
+        Language.allCases.contains { juice.name[$0].lowercased() == press.lowercased() }
+      }
+      return named?.id ?? Juice.ID(press)
+    }
     return juices.indices.contains(number - 1) ? juices[number - 1].id : nil
   }
 
