@@ -20,8 +20,7 @@ extension KioskState {
     guard orders.count < Recent.limit || orders.last.map({ $0.at <= time }) ?? true else {
       return 0
     }
-    return (orders.prefix { $0.at > time } + services.prefix { $0.at > time }).reduce(0) {
-      sum, entry in
+    return [orders, services].joined().filter { $0.at > time }.reduce(0) { sum, entry in
       switch entry.outcome {
       // The entry of the order has changed the stock, which the fleet does not store.
       case .made(let end):
