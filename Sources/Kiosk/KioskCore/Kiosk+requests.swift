@@ -28,7 +28,8 @@ extension Kiosk {
         by: withTimes(restock), changes, seq: seq, at: now.timestamp)
     }
     return LedgerRow(
-      entry, stock: stock, detail: detail, message: message(about: outcome, for: amount))
+      entry, stock: stock, detail: detail, message: message(about: outcome, for: amount),
+      day: outcome.hasNewTicket ? now.day : nil)
   }
 
   /// Checks and applies a request.
@@ -127,9 +128,9 @@ extension Kiosk {
     case .ready(let used):
       // Each day has its own count, because a clock that is set back may return to a day that has
       // tickets.
-      let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
+      let ticket = tickets[now.day, default: 0] + 1
       // guard: the tickets of each day are stored
-      tickets[ticket.day] = ticket.number
+      tickets[now.day] = ticket
       if let device {
         return .awaitingPayment(
           order, used: used, ticket: ticket, charge: charges.nextNumber(at: now.timestamp),

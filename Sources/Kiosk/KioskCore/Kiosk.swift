@@ -273,7 +273,7 @@ package struct Kiosk: ~Copyable, Sendable {
     appendFeedback(of: row, in: &decision)
     if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
       let job = Job(
-        seq: seq, number: seq, machine: machine, work: .order(order, ticket), used: used,
+        seq: seq, number: seq, machine: machine, work: .order(order, ticket: ticket), used: used,
         amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
         state: .queued, reply: parsed.reply, terms: terms(of: order, on: machine))
       jobs.add(job, at: now.uptime)

@@ -197,12 +197,10 @@ extension KioskLedger {
   package func createIndexes(ofCharges: Bool, ofSafety: Bool) throws(LedgerError) {
     var indexes: [String] = []
     if ofCharges {
-      indexes.append("charge_step ON entry (extra ->> 'charge') WHERE extra IS NOT NULL")
+      indexes.append(
+        "charge_step ON entry (event ->> 'charge') WHERE event ->> 'charge' IS NOT NULL")
     }
-    if ofSafety {
-      indexes.append("other_entry ON entry (at) WHERE juice IS NULL")
-      indexes.append("sensor_hour ON entry (extra ->> 'hour') WHERE status = 'sensor_hour'")
-    }
+    if ofSafety { indexes += Self.safetyIndexes }
     guard !indexes.isEmpty else { return }
     try writing { database in
       for index in indexes {
@@ -220,8 +218,7 @@ extension KioskLedger {
   private static func lastCharge(in database: Database) throws -> Int {
     guard try !database.rows(Self.chargeIndex).isEmpty else { return 0 }
     let last = """
-      SELECT MAX(extra ->> 'charge') FROM entry
-      WHERE extra IS NOT NULL AND status = 'awaiting_payment'
+      SELECT MAX(charge) FROM log WHERE charge IS NOT NULL AND status = 'awaiting_payment'
       """
     return try database.rows(last).first?[0] ?? 0
   }
@@ -251,8 +248,8 @@ extension KioskLedger {
     var programs: [ProgramID: ProgramRecord] = [:]
     for row in try database.rows(
       """
-      SELECT program.*, entry.at AS due_at, entry.reason AS cause
-      FROM program LEFT JOIN entry ON entry.seq = program.due
+      SELECT program.*, log.at AS due_at, log.reason AS cause
+      FROM program LEFT JOIN log ON log.seq = program.due
       """)
     {
       guard let machine = MachineID(row["machine"] as String),
@@ -290,21 +287,21 @@ extension KioskLedger {
     }
     let charges = try database.rows("SELECT * FROM charge ORDER BY number").map { row in
       let order = try (row["seq"] as Int?).flatMap { seq in
-        try database.rows("SELECT * FROM entry WHERE seq = ?", [seq]).first
+        try database.rows("SELECT seq, event FROM entry WHERE seq = ?", [seq]).first
       }
-      return try Charge(row, order: order.map { try LedgerRow($0).entry })
+      return try Charge(row, order: order.map { try LedgerEntry($0) })
     }
     return (charges, devices)
   }
 
   /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`.
   static let ticketsSinceCheckpoint = """
-    SELECT day, MAX(ticket) AS number FROM entry
+    SELECT day, MAX(ticket) AS number FROM log
     WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
     """
 
   private static let openJobs = """
-    SELECT entry.*, job.number, job.state, job.topic, job.correlation, job.name, job.start_ms,
+    SELECT entry.seq, entry.event, job.number, job.state, job.topic, job.correlation, job.name, job.start_ms,
       job.finish_ms, job.returns_fruit, job.machine AS maker,
       (SELECT at FROM entry WHERE seq = job.number) AS begun
     FROM job JOIN entry USING (seq) ORDER BY job.number
@@ -313,7 +310,7 @@ extension KioskLedger {
   /// Selects the presses among the last 10,000 entries, which at 160 entries per second include the
   /// longest debounce time, 60 seconds.
   private static let lastPresses = """
-    SELECT source, juice, quantity, at, seq FROM entry
+    SELECT source, juice, quantity, at, seq FROM log
     WHERE seq > (SELECT MAX(seq) FROM entry) - 10000
       AND id IS NULL AND job IS NULL AND source IS NOT NULL AND juice IS NOT NULL
       AND reason IS NOT '\(RejectionReason.retained.rawValue)'

@@ -33,7 +33,7 @@ final class LedgerWriter {
     commit = try database.makeStatement(sql: "COMMIT")
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
-      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 23).joined(separator: ", ")))")
+      sql: "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
@@ -80,11 +80,13 @@ final class LedgerWriter {
   /// Writes a `LedgerTransaction` as one transaction of SQLite.
   ///
   /// - Parameter count: The number of deliveries since the last transaction.
-  func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws
-  {
+  /// - Returns: The payloads of the entries.
+  func write(
+    _ transaction: LedgerTransaction, deliveries count: Int, on database: Database
+  ) throws -> [[UInt8]] {
     try begin.run(on: database)
     do {
-      try add(transaction.records, on: database)
+      let events = try add(transaction.records, on: database)
       try add(transaction.kept, deliveries: count, on: database)
       for (seq, job) in transaction.jobs { try set(job, of: seq, on: database) }
       for (name, machine) in transaction.machines {
@@ -150,6 +152,7 @@ final class LedgerWriter {
         try setMark.run(on: database)
       }
       try commit.run(on: database)
+      return events
     } catch {
       // After some errors SQLite has already rolled back, and this statement fails.
       _ = try? rollback.run(on: database)
@@ -173,13 +176,17 @@ final class LedgerWriter {
 
   // MARK: Entries
 
-  private func add(_ records: [LedgerTransaction.Record], on database: Database) throws {
+  private func add(
+    _ records: [LedgerTransaction.Record], on database: Database
+  ) throws -> [[UInt8]] {
     guard let first = records.first?.row.entry.seq, let last = records.last?.row.entry.seq else {
-      return
+      return []
     }
+    var events: [[UInt8]] = []
+    events.reserveCapacity(records.count)
     var changes: FruitAmounts = [:]
     for record in records {
-      try add(record, on: database)
+      events.append(try add(record, on: database))
       changes += record.row.entry.changes
     }
     for (fruit, amount) in changes {
@@ -189,115 +196,38 @@ final class LedgerWriter {
         throw LedgerError.unknownFruit(fruit.text)
       }
     }
-    guard (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval
-    else {
-      return
+    if (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval {
+      try moveCheckpoint(on: database)
+      try deleteReplies(through: last - Self.unconfirmed, on: database)
     }
-    try moveCheckpoint(on: database)
-    try deleteReplies(through: last - Self.unconfirmed, on: database)
+    return events
   }
 
-  private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
+  /// Adds a row, and returns the payload of its entry.
+  private func add(
+    _ record: LedgerTransaction.Record, on database: Database
+  ) throws -> [UInt8] {
     let (entry, row) = (record.row.entry, record.row)
-    var used: FruitAmounts?
-    var missing: FruitAmounts?
-    var changes: FruitAmounts?
-    var why: String?
-    var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
-    var extra: [UInt8]?
-    switch entry.outcome {
-    case .ready(_, let amounts, let ticket):
-      used = amounts
-      tickets[ticket.day] = ticket.number
-    case .outOfStock(_, let amounts): missing = amounts
-    case .restocked(let amounts): changes = amounts
-    case .rejected(let reason, _): why = reason.rawValue
-    case .accepted(_, let amounts, let ticket, let maker, let position):
-      (used, machine, place) = (amounts, maker, position)
-      tickets[ticket.day] = ticket.number
-    case .awaitingPayment(_, let amounts, let ticket, let number, let at):
-      used = amounts
-      extra = JSONWriter.object {
-        $0.members(charge: number, at: at)
-        $0.members(entry.batches)
-      }
-      tickets[ticket.day] = ticket.number
-    case .payment(let step):
-      (machine, place, job, why) = (step.machine, step.place, step.job, step.reason)
-      extra = JSONWriter.object {
-        $0.members(charge: step.charge, at: step.device)
-        $0.members(step.receipt)
-      }
-    case .total(let total, let at, let difference):
-      extra = JSONWriter.object {
-        $0.member("device", at.text)
-        if let difference { $0.member("difference", difference) }
-        $0.members(total)
-      }
-    case .made(let end):
-      (machine, job) = (end.machine, end.job)
-    case .failed(let end, let reason, let amounts), .returned(let end, let reason, let amounts):
-      (machine, job, why, changes) = (end.machine, end.job, reason, amounts)
-    case .decided(let choice, let order, let amounts):
-      job = order
-      if choice == .again { used = amounts }
-    case .program(let step):
-      (machine, job, why) = (step.id.machine, step.job, step.reason)
-      if step.kind == .requested { used = step.changes.times(-1) }
-      if step.kind == .failed { changes = step.changes }
-      extra = JSONWriter.object {
-        $0.member("program", step.id.program.rawValue)
-        $0.members(entry.batches)
-      }
-    case .sensor(let step):
-      if step.kind == .discard { changes = step.changes }
-      extra = JSONWriter.object {
-        $0.members(step)
-        $0.members(entry.batches)
-      }
-    case .expired(let amounts): changes = amounts
-    case .removed(let removal):
-      (changes, why) = (entry.changes, removal.reason.rawValue)
-      if !removal.expired.isEmpty {
-        extra = JSONWriter.object {
-          $0.member("expired", removal.expired)
-          $0.members(entry.batches)
-        }
-      }
-    case .service: break
-    case .opened(let amounts):
-      changes = amounts
+    let event: [UInt8]
+    // guard: an entry that cannot be read is not written
+    do { event = try entry.encoded() } catch { throw LedgerError.notAllowed("\(error)") }
+    if let day = row.day { tickets[day] = entry.ticket }
+    if case .opened(let amounts) = entry.outcome {
       for (fruit, _) in amounts {
         try addFruit.bind(1, fruit.text)
         try addFruit.run(on: database)
       }
     }
-    if extra == nil, !entry.batches.isEmpty {
-      extra = JSONWriter.object { $0.members(entry.batches) }
-    }
     try addEntry.bind(1, entry.seq)
     try addEntry.bind(2, Int(entry.at.milliseconds))
     try addEntry.bind(3, entry.source?.description)
     try addEntry.bind(4, entry.id?.text)
-    try addEntry.bind(5, entry.status.rawValue)
-    try addEntry.bind(6, entry.outcome.order?.juice.text)
-    try addEntry.bind(7, entry.outcome.order?.quantity)
-    try addEntry.bind(8, entry.ticket?.number)
-    try addEntry.bind(9, entry.ticket?.day)
-    try addEntry.bind(10, text: used?.json)
-    try addEntry.bind(11, text: missing?.json)
-    try addEntry.bind(12, text: changes?.json)
-    try addEntry.bind(13, text: row.stock?.json)
-    try addEntry.bind(14, why)
-    try addEntry.bind(15, row.detail)
-    try addEntry.bind(16, row.message)
-    try addEntry.bind(17, machine?.text)
-    try addEntry.bind(18, place)
-    try addEntry.bind(19, job)
-    try addEntry.bind(20, entry.epoch)
-    try addEntry.bind(21, entry.amount?.units)
-    try addEntry.bind(22, entry.amount?.currency.code)
-    try addEntry.bind(23, text: extra)
+    try addEntry.bind(5, entry.job)
+    try addEntry.bind(6, text: event)
+    try addEntry.bind(7, text: row.stock?.json)
+    try addEntry.bind(8, row.detail)
+    try addEntry.bind(9, row.message)
+    try addEntry.bind(10, row.day)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)
@@ -306,6 +236,7 @@ final class LedgerWriter {
       try addReply.run(on: database)
       lastReply = entry.seq
     }
+    return event
   }
 
   private func set(_ job: Job?, of seq: Int, on database: Database) throws {
@@ -413,15 +344,4 @@ final class LedgerWriter {
 
 extension FruitAmounts {
   var json: [UInt8] { JSONWriter.object { $0.members(self) } }
-}
-
-extension JSONWriter {
-  fileprivate mutating func members(_ batches: [BatchChange]) {
-    if !batches.isEmpty { member("batches", batches) { $0.members($1) } }
-  }
-
-  fileprivate mutating func members(charge: Int, at device: PaymentDeviceID) {
-    member("charge", charge)
-    member("device", device.text)
-  }
 }

@@ -254,7 +254,7 @@ package struct Jobs: Sendable {
     timers[job.seq] = nil
     acceptedAt[job.seq] = nil
     guard isMade, case .order(_, let ticket) = job.work else { return }
-    let tickets = [ticket.number] + (ready[job.machine] ?? [])
+    let tickets = [ticket] + (ready[job.machine] ?? [])
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
@@ -465,7 +465,7 @@ extension Job {
     switch work {
     case .order(let order, let ticket):
       MachineOrder(
-        job: number, ticket: ticket.number, juice: order.juice, quantity: order.quantity,
+        job: number, ticket: ticket, juice: order.juice, quantity: order.quantity,
         recipe: recipe)
     case .program(let program): MachineOrder(job: number, program: program, recipe: used)
     }
@@ -475,7 +475,7 @@ extension Job {
   fileprivate func report(waiting: String?) -> MachineReport.Job? {
     guard case .order(let order, let ticket) = work else { return nil }
     return MachineReport.Job(
-      job: seq, attempt: number, ticket: ticket.number, juice: order.juice,
+      job: seq, attempt: number, ticket: ticket, juice: order.juice,
       quantity: order.quantity, state: state, at: at, waiting: waiting)
   }
 }

@@ -334,7 +334,7 @@ package struct Charges: Sendable {
   }
 
   mutating func noteDecline(_ charge: Charge, _ reason: String, at uptime: Duration) {
-    declined[charge.device] = (charge.sale?.ticket.number, reason, uptime + Self.declineTime)
+    declined[charge.device] = (charge.sale?.ticket, reason, uptime + Self.declineTime)
   }
 
   /// Changes queued charges to `sent` if their devices ask no other customer, and returns these charges.
