@@ -94,7 +94,7 @@ extension Operation {
     }
     var next = transactions[...]
     return Operation(name: "commit-\(count)", units: count) {
-      if let transaction = next.popFirst() { try? ledger.commit(transaction) }
+      if let transaction = next.popFirst() { _ = try? ledger.commit(transaction) }
     }
   }
 
