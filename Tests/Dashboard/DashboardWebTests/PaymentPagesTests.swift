@@ -185,7 +185,7 @@ import Testing
       #expect(page.contains("Charges that match") == isFound)
       #expect(page.contains("None of the latest 1 charge matches") != isFound || query.isEmpty)
       #expect(
-        page.contains("the customer was told: not made, the machine has run out of the fruit"))
+        page.contains("said to the customer: not made, the machine has run out of the fruit"))
       #expect(!page.contains("<b>\u{201D}"))
     }
   }

@@ -168,13 +168,13 @@ struct PaymentCards {
     return "\(text) \(localTime.html(entry.at))\(reason)"
   }
 
-  /// Returns what the customer was told about the order of a charge, if the juice was not made.
+  /// Returns the message to the customer about the order of a charge, if the juice was not made.
   private func told(about step: PaymentStep) -> HTML? {
     let end = kiosk.orders.first { $0.outcome.end?.job == step.job && step.job != nil }
     switch end?.outcome {
     case .failed(_, let reason, _), .returned(_, let reason, _):
       return """
-         · <span class="chip bad">\(language("the customer was told:", "손님에게 안내:")) \
+         · <span class="chip bad">\(language("said to the customer:", "손님에게 안내:")) \
         \(language("not made", "만들지 못함")), \(language.failure(reason))</span>
         """
     default: return nil
@@ -240,7 +240,7 @@ struct PaymentCards {
         <p>\(language("Refund charge \(charge)", "결제 \(charge) 환불"))\(facts ?? "")? \
         \(language(
           "It is possible on the same day, and once.", "당일에 한 번만 환불할 수 있어요."))</p>
-        <p><label>\(language("Reason, and what the customer was told", "사유와 손님에게 안내한 내용"))
+        <p><label>\(language("Reason, and what was said to the customer", "사유와 손님에게 안내한 내용"))
         <input name="word" form="send-charge" maxlength="\(SensorDecision.maximumWord)"></label></p>
         <p class="actions">\(context.button(
           .charge, "refund.\(charge)", language("Refund now", "지금 환불"), id: "refund"))
