@@ -47,6 +47,8 @@ def test_a_week_of_food_safety_prints_on_one_page(
         {"name": "fridge", "topic": "t/fridge", "unit": "°C", "min": 0, "max": 7,
          "alarm_after_seconds": 10, "block_after_seconds": 10, "fruits": ["kiwi", "mango"]},
         {"name": "tank", "topic": "t/tank", "unit": "ml", "min": 500},
+        {"name": "shelf", "topic": "t/shelf", "unit": "°C", "max": 25},
+        {"name": "freezer", "topic": "t/freezer", "unit": "°C", "max": -15},
     ]
     machines = [{"name": "bar", "programs": {"clean": {"every_glasses": 1}}}]
     kiosk = make_kiosk(sensors=sensors, machines=machines).start()
@@ -71,6 +73,8 @@ def test_a_week_of_food_safety_prints_on_one_page(
             add("fridge", at, fridge - 0.3, fridge + 0.2, unit="°C", min=0, max=7, outside=3600 if warm else 0)
             tank = 4000 - index * 18
             add("tank", at, tank - 18, tank, unit="ml", min=500, outside=0)
+            add("shelf", at, 19, 21, unit="°C", max=25, outside=0)
+            add("freezer", at, -19, -18, unit="°C", max=-15, outside=0)
     kiosk.start(**confirmed_clock)
     client = Client(broker.port, "kiosk/#")
     client.publish("t/fridge", "9.5")
@@ -85,6 +89,8 @@ def test_a_week_of_food_safety_prints_on_one_page(
     client.restock({"id": "r2", "add": {"banana": 6}, "best_before": {"banana": soon(1)}})
     client.messages.first(lambda m: m.topic == "kiosk/k1/events" and m.json["status"] == "expired")
     client.restock({"id": "r3", "remove_expired": {"banana": 6}, "reason": "spoiled"})
+    for number in range(14):
+        client.restock({"id": f"more{number}", "add": {"pineapple": 1}})
     machine.kill()
     client.close()
     browser.log_in(path="/kiosks/k1")
@@ -96,10 +102,11 @@ def test_a_week_of_food_safety_prints_on_one_page(
     browser.send("#sensors a")
     browser.wait_for("the door was open all night")
     browser.photograph("safety")
-    assert len(browser.all("svg.plot")) == 2
+    assert len(browser.all("svg.plot")) == 4
     assert len(browser.all("svg.plot rect.outside")) in (2, 3, 4)
     paper = tmp_path / "safety.pdf"
-    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    a4 = {"paperWidth": 8.27, "paperHeight": 11.69}
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", a4)
     paper.write_bytes(base64.b64decode(printed["data"]))
     text = subprocess.run(
         ["pdftotext", "-layout", paper, "-"], check=True, capture_output=True, text=True
