@@ -56,6 +56,13 @@ package struct KioskFleet: Sendable {
 
   package subscript(kiosk: KioskID) -> KioskState? { states[kiosk]?.state }
 
+  /// Returns the fleet with only the given kiosks.
+  package func limited(to kiosks: Set<KioskID>) -> Self {
+    var fleet = self
+    fleet.states = states.filter { kiosks.contains($0.key) }
+    return fleet
+  }
+
   /// Returns the topic filters of all messages that a fleet reads.
   package static func filters(root: String) -> [String] {
     [

@@ -16,7 +16,7 @@ from conftest import MakeBrowser, MakeClient, MakeDashboard
 from dashboard import PASSWORDS, Dashboard
 from made_up_chain import disturb, fill, load
 from postgres import Postgres
-from web_client import Elements, WebClient
+from web_client import Elements, EventStream, WebClient
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 QUOTES = "\"' onmouseover=alert(3) x='"
@@ -219,7 +219,7 @@ def test_what_a_kiosk_is_called_is_no_markup(viewer: WebClient) -> None:
 
 
 def test_a_user_of_a_region_sees_nothing_of_another(
-    north: WebClient, make_client: MakeClient, archive: Postgres
+    north: WebClient, viewer: WebClient, make_client: MakeClient, archive: Postgres
 ) -> None:
     client: Client = make_client()
     for kiosk in ("k1", "s1"):
@@ -235,9 +235,17 @@ def test_a_user_of_a_region_sees_nothing_of_another(
                 assert "남쪽" not in page, path + query
     assert "North 120 3" in text(north, "/chain") and "Glasses today 40" in text(north, "/chain")
     assert "1 in all" in text(north, "/chain/missing")
-    assert north.get("/").place == "/chain"
+    # The list of what is urgent has only the kiosks of the region, and the tabs only what is about kiosks.
+    eventually(lambda: 'id="row-k1"' in north.get("/").text)
+    assert 'id="row-s1"' not in north.get("/").text and 'id="row-s1"' in viewer.get("/").text
+    updates = EventStream(north, "/live")
+    updates.read_until(b'id="row-k1"')
+    assert b"row-s1" not in updates.received
+    updates.close()
+    tabs = text(north, "/chain")
+    assert "Sold out" in tabs and "Quarantine" not in tabs and "Quarantine" in text(viewer, "/chain")
     for path in (
-        "/chain/kiosks/s0", "/chain/kiosks/stray", "/kiosks/s1", "/kiosks/s1/live", "/kiosks/s1/panel", "/live",
+        "/chain/kiosks/s0", "/chain/kiosks/stray", "/kiosks/s1", "/kiosks/s1/live", "/kiosks/s1/panel",
         "/kiosks/s1/display", "/routes", "/routes/new", "/chain/kiosks/s0?region=North", "//kiosks/s1",
         "/kiosks/%731", "/Kiosks/s1",
     ):
@@ -249,6 +257,24 @@ def test_a_user_of_a_region_sees_nothing_of_another(
     archive.query("UPDATE juice.kiosk SET region = '남쪽' WHERE kiosk = 'k1'")
     assert {north.get(path).status for path in ("/kiosks/k1", "/chain/kiosks/k1")} == {404}
     archive.query("UPDATE juice.kiosk SET region = 'North' WHERE kiosk = 'k1'")
+
+
+def test_a_mistyped_region_is_refused(dashboard: Dashboard, viewer: WebClient) -> None:
+    wrong = dashboard.command(
+        "user", "add", "jun", "--region", "Nroth", stdin="strawberries and kiwis\n")
+    assert wrong.returncode == 65 and "no kiosk in the region Nroth; it has: North" in wrong.stderr
+    assert "jun" not in dashboard.command("user", "list").stdout
+    dashboard.command("user", "role", "vera", "admin")
+    admin = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    page = admin.get("/users")
+    assert "<option>North</option>" in page.text
+    refused = admin.post(
+        "/users", csrf_token=page.csrf_token, do="add", user="jun", role="viewer", region="Nroth")
+    assert "No kiosk is listed in the region Nroth" in refused.text
+    added = admin.post(
+        "/users", csrf_token=page.csrf_token, do="add", user="jun", role="viewer", region="North")
+    assert "/password/" in added.text
+    admin.close()
 
 
 def test_without_an_archive_a_user_of_a_region_sees_nothing(make_dashboard: MakeDashboard) -> None:

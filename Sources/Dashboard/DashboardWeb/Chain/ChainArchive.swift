@@ -54,6 +54,17 @@ package final class ChainArchive: Sendable {
   func query<Value: Sendable>(
     _ user: User, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) async throws(ChainError) -> Value {
+    try await query(of: user.region, question)
+  }
+
+  /// Returns the regions in the list of kiosks, or `nil` if the archive does not answer.
+  package func regions() async -> [String]? {
+    try? await query(of: nil) { query throws(DatabaseError) in try query.regionNames() }
+  }
+
+  private func query<Value: Sendable>(
+    of region: String?, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
+  ) async throws(ChainError) -> Value {
     let deadline = ContinuousClock.now + settings.timeout
     let number = waiting.withLock { waiting -> Int? in
       guard let number = waiting.indices.min(by: { waiting[$0] < waiting[$1] }),
@@ -65,7 +76,7 @@ package final class ChainArchive: Sendable {
     guard let number else { throw .busy }
     defer { waiting.withLock { $0[number] -= 1 } }
     do throws(DatabaseError) {
-      return try await readers[number].query(user.region, by: deadline, question)
+      return try await readers[number].query(region, by: deadline, question)
     } catch {
       throw .database(error)
     }

@@ -120,6 +120,11 @@ extension ChainQuery {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
+  /// Returns the kiosks that the user may see.
+  func kiosks() throws(DatabaseError) -> Set<KioskID> {
+    Set(try rows("SELECT kiosk FROM own").compactMap { $0.kiosk(0) })
+  }
+
   /// Returns the name of a kiosk, or `nil` if it has none or the user may not see the kiosk.
   func name(of kiosk: KioskID) throws(DatabaseError) -> String? {
     try rows("SELECT name FROM own WHERE kiosk = $2", [kiosk.text]).first?.text(0)

@@ -23,6 +23,14 @@ struct ChainLayout {
       }
     }
 
+    /// Whether the page shows the operation of the archive rather than kiosks.
+    var isTechnical: Bool {
+      switch self {
+      case .regions, .kiosks, .sales, .history, .issue(.soldOut), .issue(.clocks): false
+      case .rollouts, .issue: true
+      }
+    }
+
     func name(_ language: Language) -> String {
       switch self {
       case .regions: language("Regions", "지역")
@@ -50,7 +58,8 @@ struct ChainLayout {
   var language: Language { context.language }
 
   func page(_ body: HTML, title: String? = nil, status: HTTPResponse.Status = .ok) -> Page {
-    let tabs: [HTML] = Tab.all.map { tab in
+    let shown = Tab.all.filter { context.user?.region == nil || !$0.isTechnical }
+    let tabs: [HTML] = shown.map { tab in
       """
       <a href="\(tab.path)"\(tab == self.tab ? " aria-current=\"page\"" : .empty)>\(tab.name(language))</a>
 

@@ -52,7 +52,9 @@ struct ChainRegionsPage {
         (language("Glasses today", "오늘 판 잔"), sum(3), ""),
         (language("Offline", "오프라인"), sum(2), "bad"),
       ]
-      + ChainIssue.allCases.map { issue in
+      + ChainIssue.allCases.filter {
+        layout.context.user?.region == nil || !ChainLayout.Tab.issue($0).isTechnical
+      }.map { issue in
         (
           ChainLayout.Tab.issue(issue).name(language), issues[issue] ?? 0,
           issue == .soldOut ? "bad" : "warn"

@@ -15,6 +15,8 @@ struct UsersPage {
     case removed(User.Name)
     case ended
     case badName
+    /// The archive lists no kiosk of this region.
+    case badRegion(String)
     case refused(UserAdministration.Problem)
   }
 
@@ -22,6 +24,8 @@ struct UsersPage {
   let sessions: [Sessions.Listed]
   let localTime: LocalTime
   let context: PageContext
+  /// The regions in the archive's list of kiosks, or `nil` if there is no archive or no answer.
+  let regions: [String]?
 
   private var language: Language { context.language }
 
@@ -59,6 +63,10 @@ struct UsersPage {
     case .badName:
       language.notice(
         .bad, "A name is 1 to 64 of A-Z a-z 0-9 _ -.", "이름은 A-Z a-z 0-9 _ - 중 1~64자예요.")
+    case .badRegion(let region):
+      language.notice(
+        .bad, "No kiosk is listed in the region \(region): nothing was changed.",
+        "\(region) 지역에는 등록된 키오스크가 없어 아무것도 바꾸지 않았어요.")
     case .refused(.exists):
       language.notice(
         .bad, "There is such a user already: nothing was changed.", "이미 있는 사용자라 아무것도 바꾸지 않았어요.")
@@ -118,12 +126,29 @@ struct UsersPage {
       <form class="dates" id="add" method="post" action="/users">\(context.fields())\(HTML.hidden("do", "add"))
       <label>\(language("Name", "이름"))<input name="user" value="\(filled["user"] ?? "")" maxlength="64" required autocomplete="off"></label>
       <label>\(language("Role", "권한"))<select name="role">\(options)</select></label>
-      \(context.hasChain
-        ? "<label>\(language("Region (empty: all)", "지역 (비우면 전체)"))<input name=\"region\" value=\"\(filled["region"] ?? "")\" maxlength=\"64\"></label>"
-        : .empty)
+      \(context.hasChain ? region(filled["region"] ?? "") : .empty)
       <button class="primary">\(language("Add", "추가"))</button></form>
       <p class="muted">\(language("The user sets the password with a link that you get next.", "비밀번호는 다음에 나오는 링크로 사용자가 직접 정해요."))</p>
       </section>
+      """
+  }
+}
+
+extension UsersPage {
+  /// Returns the choice of a region, or a field if the regions are unknown.
+  private func region(_ chosen: String) -> HTML {
+    guard let regions else {
+      return """
+        <label>\(language("Region (empty: all)", "지역 (비우면 전체)"))
+        <input name="region" value="\(chosen)" maxlength="64"></label>
+        """
+    }
+    let options: [HTML] = regions.map {
+      "<option\($0 == chosen ? " selected" : .empty as HTML)>\($0)</option>"
+    }
+    return """
+      <label>\(language("Region", "지역"))<select name="region">
+      <option value="">\(language("all", "전체"))</option>\(options)</select></label>
       """
   }
 }

@@ -2,23 +2,36 @@ import Fleet
 import Hummingbird
 import JuiceDomain
 import KioskProtocol
+import Postgres
 
 extension DashboardServer {
   func addFleet(to router: RouterGroup<PageContext>) {
     router.get("/") { request, context in
-      fleetPage(request, context).page().response(context)
+      fleetPage(request, context, of: try await ownKiosks(context)).page().response(context)
     }
     router.get("live") { request, context in
-      try live(request, context, interest: .fleet, pause: .seconds(1)) {
-        fleetPage(request, context).liveParts
+      let kiosks = try await ownKiosks(context)
+      return try live(request, context, interest: .fleet, pause: .seconds(1)) {
+        fleetPage(request, context, of: kiosks).liveParts
       }
     }
   }
 
-  private func fleetPage(_ request: Request, _ context: PageContext) -> FleetPage {
+  /// Returns the kiosks of the user's region, or `nil` if the user may see all kiosks.
+  private func ownKiosks(_ context: PageContext) async throws -> Set<KioskID>? {
+    guard let user = context.user, user.region != nil else { return nil }
+    guard let archive else { throw RequestError.notFound }
+    return try await archive.query(user) { query throws(DatabaseError) in try query.kiosks() }
+  }
+
+  private func fleetPage(
+    _ request: Request, _ context: PageContext, of kiosks: Set<KioskID>?
+  ) -> FleetPage {
     let query = Form(request.uri.query ?? "")
+    let fleet = link.fleet
     return FleetPage(
-      fleet: link.fleet, connectionError: link.connectionError, now: link.time,
+      fleet: kiosks.map(fleet.limited) ?? fleet, connectionError: link.connectionError,
+      now: link.time,
       language: context.language, brokerLines: settings.brokerLines,
       filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
   }

@@ -9,24 +9,24 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of the path `users`, with `RequireAdmin`.
   func addUsers(to router: RouterGroup<PageContext>) {
-    router.get { _, context in usersPage(context).page().response(context) }
+    router.get { _, context in await usersPage(context).page().response(context) }
     router.post { request, context in
       let form = try await request.form(from: context, sessions)
       guard let admin = context.user else { throw RequestError.loggedOut }
       if form["do"] == "end" {
         let ended = sessions.end(listedAs: form["session"] ?? "", of: nil)
         if let ended { await note(admin, .endedSession, ended) }
-        return usersPage(context).page(.ended).response(context)
+        return await usersPage(context).page(.ended).response(context)
       }
       guard let name = form["user"].flatMap({ User.Name($0) }) else {
-        return usersPage(context).page(.badName, filled: form).response(context)
+        return await usersPage(context).page(.badName, filled: form).response(context)
       }
       do {
         let outcome = try await change(
           name, form, by: admin, context.origin + context.basePath.text)
-        return usersPage(context).page(outcome).response(context)
+        return await usersPage(context).page(outcome).response(context)
       } catch let problem as UserAdministration.Problem {
-        return usersPage(context).page(.refused(problem), filled: form).response(context)
+        return await usersPage(context).page(.refused(problem), filled: form).response(context)
       }
     }
     router.get("audit") { request, context in
@@ -57,6 +57,9 @@ extension DashboardServer {
       let text = form["region"] ?? ""
       let region = User.region(text)
       guard region != nil || text.allSatisfy(\.isWhitespace) else { throw RequestError.badForm }
+      if let region, let regions = await archive?.regions(), !regions.contains(region) {
+        return .badRegion(region)
+      }
       let token = try await administration.add(
         name, role, region: region, by: admin, at: link.time)
       await note(admin, .addedUser, name, role.rawValue)
@@ -80,10 +83,11 @@ extension DashboardServer {
     }
   }
 
-  private func usersPage(_ context: PageContext) -> UsersPage {
+  private func usersPage(_ context: PageContext) async -> UsersPage {
     UsersPage(
       users: users.current.users.values.sorted { $0.name < $1.name },
-      sessions: listed(of: nil, context), localTime: localTime(context), context: context)
+      sessions: listed(of: nil, context), localTime: localTime(context), context: context,
+      regions: await archive?.regions())
   }
 
   private func listed(of user: User.Name?, _ context: PageContext) -> [Sessions.Listed] {

@@ -3,8 +3,8 @@ import Hummingbird
 import JuiceDomain
 import Postgres
 
-/// Restricts users with a region to the kiosks of that region, and to the pages of the chain, to
-/// which `/` redirects. Throws `notFound` for all other paths, so a new page is not accessible by
+/// Restricts users with a region to the kiosks of that region, to their list, and to the pages of the
+/// chain. Throws `notFound` for all other paths, so a new page is not accessible by
 /// default; without an archive, for all paths.
 struct RequireRegion: RouterMiddleware {
   let archive: ChainArchive?
@@ -16,7 +16,8 @@ struct RequireRegion: RouterMiddleware {
       return try await next(request, context)
     }
     guard let archive else { throw RequestError.notFound }
-    if request.uri.path == "/" { return .redirect(to: "/chain", type: .normal) }
+    // `addFleet` limits the list.
+    if ["/", "/live"].contains(request.uri.path) { return try await next(request, context) }
     if request.uri.path.split(separator: "/").first == "chain" {
       return try await next(request, context)
     }

@@ -120,7 +120,7 @@ struct Run: AsyncParsableCommand {
 }
 
 extension ChainSettings {
-  fileprivate init(
+  init(
     _ archive: DashboardConfiguration.Archive
   ) throws(ConfigurationErrors) {
     self.init(

@@ -6,14 +6,14 @@ import JuiceDomain
 import KioskProtocol
 import YAMLConfiguration
 
-struct UserCommands: ParsableCommand {
+struct UserCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "user", abstract: "Manage the users who may log in.",
     discussion:
       "A change applies at once: a user who is removed or gets a new password is logged out.",
     subcommands: [Add.self, Passwd.self, Role.self, Remove.self, List.self])
 
-  struct Add: ParsableCommand {
+  struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add a user, or change the password of one.",
       discussion: """
@@ -42,8 +42,9 @@ struct UserCommands: ParsableCommand {
     @OptionGroup var password: PasswordOptions
     @OptionGroup var options: ConfigurationOptions
 
-    func run() throws {
+    func run() async throws {
       let file = try options.userFile()
+      try await options.check(region)
       let hash = try password.hash()
       report(
         try file.change(
@@ -73,7 +74,7 @@ struct UserCommands: ParsableCommand {
     }
   }
 
-  struct Role: ParsableCommand {
+  struct Role: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Change the role or the region of a user.")
 
@@ -98,8 +99,9 @@ struct UserCommands: ParsableCommand {
       }
     }
 
-    func run() throws {
+    func run() async throws {
       let file = try options.userFile()
+      try await options.check(region)
       let region: String?? = allRegions ? .some(nil) : region.map { .some($0) }
       let change = try file.change(name, role: role, region: region)
       guard change.after != nil else { throw file.failure(without: name) }
@@ -228,6 +230,23 @@ extension UserFile {
 }
 
 extension ConfigurationOptions {
+  /// Checks that the archive lists a kiosk of the region. Warns if it cannot be checked.
+  fileprivate func check(_ region: String?) async throws {
+    guard let region else { return }
+    guard let archive = try load().archive else {
+      StandardError.write("warning: without an archive a user with a region sees nothing")
+      return
+    }
+    guard let regions = await ChainArchive(try ChainSettings(archive)).regions() else {
+      StandardError.write("warning: the archive does not answer, so the region is not checked")
+      return
+    }
+    guard regions.contains(region) else {
+      let known = regions.prefix(20).joined(separator: ", ").visible()
+      throw Failure.badData("the archive lists no kiosk in the region \(region); it has: \(known)")
+    }
+  }
+
   /// Returns the user file. If root runs the command, the process first switches to the owner of
   /// the file's folder. If that owner is root, too, and the file is a symbolic link, the process
   /// switches to the owner of the target's folder.
