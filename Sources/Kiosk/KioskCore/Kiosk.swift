@@ -31,7 +31,8 @@ package struct Kiosk: ~Copyable, Sendable {
   /// The state that the last accepted service command has set; `open` before the first.
   var switched: ServiceState
   private(set) var isWithinHours: Bool
-  package private(set) var alerts: [Fruit.ID: StockAlert]
+  private var storedAlerts: Journaled<StockAlert>
+  package var alerts: [Fruit.ID: StockAlert] { storedAlerts.values }
   /// The number of the last entry.
   package internal(set) var seq: Int
   /// The epoch of new entries; see `LedgerEntry`.
@@ -68,7 +69,8 @@ package struct Kiosk: ~Copyable, Sendable {
       store: FruitStore(
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
     switched = state.service
-    (isWithinHours, alerts) = (true, [:])
+    isWithinHours = true
+    storedAlerts = Journaled(state.alerts.filter { held.map(\.fruit).contains($0.key) })
     seq = state.seq
     epoch = state.epoch
     tickets = state.tickets
@@ -89,14 +91,17 @@ package struct Kiosk: ~Copyable, Sendable {
     self.counters = counters
     // Swift 6.2 permits no mutating call in the initializer of a noncopyable value.
     for (fruit, quantity) in juiceMaker.stock {
-      alerts[fruit] = settings.alert(of: fruit, quantity: quantity, previous: .ok)
+      // guard: a restart keeps an alert
+      storedAlerts[fruit] = settings.alert(
+        of: fruit, quantity: quantity, previous: state.alerts[fruit] ?? .ok)
     }
   }
 
   // The compiler does not require optional properties and those with a default here: copy each.
   private init(copying other: borrowing Kiosk) {
     (settings, feedback) = (other.settings, other.feedback)
-    (juiceMaker, alerts, tickets) = (other.juiceMaker, other.alerts, other.tickets)
+    (juiceMaker, storedAlerts) = (other.juiceMaker, other.storedAlerts)
+    tickets = other.tickets
     (switched, isWithinHours) = (other.switched, other.isWithinHours)
     (seq, epoch) = (other.seq, other.epoch)
     (jobs, programs, charges) = (other.jobs, other.programs, other.charges)
@@ -139,7 +144,7 @@ package struct Kiosk: ~Copyable, Sendable {
     next.batches.adopt(batches)
     next.elapsed = elapsed
     next.marks.adopt(marks)
-    next.alerts = alerts.filter { next.stock[$0.key] != nil }
+    for (fruit, alert) in alerts where next.stock[fruit] != nil { next.storedAlerts[fruit] = alert }
     next.updateAlerts()
     self = next
   }
@@ -185,7 +190,17 @@ package struct Kiosk: ~Copyable, Sendable {
     elapsed.save(in: &decision.transaction, at: now)
     if switched != before { decision.transaction.service = switched }
     updateAlerts(since: stockBefore)
+    save(in: &decision.transaction)
     return decision
+  }
+
+  /// Adds the changed values of the table `state` to a transaction.
+  private mutating func save(in transaction: inout LedgerTransaction) {
+    marks.save(in: &transaction)
+    jobs.records.save(in: &transaction)
+    charges.records.save(in: &transaction)
+    // An alert changes with an entry, or with the settings, which a restart knows too.
+    if !transaction.records.isEmpty { storedAlerts.save(in: &transaction) }
   }
 
   /// Decides one delivery.
@@ -205,7 +220,7 @@ package struct Kiosk: ~Copyable, Sendable {
     }
     updateBatches(at: now, in: &decision)
     guard
-      marks.register(parsed.mark, at: now.timestamp, into: &decision.transaction.marks)
+      marks.register(parsed.mark, at: now.timestamp)
     else {
       if parsed.request != nil { counters.duplicates += 1 }
       return
@@ -396,7 +411,7 @@ package struct Kiosk: ~Copyable, Sendable {
   private mutating func updateAlerts(since before: FruitAmounts? = nil) {
     guard stock != before else { return }
     for (fruit, quantity) in stock where before?[fruit] != quantity {
-      alerts[fruit] = settings.alert(
+      storedAlerts[fruit] = settings.alert(
         of: fruit, quantity: quantity, previous: alerts[fruit] ?? .ok)
     }
   }

@@ -42,6 +42,7 @@ extension KioskLedger {
         throw LedgerError.inconsistent(
           path: path, detail: "there is a row of \(table) without its \(parent)")
       }
+      _ = try Self.state(in: database)
       return try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM entry") ?? 0
     }
   }

@@ -16,15 +16,12 @@ package import KioskProtocol
 /// | `batch` | the part of the stock that has a date | with entries, with `clock`, and periodically |
 /// | `expired` | expired fruit in the kiosk | with the entries that change it |
 /// | `job` | the open orders and programs of machines | when they begin, change and end |
-/// | `machine` | last status, number of consecutive failures | when they change |
+/// | `state` | alerts, machines, makers, payment devices, marks: see `StateValue` | when they change |
 /// | `program` | the schedule of each machine's programs | when it changes, and with each juice |
 /// | `charge` | the open charges | when they begin, change and end |
-/// | `payment_device` | last status, sums since the last total | when they change |
 /// | `sensor` | state of each sensor, and its hour | every minute, and when the state changes |
-/// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed or too old |
 /// | `delivery` | fingerprints of deliveries without an id | with the batch, until surely acknowledged |
-/// | `mark` | the last counter or contact state of each device input | when it changes |
 /// | `kiosk` | one row: service, epoch, confirmed and uplinked entries, number of deliveries | when they change |
 /// | `clock` | changes of the wall clock | when they are detected |
 /// | `topic` | the retained topics of this kiosk | by `setTopics` |
@@ -171,9 +168,8 @@ extension KioskLedger {
       state.tickets[row["day"]] = row["number"]
     }
     state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })
-    for row in try database.rows("SELECT key, value FROM mark") {
-      state.marks[row["key"]] = row["value"]
-    }
+    state.marks = try values(in: database)
+    state.alerts = try values(in: database)
     (state.jobs, state.machines) = try machineState(in: database)
     state.programs = try programs(in: database)
     (state.charges, state.paymentDevices) = try paymentState(in: database)
@@ -181,8 +177,7 @@ extension KioskLedger {
     state.lastCharge = try lastCharge(in: database)
     state.sensors = try sensors(in: database)
     state.clock = try clock(in: database)
-    state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
-      .compactMap(Maker.init)
+    state.makers = try values(in: database).values.sorted { $0.machine < $1.machine }
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
   }
@@ -233,14 +228,29 @@ extension KioskLedger {
   private static func machineState(
     in database: Database
   ) throws -> (jobs: [Job], machines: [MachineID: MachineRecord]) {
-    var machines: [MachineID: MachineRecord] = [:]
-    for row in try database.rows("SELECT name, status, failures FROM machine") {
-      guard let name = MachineID(row["name"] as String),
-        let status = MachineStatus(row["status"] as String)
-      else { continue }
-      machines[name] = MachineRecord(status: status, failures: row["failures"])
+    (try database.rows(openJobs).map { try Job($0) }, try values(in: database))
+  }
+
+  /// Returns the values of one kind in the table `state`.
+  ///
+  /// - Throws: `LedgerError.unreadableState` if a row cannot be read: a kiosk that omitted the row
+  ///   would forget what it has promised.
+  private static func values<Value: StateValue>(
+    in database: Database
+  ) throws -> [Value.Key: Value] {
+    var values: [Value.Key: Value] = [:]
+    let rows = try database.rows(
+      "SELECT key, value FROM state WHERE kind = ?", [Value.kind.rawValue])
+    for row in rows {
+      let text: String = row["key"]
+      guard let key = Value.Key(text) else {
+        throw LedgerError.unreadableState("\(Value.kind.rawValue) \(text)")
+      }
+      do { values[key] = try Value(payload: Array((row["value"] as String).utf8)) } catch {
+        throw LedgerError.unreadableState("\(Value.kind.rawValue) \(text): \(error)")
+      }
     }
-    return (try database.rows(openJobs).map { try Job($0) }, machines)
+    return values
   }
 
   /// Returns the schedule of each program.
@@ -280,18 +290,13 @@ extension KioskLedger {
   private static func paymentState(
     in database: Database
   ) throws -> (charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]) {
-    var devices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
-    for row in try database.rows("SELECT * FROM payment_device") {
-      guard let name = PaymentDeviceID(row["name"] as String) else { continue }
-      devices[name] = PaymentDeviceRecord(row)
-    }
     let charges = try database.rows("SELECT * FROM charge ORDER BY number").map { row in
       let order = try (row["seq"] as Int?).flatMap { seq in
         try database.rows("SELECT seq, event FROM entry WHERE seq = ?", [seq]).first
       }
       return try Charge(row, order: order.map { try LedgerEntry($0) })
     }
-    return (charges, devices)
+    return (charges, try values(in: database))
   }
 
   /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`.
@@ -356,14 +361,6 @@ extension Database {
   /// takes longer than most queries.
   func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
     try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
-  }
-}
-
-extension Maker {
-  fileprivate init?(_ row: Row) {
-    guard let machine = MachineID(row["machine"] as String) else { return nil }
-    let juices = (row["juices"] as String?).map { $0.split(separator: " ").map(String.init) }
-    self.init(machine: machine, juices: juices.map { Set($0.compactMap { Juice.ID($0) }) })
   }
 }
 

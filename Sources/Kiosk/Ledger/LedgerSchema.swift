@@ -155,19 +155,6 @@ enum LedgerSchema {
       correlation BLOB
     ) STRICT;
 
-    -- The last status of each payment device, and what it has captured since its last total.
-    CREATE TABLE payment_device (
-      name TEXT PRIMARY KEY,
-      status TEXT NOT NULL,
-      currency TEXT,
-      captured INTEGER NOT NULL,
-      refunded INTEGER NOT NULL,
-      total INTEGER,                              -- number of the last total
-      total_at INTEGER,                           -- its time
-      difference INTEGER NOT NULL,                -- by which its totals exceed the ledger's
-      epoch INTEGER NOT NULL                      -- for which it has published all that it holds
-    ) STRICT, WITHOUT ROWID;
-
     -- The state of each sensor, and its hour that has no entry yet. Values are thousandths of the unit.
     CREATE TABLE sensor (
       name TEXT PRIMARY KEY,
@@ -201,11 +188,12 @@ enum LedgerSchema {
       accepted INTEGER NOT NULL CHECK (accepted IN (0, 1))  -- a person has said that the clock is right
     ) STRICT;
 
-    -- The last status of each machine, and its number of consecutive failed jobs.
-    CREATE TABLE machine (
-      name TEXT PRIMARY KEY,
-      status TEXT NOT NULL,
-      failures INTEGER NOT NULL
+    -- Values that the kiosk remembers, as JSON; StateValue.swift describes the members of each kind.
+    CREATE TABLE state (
+      kind TEXT NOT NULL,
+      key TEXT NOT NULL,
+      value TEXT NOT NULL,
+      PRIMARY KEY (kind, key)
     ) STRICT, WITHOUT ROWID;
 
     -- The schedule of programs that are or were configured.
@@ -219,12 +207,6 @@ enum LedgerSchema {
       glasses INTEGER NOT NULL,         -- made by the machine since, and the time of the last one
       made_at INTEGER,
       PRIMARY KEY (machine, program)
-    ) STRICT, WITHOUT ROWID;
-
-    -- The configured machines, and the removed ones whose juices no machine makes now.
-    CREATE TABLE maker (
-      machine TEXT PRIMARY KEY,
-      juices TEXT                       -- ids, separated by spaces; null: the whole menu
     ) STRICT, WITHOUT ROWID;
 
     -- Response properties (MQTT 5) of commands whose answers the broker has not confirmed yet.
@@ -242,12 +224,6 @@ enum LedgerSchema {
       seq INTEGER NOT NULL REFERENCES entry,
       acknowledged_with INTEGER NOT NULL  -- the entry: its own, or the next one for a bounced press
     ) STRICT;
-
-    -- The last counter of each device input, by which a repeated message is recognized.
-    CREATE TABLE mark (
-      key TEXT PRIMARY KEY,
-      value TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
 
     -- Changes of the wall clock by a person or a time server. The times of the entries before it are
     -- corrected by the step where hours are counted.

@@ -43,12 +43,53 @@ import Testing
 
   @Test func marksAreKeptAndReplaced() throws {
     var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
-    transaction.marks = ["hall/0": "4", "hall/1": "7"]
+    transaction.set(DeviceMark("4"), for: "hall/0")
+    transaction.set(DeviceMark("7"), for: "hall/1")
     try place.write(transaction)
     transaction = LedgerTransaction()
-    transaction.marks = ["hall/0": "5"]
+    transaction.set(DeviceMark("5"), for: "hall/0")
     try place.write(transaction)
-    #expect(try place.open().state().marks == ["hall/0": "5", "hall/1": "7"])
+    #expect(try place.open().state().marks.mapValues(\.value) == ["hall/0": "5", "hall/1": "7"])
+  }
+
+  @Test func valuesOfTheStateAreReadAsTheyWereWritten() throws {
+    var device = PaymentDeviceRecord(status: .fault("no paper"))
+    (device.currency, device.captured, device.refunded) = (.euro, 350, 50)
+    (device.total, device.totalAt) = (7, Timestamp(milliseconds: -1))
+    device.difference = -20
+    let machines: [MachineID: MachineRecord] = [
+      "bar": MachineRecord(status: .out(["kiwi", "banana"]), failures: 2),
+      "counter": MachineRecord(status: .offline),
+    ]
+    let makers = [
+      Maker(machine: "bar", juices: ["kiwi", "mango"]), Maker(machine: "counter", juices: nil),
+      Maker(machine: "stand", juices: []),
+    ]
+    var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
+    for (name, machine) in machines { transaction.set(machine, for: name) }
+    for maker in makers { transaction.set(maker, for: maker.machine) }
+    transaction.set(device, for: "till")
+    transaction.set(StockAlert.low, for: "banana")
+    try place.write(transaction)
+    var state = try place.open().state()
+    #expect(state.machines == machines && state.makers == makers)
+    #expect(state.paymentDevices == ["till": device] && state.alerts == ["banana": .low])
+    transaction = LedgerTransaction()
+    transaction.set(Maker?.none, for: "bar")
+    try place.write(transaction)
+    state = try place.open().state()
+    #expect(state.makers == Array(makers.dropFirst()) && state.machines == machines)
+  }
+
+  @Test(arguments: ["{}", "no JSON", #"{"status":"lost","failures":0}"#])
+  func aValueOfTheStateThatCannotBeReadIsRefused(_ value: String) throws {
+    try place.write(LedgerTransaction(.opened(1, ["banana": 10])))
+    let ledger = try place.open()
+    try ledger.database.write {
+      try $0.execute(sql: "INSERT INTO state VALUES ('machine', 'bar', ?)", arguments: [value])
+    }
+    #expect(throws: LedgerError.self) { try ledger.state() }
+    #expect(throws: LedgerError.self) { try ledger.verify() }
   }
 
   @Test func whatWasCommittedIsThereAfterReopening() throws {
@@ -301,9 +342,8 @@ import Testing
 
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
-      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
-      "machine", "maker", "clock", "last_clock", "charge", "payment_device", "program", "sensor",
-      "batch",
+      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "topic", "job", "state",
+      "clock", "last_clock", "charge", "program", "sensor", "batch",
       "expired",
     ]
     let ledger = try place.open()

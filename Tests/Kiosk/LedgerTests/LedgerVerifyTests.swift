@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test func aDamagedPageIsFound() throws {
-    let root = try page(of: "mark")
+    let root = try page(of: "state")
     try overwrite(page: root)
     let reader = try place.open(readOnly: true)
     let error = #expect(throws: LedgerError.self) { try reader.verify() }
