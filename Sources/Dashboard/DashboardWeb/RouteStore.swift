@@ -117,8 +117,9 @@ actor RouteStore {
 
   /// Returns the files of all routes.
   static func files(in folder: StateFolder) throws(StateError) -> [StateFile<Route>] {
-    try Disk.names(in: folder.path(of: directory)).filter { $0.hasSuffix(".json") }
-      .map { file(String($0.dropLast(5)), in: folder) }
+    let names = try Disk.names(in: folder.path(of: directory))
+      .map { $0.hasSuffix(".good") ? String($0.dropLast(5)) : $0 }.filter { $0.hasSuffix(".json") }
+    return Set(names).sorted().map { file(String($0.dropLast(5)), in: folder) }
   }
 
   private func file(_ id: String) -> StateFile<Route> { Self.file(id, in: folder) }
@@ -128,7 +129,7 @@ actor RouteStore {
     StateFile(
       folder.path(of: "\(directory)/\(id).json"), upTo: Route.maximumPayload,
       makesFolder: true,
-      withoutCopy: "the route is left out until you restore the file or remove it",
+      withoutCopy: "the route is left out until you restore the file or remove it and its copy",
       encode: \.payload,
       decode: { payload in
         let route = try Route(payload: payload)

@@ -192,7 +192,7 @@ final class Scene: Sendable {
     let head = HTTPRequest(
       method: method, scheme: "http", authority: "localhost", path: path,
       headerFields: headers + [.contentLength: "\(body.utf8.count)"])
-    let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+    let request = Request(head: head, body: RequestBody(asyncSequence: OneReading(of: body)))
     let source = ApplicationRequestContextSource(
       channel: NIOAsyncTestingChannel(), logger: Self.noLogger)
     let response = try await responder.respond(to: request, context: PageContext(source: source))
@@ -249,6 +249,26 @@ struct Answer: Sendable {
       return pair.count == 2 ? (String(pair[0]), String(pair[1])) : nil
     }
     return Dictionary(pairs) { $1 }
+  }
+}
+
+/// The body of a request of a connection: Hummingbird ends the process at a second reading.
+final class OneReading: AsyncSequence, Sendable {
+  private let text: String
+  private let isRead = Mutex(false)
+
+  init(of text: String) { self.text = text }
+
+  func makeAsyncIterator() -> AsyncStream<ByteBuffer>.Iterator {
+    let isSecond = isRead.withLock { isRead in
+      defer { isRead = true }
+      return isRead
+    }
+    if isSecond { Issue.record("the body of a request is read a second time") }
+    let (stream, source) = AsyncStream<ByteBuffer>.makeStream()
+    source.yield(ByteBuffer(string: text))
+    source.finish()
+    return stream.makeAsyncIterator()
   }
 }
 

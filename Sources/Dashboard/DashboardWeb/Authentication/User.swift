@@ -33,6 +33,9 @@ package struct User: Sendable, Hashable {
     self.region = region
   }
 
+  /// Returns the name of a new user, or `nil` if it is invalid or looks like an option of a command.
+  package static func newName(_ text: String) -> Name? { text.hasPrefix("-") ? nil : Name(text) }
+
   /// Returns the name of a region with single spaces between words, as `juice-archive kiosks load`
   /// stores it, or `nil` unless it has 1 to 64 characters and all are visible.
   package static func region(_ text: String) -> String? {

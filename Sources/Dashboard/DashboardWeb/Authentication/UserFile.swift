@@ -38,14 +38,22 @@ package final class UserFile: Sendable {
     (self.path, self.logger, self.willRead) = (path, logger, willRead)
   }
 
-  /// Returns the users in the file, or none if the file does not exist.
+  /// Returns the users in the file, or none if neither the file nor its copy exists.
   ///
-  /// - Throws: `StateError` with the first invalid line, or if the file cannot be read, or if users
-  ///   of the system other than its owner may read or change the file.
+  /// - Throws: `StateError` with the first invalid line, or if the file cannot be read or is missing
+  ///   after it was there, or if users of the system other than its owner may read or change it.
   package func users() throws(StateError) -> [User.Name: User] {
     try willRead()
-    return try file.read() ?? [:]
+    let (users, problem) = load()
+    if let problem { throw problem }
+    guard let users else {
+      guard known.withLock({ $0.users.isEmpty }) else { throw missing }
+      return [:]
+    }
+    return users
   }
+
+  private var missing: StateError { StateError(path, "is missing") }
 
   /// The current users. The file is read only if its stamp is new or not settled. If the file is
   /// missing, empty (half written), unreadable or invalid, the users read last remain.
@@ -62,7 +70,7 @@ package final class UserFile: Sendable {
         if let problem { throw problem }
         if let stamp, stamp.isSettled { known.stamp = stamp }
         guard users != nil || known.users.isEmpty else {
-          throw StateError(path, "is missing")
+          throw missing
         }
         (known.users, known.problem) = (users ?? [:], nil)
         if let users { keepCopy(of: users) }
@@ -97,10 +105,10 @@ package final class UserFile: Sendable {
   /// Reads the file. A problem says what a person can do, also if a link has replaced the file.
   func load() -> (users: [User.Name: User]?, problem: StateError?) {
     let (users, problem) = file.load()
-    guard let problem, target != path else { return (users, problem) }
+    guard users == nil, target != path else { return (users, problem) }
     let own = Self.file(path)
     return FileManager.default.fileExists(atPath: own.copyPath)
-      ? (nil, own.load().problem) : (nil, problem.prefixed(by: "\(path) leads to "))
+      ? (nil, own.load().problem) : (nil, problem?.prefixed(by: "\(path) leads to "))
   }
 
   /// Updates the copy after a person has changed the file, if the dashboard may write the folder.

@@ -15,7 +15,7 @@ extension DashboardServer {
       }
     }
     router.post("panel") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       let result = try await order(form, of: kiosk(context).id, as: KioskLink.virtualPanel)
       let page = try panelPage(context)
       let juice = form["juice"].flatMap { Juice.ID($0) }

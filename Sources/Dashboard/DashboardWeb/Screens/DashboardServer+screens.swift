@@ -23,8 +23,7 @@ extension DashboardServer {
     }
     router.group("\(Screen.tablet.rawValue)/:token").post { request, context in
       let ordered = try await opened(.tablet, request, context)
-      let form = Form(String(buffer: try await request.body.collect(upTo: Form.maximumSize)))
-      let result = try await order(form, of: ordered.kiosk.id, as: KioskLink.tablet)
+      let result = try await order(context.sent.get(), of: ordered.kiosk.id, as: KioskLink.tablet)
       // The kiosk's state may have changed meanwhile.
       let changed = try await opened(.tablet, request, context, ordered.token)
       let answer = tabletPage(of: changed.kiosk, changed.language).answer
@@ -55,7 +54,7 @@ extension DashboardServer {
   /// - Parameter router: The group of a kiosk's path.
   func addScreenForm(to router: RouterGroup<PageContext>) {
     router.post("screens") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       let kiosk = try kiosk(context).id
       guard let screen = form["screen"].flatMap(Screen.init(rawValue:)) else {
         throw RequestError.badForm

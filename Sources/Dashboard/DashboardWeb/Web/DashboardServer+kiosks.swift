@@ -55,7 +55,7 @@ extension DashboardServer {
       }
     }
     router.post("review") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       let page = RestockPage(kiosk: try kiosk(context), context: context)
       if form["do"] == "fill" {
         return page.review(page.kiosk.fillingAll, id: .random).response(context)
@@ -69,7 +69,7 @@ extension DashboardServer {
       return page.review(restock, id: .random).response(context)
     }
     router.post("restock") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       let (times, days) = try kiosk(context).bestBefore(form, at: link.time)
       let restock = Restock(
         add: try form.amounts("add."), set: try form.amounts("set."),
@@ -81,7 +81,7 @@ extension DashboardServer {
     }
     for kind in CommandForm.Kind.allCases {
       router.post(RouterPath(kind.rawValue)) { request, context in
-        let form = try await request.form(from: context, sessions)
+        let form = try context.form(sessions)
         return try await send(kind, form, context).response(context)
       }
     }

@@ -13,7 +13,7 @@ extension DashboardServer {
       ).response(context)
     }
     router.post("login") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       let target = Self.redirectTarget(form["to"])
       let user: User?
       do {
@@ -39,7 +39,7 @@ extension DashboardServer {
       return logIn(user, request, context, to: target)
     }
     router.post("logout") { request, context in
-      _ = try await request.form(from: context, sessions)
+      _ = try context.form(sessions)
       sessions.end(context.sessionToken)
       var response = Response.redirect(to: "/login", type: .normal)
       response.setCookie(context.cookie(SessionMiddleware.sessionCookie, HMACSigner.makeToken()))

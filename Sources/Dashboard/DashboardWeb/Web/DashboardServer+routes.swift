@@ -28,7 +28,7 @@ extension DashboardServer {
       return form.page().response(context)
     }
     router.post { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       return try await createRoute(form, context)
     }
     let route = router.group(":route")
@@ -44,7 +44,7 @@ extension DashboardServer {
       return editPage(try await self.route(context), context).page().response(context)
     }
     route.post("edit") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       return try await edit(form, context)
     }
     route.get("stops.csv") { _, context in
@@ -56,7 +56,7 @@ extension DashboardServer {
       return RouteCSV.response(RouteCSV.load(route, context.language), name: "load-\(route.id)")
     }
     route.post("delete") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       guard form["sure"] != nil else {
         return try await routePage(context).deletionPage.response(context)
       }
@@ -83,11 +83,11 @@ extension DashboardServer {
       }
     }
     router.post { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       return try await confirm(form, context)
     }
     router.post("skip") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       guard let skip = form["skip"], ["0", "1"].contains(skip) else { throw RequestError.badForm }
       let (id, kiosk) = (try context.routeID(), try context.kioskID())
       guard try await routes.update(id, kiosk, { $0.skip(skip == "1") }) != nil else {
@@ -97,7 +97,7 @@ extension DashboardServer {
       return Response.redirect(to: "/routes/\(id)", type: .normal)
     }
     router.post("correct") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       return try await correct(form, context)
     }
   }

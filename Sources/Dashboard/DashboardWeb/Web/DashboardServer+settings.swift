@@ -16,7 +16,7 @@ extension DashboardServer {
       return page.page(notice: CommonNotices.notSentYet(context.language)).response(context)
     }
     router.post("settings") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       return try await change(form, context).response(context)
     }
   }

@@ -11,7 +11,7 @@ extension DashboardServer {
   func addUsers(to router: RouterGroup<PageContext>) {
     router.get { _, context in await usersPage(context).page().response(context) }
     router.post { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       guard let admin = context.user else { throw RequestError.loggedOut }
       if form["do"] == "end" {
         let ended = sessions.end(listedAs: form["session"] ?? "", of: nil)
@@ -117,7 +117,7 @@ extension DashboardServer {
   func addAccount(to router: RouterGroup<PageContext>) {
     router.get { _, context in try accountPage(context).page().response(context) }
     router.post("password") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       guard let user = context.user else { throw RequestError.loggedOut }
       let page = try accountPage(context)
       let new = form["new"] ?? ""
@@ -142,7 +142,7 @@ extension DashboardServer {
       return logIn(changed, request, context, to: "/account?done")
     }
     router.post("sessions") { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       guard let user = context.user else { throw RequestError.loggedOut }
       if sessions.end(listedAs: form["session"] ?? "", of: user.name) != nil {
         await note(user, .endedSession)
@@ -166,7 +166,7 @@ extension DashboardServer {
       return NewPassword(token: token, user: user).page(context).response(context)
     }
     router.post { request, context in
-      let form = try await request.form(from: context, sessions)
+      let form = try context.form(sessions)
       let (token, user) = try await redeemer(context)
       let new = form["new"] ?? ""
       if let problem = NewPassword.problem(new, form["again"] ?? "") {

@@ -55,22 +55,33 @@ struct Form: Sendable {
 }
 
 extension Request {
-  /// Reads the form in the body of this request.
+  /// Reads the body of a form, and removes it from this request: Hummingbird ends the process if a body
+  /// is read a second time.
   ///
-  /// - Throws: `RequestError.incomplete` if the client closed the connection, sent a malformed body
-  ///   or exceeded the deadline; `RequestError.forged` if the form's CSRF token is not valid for the session.
-  func form(from context: PageContext, _ sessions: Sessions) async throws -> Form {
-    let buffer: ByteBuffer
+  /// - Returns: The form, or the reason why a handler cannot read it: `RequestError.incomplete` if the
+  ///   client closed the connection, sent a malformed body or exceeded the deadline.
+  mutating func takeForm() async -> Result<Form, any Error> {
+    // guard: a body is read once
+    defer { body = RequestBody(buffer: ByteBuffer()) }
     do {
-      buffer = try await body.collect(upTo: Form.maximumSize)
+      return .success(Form(String(buffer: try await body.collect(upTo: Form.maximumSize))))
     } catch let error as any HTTPResponseError {
-      throw error
+      return .failure(error)
     } catch {
-      throw RequestError.incomplete
+      return .failure(RequestError.incomplete)
     }
-    let form = Form(String(buffer: buffer))
+  }
+}
+
+extension PageContext {
+  /// Returns the form that was sent.
+  ///
+  /// - Throws: `RequestError.forged` if the form's CSRF token is not valid for the session, or the
+  ///   reason why there is no form.
+  func form(_ sessions: Sessions) throws -> Form {
+    let form = try sent.get()
     guard let csrfToken = form["csrf_token"],
-      sessions.isValid(csrfToken: csrfToken, for: context.sessionToken)
+      sessions.isValid(csrfToken: csrfToken, for: sessionToken)
     else {
       throw RequestError.forged(form)
     }

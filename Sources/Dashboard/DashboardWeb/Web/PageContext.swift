@@ -19,6 +19,8 @@ struct PageContext: RequestContext {
   var csrfToken = ""
   /// The values in the query of the page's address, which fill in the form of the page.
   var filled = Form("")
+  /// The form that was sent, or the reason why it cannot be read.
+  var sent = Result<Form, any Error>.success(Form(""))
   /// The path and query of this page; if a form was sent, those of the page that contains the form.
   var requestTarget = "/"
   /// The problem of the file of users, or `nil` if there is none or the visitor is no operator.

@@ -14,9 +14,12 @@ enum ReturnTarget {
   static let maximumQuery = 3_000
 
   /// Returns the path of the page that contains the form of a request, or the request's own path
-  /// and query if the request does not send a form.
+  /// and query if the request does not send a form. It is a path on this server, also if the request's
+  /// path is none, such as `//example.com`.
   static func page(of request: Request) -> String {
-    guard request.method == .post else { return request.uri.string }
+    guard request.method == .post else {
+      return DashboardServer.redirectTarget(request.uri.string)
+    }
     let parts = request.uri.path.split(separator: "/")
     switch (parts.first, parts.count) {
     case ("kiosks", 3) where ["panel", "settings"].contains(parts[2]), ("routes", 4), ("login", 1),

@@ -16,8 +16,9 @@ struct SessionMiddleware: RouterMiddleware {
   func handle(
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
   ) async throws -> Response {
-    var context = context
+    var (request, context) = (request, context)
     context.requestTarget = ReturnTarget.page(of: request)
+    if request.method == .post { context.sent = await request.takeForm() }
     if request.method == .get { context.filled = Form(request.uri.query ?? "") }
     context.hasChain = hasChain
     context.origin = Self.origin(of: request, isSecure: context.isSecure)
@@ -43,9 +44,8 @@ struct SessionMiddleware: RouterMiddleware {
     } catch {
       if request.method == .post, case RequestError.loggedOut = error {
         // A form that cannot be read completely counts as a form without fields.
-        let body = try? await request.body.collect(upTo: Form.maximumSize)
         context.requestTarget = ReturnTarget.page(
-          of: request, with: Form(body.map { String(buffer: $0) } ?? ""))
+          of: request, with: (try? context.sent.get()) ?? Form(""))
       } else if let form = (error as? RequestError)?.form {
         context.requestTarget = ReturnTarget.page(of: request, with: form)
       }
