@@ -42,4 +42,9 @@ import Testing
       for start in ["//", "/\\", "http"] { #expect(!page.text.contains("href=\"\(start)")) }
     }
   }
+
+  @Test func aNewUsersNameIsNoOption() {
+    #expect(User.newName("-x") == nil && User.newName("--help") == nil)
+    #expect(User.newName("x-") == "x-")
+  }
 }

@@ -18,7 +18,8 @@ extension DashboardServer {
         if let ended { await note(admin, .endedSession, ended) }
         return await usersPage(context).page(.ended).response(context)
       }
-      guard let name = form["user"].flatMap({ User.Name($0) }) else {
+      let name = form["user"].flatMap { form["do"] == "add" ? User.newName($0) : User.Name($0) }
+      guard let name else {
         return await usersPage(context).page(.badName, filled: form).response(context)
       }
       do {

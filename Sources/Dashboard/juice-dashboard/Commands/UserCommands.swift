@@ -22,7 +22,9 @@ struct UserCommands: AsyncParsableCommand {
         change only if they are given.
         """)
 
-    @Argument(help: "1 to 64 of A-Z a-z 0-9 _ -.", transform: userName)
+    @Argument(
+      help: "1 to 64 of A-Z a-z 0-9 _ -; the first is no -.",
+      transform: { try userName(User.newName($0)?.text ?? "") })
     var name: User.Name
 
     @Option(
@@ -261,7 +263,7 @@ extension ConfigurationOptions {
 
 private func userName(_ text: String) throws -> User.Name {
   guard let name = User.Name(text) else {
-    throw ValidationError("A name is 1 to 64 of A-Z a-z 0-9 _ -.")
+    throw ValidationError("A name is 1 to 64 of A-Z a-z 0-9 _ -; the first is no -.")
   }
   return name
 }
