@@ -77,7 +77,7 @@ def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(
     assert (printed.returncode, printed.stderr) == (0, "")
     lines = printed.stdout.splitlines()
     for text in [
-        f"restocked  kiwi -10, mango 5 best before {expires}", "expired  mango -5",
+        f"restocked  kiwi -10, mango 5 best before {expires[:10]} {expires[11:16]}", "expired  mango -5",
         "removed  spoiled, expired: mango 5",
     ]:
         assert any(line.endswith(text) for line in lines), (text, lines)

@@ -18,17 +18,17 @@ def script() -> str | None:
 # axe-core examines an element after the other. It begins again if a live update has replaced some of them.
 RUN = """
     const done = arguments[arguments.length - 1];
-    const changes = new MutationObserver(() => {});
-    changes.observe(document.body, {childList: true, subtree: true});
-    const examine = () => axe.run(document, {resultTypes: ["violations", "incomplete"], preload: false}).then(
-        (result) => changes.takeRecords().length > 0 ? examine() : done({
+    let changes = 0;
+    new MutationObserver(() => { changes += 1; }).observe(document.body, {childList: true, subtree: true});
+    const examine = (before) => axe.run(document, {resultTypes: ["violations", "incomplete"], preload: false}).then(
+        (result) => changes > before ? examine(changes) : done({
             rules: [...result.passes, ...result.violations, ...result.incomplete].map((r) => r.id),
             findings: [...result.violations, ...result.incomplete].flatMap((rule) =>
                 rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 160)}: `
                     + [...node.any, ...node.all, ...node.none].map((c) => c.message).join("; "))),
         }),
         (error) => done({rules: [], findings: [String(error)]}));
-    examine();
+    examine(0);
 """
 
 
