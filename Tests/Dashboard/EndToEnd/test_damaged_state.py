@@ -15,7 +15,7 @@ from mosquitto import Mosquitto
 from web_client import WebClient
 
 #: The kinds of damage. `pipe` stands for what cannot be read: root can read every file.
-KINDS = ["empty", "zeros", "half", "garbage", "folder", "link", "pipe"]
+KINDS = ["empty", "zeros", "half", "garbage", "folder", "link", "nowhere", "pipe", "missing"]
 NOTIFY = {"link": "https://juice.example", "post": [{"url": "http://127.0.0.1:9/"}]}
 
 
@@ -25,6 +25,8 @@ def damage(file: Path, kind: str) -> None:
     match kind:
         case "folder": file.mkdir()
         case "link": file.symlink_to("/etc/passwd")
+        case "nowhere": file.symlink_to(f"{file}-elsewhere")
+        case "missing": return
         case "pipe": os.mkfifo(file, 0o600)
         case _:
             file.touch(0o600)
@@ -73,8 +75,16 @@ def test_the_pages_stay_up_and_the_way_back_is_said(
         logged = dashboard.wait_for_log("no user can log in: ")
         found = dashboard.command("doctor")
         assert found.returncode == 65 and f"{dashboard.folder}/users" in found.stdout, found
-        restore = re.search(r"to restore its last good copy: (mv .* && cp -p .*)$", found.stdout, re.M)[1]
+        restore = re.search(r"to restore its last good copy: ((?:mv .* && )?cp -p .*)$", found.stdout, re.M)[1]
         assert restore in logged
+        assert not [line for line in dashboard.log if "failed login" in line]
+        # No change replaces the copy, which has all users.
+        copy = (dashboard.folder / "users.good").read_bytes()
+        for change in (["remove", "vera"], ["passwd", "vera", "--generate"], ["role", "vera", "admin"],
+                       ["add", "eve", "--generate"]):
+            refused = dashboard.command("user", *change)
+            assert refused.returncode and restore in refused.stderr, refused
+        assert (dashboard.folder / "users.good").read_bytes() == copy
         subprocess.run(restore, shell=True, check=True)
         admin = WebClient(dashboard.port).log_in("nora", PASSWORDS["nora"])
         for path in ("/", "/routes", "/history", "/users", "/users/audit"):
@@ -90,7 +100,7 @@ def test_the_pages_stay_up_and_the_way_back_is_said(
         assert found.startswith(f"error: line 1 of {files[-1]}" if kind == "garbage" else "ok: "), found
         # A damaged file that is not a whole record is kept.
         for file in files[1:-1]:
-            assert os.path.lexists(f"{file}.damaged-1"), file
+            assert os.path.lexists(f"{file}.damaged-1") != (kind == "missing"), file
     finally:
         dashboard.kill()
 

@@ -81,9 +81,12 @@ def test_a_kiosk_sells_by_the_menu_from_above(kiosk: Kiosk, chain: Chain, panel:
     kiosk.wait_for_log("menu 7 of the chain is used")
     assert panel.order("green")["status"] == "ready"
 
-    # Until the file is removed.
+    # Until the file and its copy are removed: the copy replaces a missing file.
     since = len(chain.client.messages)
     (kiosk.folder / "ledger.sqlite.menu").unlink()
+    reload(kiosk)
+    assert panel.order("green")["status"] == "ready"
+    (kiosk.folder / "ledger.sqlite.menu.good").unlink()
     reload(kiosk)
     assert panel.order("kiwi")["status"] == "ready"
     assert chain.reported(0, since)["status"] == "taken"
@@ -140,7 +143,8 @@ def test_a_file_that_does_not_fit_the_menu_from_above_is_told(kiosk: Kiosk, chai
     checked = kiosk.command("check")
     assert checked.returncode == 78
     assert "the kiosk starts with the file's own menu" in checked.stderr
-    (kiosk.folder / "ledger.sqlite.menu").unlink()
+    for name in ("menu", "menu.good"):
+        (kiosk.folder / f"ledger.sqlite.{name}").unlink()
     reload(kiosk)
 
 

@@ -79,8 +79,9 @@ def test_an_operator_changes_the_settings_without_a_pause(kiosk: Kiosk, panel: C
     assert price(panel) == "2.00" and panel.order("mango")["status"] == "ready"
     assert report(panel, since)["id"] == "s2" and "prices" not in report(panel, since)
     assert "instead of" not in kiosk.command("check").stdout
-    # Without the file there is no report any more.
+    # Without the file and its copy there is no report any more.
     file(kiosk).unlink()
+    file(kiosk).with_name(file(kiosk).name + ".good").unlink()
     reload(kiosk)
     panel.messages.first(lambda m: m.topic == "kiosk/k1/settings" and not m.payload, since)
     kiosk.verify()

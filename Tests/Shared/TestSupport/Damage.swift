@@ -2,7 +2,7 @@ import Foundation
 
 /// A kind of damage of a state file.
 package enum Damage: String, CaseIterable, Sendable {
-  case empty, zeros, half, garbage, folder, link, unreadable
+  case empty, zeros, half, garbage, folder, link, nowhere, unreadable, missing
 
   /// Damages a file. `unreadable` is a pipe, because root can read every file.
   package func apply(to path: String) throws {
@@ -17,9 +17,12 @@ package enum Damage: String, CaseIterable, Sendable {
     case .folder:
       try files.createDirectory(atPath: "\(path)/inner", withIntermediateDirectories: true)
     case .link: try files.createSymbolicLink(atPath: path, withDestinationPath: "/etc/passwd")
+    case .nowhere:
+      try files.createSymbolicLink(atPath: path, withDestinationPath: "\(path)-elsewhere")
     case .unreadable: mkfifo(path, 0o600)
+    case .missing: break
     }
-    guard self != .folder, self != .link, self != .unreadable else { return }
+    guard [.empty, .zeros, .half, .garbage].contains(self) else { return }
     try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
   }
 }

@@ -15,6 +15,10 @@ extension DashboardServer {
     router.post("login") { request, context in
       let form = try context.form(sessions)
       let target = Self.redirectTarget(form["to"])
+      // Not a failed login: fail2ban would ban the administrators.
+      guard context.loginProblem == nil else {
+        return LoginPage.page(context, to: target, status: .serviceUnavailable).response(context)
+      }
       let user: User?
       do {
         user = try await authenticator.user(

@@ -43,14 +43,16 @@ struct Check: AsyncParsableCommand {
       throw ConfigurationErrors(
         Diagnostic(
           "it cannot be used, the kiosk starts with the file's own menu: \(problem)",
-          hint: "send it again, or to drop it, remove \(configuration.ledgerPath).menu"),
+          hint:
+            "send it again, or to drop it, remove \(configuration.ledgerPath).menu and its copy .menu.good"
+        ),
         in: "the menu of the chain", key: "")
     }
     if let problem = configuration.settingsProblem {
       throw ConfigurationErrors(
         Diagnostic(
           "it cannot be used, the kiosk starts with the file's own values: \(problem)",
-          hint: "to drop it, remove \(configuration.settingsFile.path)"),
+          hint: "to drop it, remove \(configuration.settingsFile.path) and its copy .settings.good"),
         in: "the change of the settings", key: "")
     }
     let brokers = [configuration.broker, configuration.uplink?.broker].compactMap(\.self)
@@ -178,7 +180,7 @@ extension KioskConfiguration {
   var settingsSummary: String? {
     guard let settings, !settingsDifferences.isEmpty else { return nil }
     return "by \(settings.by) at \(settings.at): \(settingsDifferences.joined(separator: ", ")); "
-      + "to drop it, use the dashboard, or remove \(settingsFile.path) and reload"
+      + "to drop it, use the dashboard, or remove \(settingsFile.path) and its copy .settings.good and reload"
   }
 }
 

@@ -14,7 +14,8 @@ extension KioskConfiguration {
         ledgerPath + ".menu",
         // The kiosk's own JSON of a menu may be longer than the payload that it received.
         upTo: 8 * DesiredMenu.maximumSize,
-        withoutCopy: "send the menu again, or to drop it, remove \(ledgerPath).menu",
+        withoutCopy:
+          "send the menu again, or to drop it, remove \(ledgerPath).menu and its copy .menu.good",
         encode: \.payload, decode: { try DesiredMenu(payload: $0) })
     }
   }
@@ -23,7 +24,8 @@ extension KioskConfiguration {
   var settingsFile: StateFile<StoredSettings> {
     StateFile(
       ledgerPath + ".settings", upTo: 8 * KioskProtocol.Request.maximumPayload,
-      withoutCopy: "save the settings again, or to drop them, remove \(ledgerPath).settings",
+      withoutCopy:
+        "save the settings again, or to drop them, remove \(ledgerPath).settings and its copy .settings.good",
       encode: \.payload, decode: { try StoredSettings(payload: $0) })
   }
 }

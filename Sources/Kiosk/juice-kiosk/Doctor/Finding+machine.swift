@@ -46,14 +46,16 @@ extension [Finding] {
         .error(
           .configuration, "the menu of the chain",
           "cannot be used, the kiosk starts with the file's own menu: \(problem)",
-          fix: "send the menu again, or to drop it, remove \(configuration.ledgerPath).menu"))
+          fix:
+            "send the menu again, or to drop it, remove \(configuration.ledgerPath).menu and its copy .menu.good"
+        ))
     }
     if let problem = configuration.settingsProblem {
       findings.append(
         .error(
           .configuration, "the change of the settings",
           "cannot be used, the kiosk starts with the file's own values: \(problem)",
-          fix: "to drop it, remove \(configuration.settingsFile.path)"))
+          fix: "to drop it, remove \(configuration.settingsFile.path) and its copy .settings.good"))
     } else if let change = configuration.settingsSummary {
       findings.append(
         configuration.unusedSettings.isEmpty

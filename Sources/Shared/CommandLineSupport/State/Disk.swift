@@ -73,16 +73,26 @@ package enum Disk {
 
   /// Renames a file, link or folder to the first unused name of `PATH.damaged-1`, `-2` and so on.
   package static func keepAside(_ path: String) throws(StateError) {
-    var (number, status) = (1, stat())
-    while lstat("\(path).damaged-\(number)", &status) == 0 { number += 1 }
+    var number = 1
+    while exists("\(path).damaged-\(number)") { number += 1 }
     guard rename(path, "\(path).damaged-\(number)") == 0 || errno == ENOENT else {
       throw StateError(errnoAt: path)
     }
   }
 
-  /// Deletes a file if it exists.
+  /// Deletes a file if it exists. A power cut does not bring it back.
   package static func remove(_ path: String) throws(StateError) {
-    guard unlink(path) == 0 || errno == ENOENT else { throw StateError(errnoAt: path) }
+    guard unlink(path) == 0 else {
+      guard errno == ENOENT else { throw StateError(errnoAt: path) }
+      return
+    }
+    try sync(folder(of: path))
+  }
+
+  /// Returns whether there is a file, folder or link with this name.
+  static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
   }
 
   /// Returns the sorted names of the files in a folder; empty if there is no such folder.

@@ -46,20 +46,29 @@ package struct StateFile<Value>: Sendable {
   package var copyPath: String { "\(path).good" }
 
   /// The command that replaces the file by its copy.
-  private var repair: String { "mv \(path) \(path).damaged && cp -p \(copyPath) \(path)" }
+  private var repair: String {
+    let copy = "cp -p \(copyPath) \(path)"
+    return Disk.exists(path) ? "mv \(path) \(path).damaged && \(copy)" : copy
+  }
 
   /// Reads the file. Does not use the copy.
   ///
-  /// - Returns: `nil` if there is no such file.
-  package func read() throws(StateError) -> Value? { try read(path) }
+  /// - Returns: `nil` if there is neither the file nor its copy.
+  /// - Throws: `StateError` if the file is damaged, or missing beside its copy.
+  package func read() throws(StateError) -> Value? {
+    if let value = try read(path) { return value }
+    // guard: a missing file beside its copy is damaged
+    if Disk.exists(copyPath) { throw StateError(path, "is missing") }
+    return nil
+  }
 
   /// Reads the file, or its copy if the file is damaged.
   ///
-  /// - Returns: The value, or `nil` if there is no file or both are damaged; and the damage, with
+  /// - Returns: The value, or `nil` if there are no files or both are damaged; and the damage, with
   ///   what a person can do.
   package func load() -> (value: Value?, problem: StateError?) {
     do throws(StateError) {
-      return (try read(path), nil)
+      return (try read(), nil)
     } catch {
       // The error of the file is the one that counts, not that of its copy.
       guard let value = try? read(copyPath) else {
@@ -89,10 +98,10 @@ package struct StateFile<Value>: Sendable {
     try Disk.replace(copyPath, with: encode(value), mode: mode)
   }
 
-  /// Removes the file and its copy.
+  /// Removes the file and its copy; the copy first, so that it does not bring back what is removed.
   package func remove() throws(StateError) {
-    try Disk.remove(path)
     try Disk.remove(copyPath)
+    try Disk.remove(path)
   }
 
   private var isDamaged: Bool {
