@@ -15,7 +15,7 @@ actor ActivityStore: Service {
   /// Maximum number of records that a page reads.
   static let maximumRecords = 5_000
 
-  private static let directory = "history"
+  static let directory = "history"
   /// Maximum size of a file, in bytes: more than the limits of `ActivityLog.Room` permit, or 10,000 open
   /// alerts.
   private static let maximumSize = 16 << 20
@@ -36,8 +36,9 @@ actor ActivityStore: Service {
   private var isUnsynced = false
   private var failedLogins = FailedLoginReport()
   private var savedAt: Timestamp?
-  /// The problem that was logged last. It is not logged again before a write has succeeded.
-  private var problem: String?
+  private enum Part { case reading, records, state }
+  /// The problem of each part that was logged last. It is not logged again before a write has succeeded.
+  private var problems: [Part: String] = [:]
   private nonisolated let executor = DiskExecutor(label: "history")
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -100,8 +101,8 @@ actor ActivityStore: Service {
     }
   }
 
-  /// Whether the last write has succeeded.
-  var isStored: Bool { problem == nil }
+  /// Whether the last write of the records and that of the state have succeeded.
+  var isStored: Bool { problems[.records] == nil && problems[.state] == nil }
 
   /// Records an action of a user: one line. When the call returns, an action that changes something is
   /// on the disk; a login is after `pause`.
@@ -145,7 +146,7 @@ actor ActivityStore: Service {
   private func current() -> ActivityLog {
     if let log { return log }
     let (stored, problem) = state.load()
-    if let problem { report("\(problem)") }
+    if let problem { report("\(problem)", .reading) }
     var log = stored ?? ActivityLog()
     if log.day != 0 {
       log.restore(open(log.day))
@@ -160,11 +161,21 @@ actor ActivityStore: Service {
   private func open(_ day: Int64) -> [ActivityLog.Line] {
     let file = Self.file(of: day, in: folder)
     today = file
-    do throws(StateError) { return try lines(of: file) } catch {
-      report("\(error)")
-      do throws(StateError) { try Disk.keepAside(file.path) } catch { report("\(error)") }
+    do throws(StateError) { return try lines(of: file) } catch let problem {
+      do throws(StateError) {
+        let kept = try Disk.keepAside(file.path)
+        report(
+          "\(problem); it is kept as \(kept); \(Self.restoring(kept, to: file.path))", .reading)
+      } catch {
+        report("\(problem); \(error)", .reading)
+      }
       return []
     }
+  }
+
+  /// Returns the command that adds the records of a kept file to the file of its day.
+  static func restoring(_ kept: String, to path: String) -> String {
+    "to restore its records: chmod 600 \(kept) && cat \(kept) >> \(path) && rm \(kept)"
   }
 
   /// Appends the records that the file does not have yet.
@@ -175,9 +186,9 @@ actor ActivityStore: Service {
     do throws(StateError) {
       try today.append(lines, isSynced: isSynced)
       (appended, hasCut, isUnsynced) = (log.records.count, log.isCut, !isSynced)
-      problem = nil
+      (problems[.reading], problems[.records]) = (nil, nil)
     } catch {
-      report("the history is not stored: \(error)")
+      report("the history is not stored: \(error)", .records)
     }
   }
 
@@ -185,15 +196,18 @@ actor ActivityStore: Service {
     guard let log, log.day != 0 else { return }
     (savedAt, hasChanged) = (now, false)
     append(isSynced: true)
-    do throws(StateError) { try state.write(log) } catch {
-      report("the history is not stored: \(error)")
+    do throws(StateError) {
+      try state.write(log)
+      problems[.state] = nil
+    } catch {
+      report("the history is not stored: \(error)", .state)
     }
   }
 
   private func removeOld() {
     for day in days().dropLast(Self.retention) {
       do throws(StateError) { try Disk.remove(Self.file(of: day, in: folder).path) } catch {
-        report("\(error)")
+        report("\(error)", .reading)
       }
     }
   }
@@ -201,7 +215,7 @@ actor ActivityStore: Service {
   /// Returns the days that have a file, the earliest first.
   private func days() -> [Int64] {
     do throws(StateError) { return try Self.days(in: folder) } catch {
-      report("\(error)")
+      report("\(error)", .reading)
       return []
     }
   }
@@ -219,7 +233,7 @@ actor ActivityStore: Service {
 
   private func lines(of day: Int64) -> [ActivityLog.Line] {
     do throws(StateError) { return try lines(of: Self.file(of: day, in: folder)) } catch {
-      report("\(error)")
+      report("\(error)", .reading)
       return []
     }
   }
@@ -228,13 +242,13 @@ actor ActivityStore: Service {
     of file: RecordFile<ActivityLog.Line>
   ) throws(StateError) -> [ActivityLog.Line] {
     let contents = try file.read(skipsDamage: true)
-    if let problem = contents.problem { report("\(problem)") }
+    if let problem = contents.problem { report("\(problem)", .reading) }
     return contents.records
   }
 
-  private func report(_ text: String) {
-    if text != problem { logger.error("\(text)") }
-    problem = text
+  private func report(_ text: String, _ part: Part) {
+    if text != problems[part] { logger.error("\(text)") }
+    problems[part] = text
   }
 
   /// Returns the day of a file, or `nil` for another file.

@@ -8,7 +8,7 @@ actor RouteStore {
   /// Maximum number of routes. A further route removes the oldest `replaceable` one.
   static let maximumRoutes = 200
 
-  private static let directory = "routes"
+  static let directory = "routes"
 
   private let folder: StateFolder
   private var routes: [Route.ID: Route]?

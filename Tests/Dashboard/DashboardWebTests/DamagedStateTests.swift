@@ -158,6 +158,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [Damage.folder, .link, .nowhere, .unreadable])
+  func aFileOfRecordsThatIsKeptIsNamed(damage: Damage) async throws {
+    try await Scene.run { first in
+      _ = try await prepare(first)
+      let path = path(of: .history, in: first)
+      try damage.apply(to: path)
+      let scene = first.restarted()
+      await scene.dashboard.activity.record(ActivityLog.Action("ada", .setPassword))
+      let files = StateFiles(
+        users: scene.dashboard.users,
+        folder: StateFolder(path: scene.dashboard.settings.stateFolder))
+      let kept = try #require(files.kept().first)
+      #expect(files.kept().count == 1 && kept.hasPrefix("\(path).damaged-1 is not used"))
+      #expect(kept.contains("cat \(path).damaged-1 >> \(path)"))
+    }
+  }
+
   @Test func withoutUsersTheLoginSaysSo() async throws {
     try await Scene.run { first in
       try first.dashboard.users.update { $0 = [:] }

@@ -1,3 +1,6 @@
+import CommandLineSupport
+import Fleet
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -13,6 +16,35 @@ import Testing
       let other = try await scene.get("/health")
       #expect(other.status == .serviceUnavailable)
       #expect(other.text == #"{"broker":false,"files":true}"#)
+    }
+  }
+
+  /// The folder leads to nowhere, because root may write every other one.
+  @Test(arguments: ["history", "routes"])
+  func aMonitorSeesThatTheFilesCannotBeWritten(name: String) async throws {
+    try await Scene.run { scene in
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      await scene.dashboard.activity.record(ActivityLog.Action("ada", .setPassword))
+      let path = folder.path(of: name)
+      try? FileManager.default.removeItem(atPath: path)
+      try FileManager.default.createSymbolicLink(
+        atPath: path, withDestinationPath: "\(path)-elsewhere")
+      #expect(try await scene.get("/health").text == #"{"broker":true,"files":false}"#)
+      let found = StateFiles(users: scene.dashboard.users, folder: folder).examine()
+      #expect(found.contains { $0.problem?.description.hasPrefix(path) == true })
+    }
+  }
+
+  /// The records can still be appended, but the state cannot be replaced.
+  @Test func anAppendDoesNotHideThatTheStateIsNotStored() async throws {
+    try await Scene.run { scene in
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      let activity = scene.dashboard.activity
+      try FileManager.default.createDirectory(
+        atPath: folder.path(of: "history-state.json.good.new/x"), withIntermediateDirectories: true)
+      await activity.record(ActivityLog.Action("ada", .setPassword))
+      await activity.record(ActivityLog.Action("ada", .setPassword))
+      #expect(await !activity.isStored)
     }
   }
 

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import HTTPTypes
 import Hummingbird
 import KioskProtocol
@@ -10,7 +11,10 @@ extension DashboardServer {
   func addHealth(to router: Router<PageContext>) {
     router.get("health") { _, _ in
       let isConnected = link.connectionError == nil
-      let hasFiles = await activity.isStored && users.current.problem == nil
+      let folder = StateFolder(path: settings.stateFolder)
+      let isStored = await activity.isStored
+      let hasFiles =
+        isStored && users.current.problem == nil && StateFiles.problem(writing: folder) == nil
       let body = JSONWriter.object { json in
         json.member("broker", isConnected)
         json.member("files", hasFiles)

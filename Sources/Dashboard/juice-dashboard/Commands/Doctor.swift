@@ -17,17 +17,19 @@ struct Doctor: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load()
     let users = UserFile(path: configuration.usersFile)
-    let files = StateFiles(
-      users: users, folder: StateFolder(path: configuration.stateFolder)
-    ).examine()
+    let state = StateFiles(users: users, folder: StateFolder(path: configuration.stateFolder))
+    let files = state.examine()
     let problems = files.compactMap(\.problem)
     for problem in problems { try StandardOutput.write("error: \(problem)".visible()) }
     if problems.isEmpty, try users.users().isEmpty {
       try StandardOutput.write("warning: no user can log in; run: juice-dashboard user add")
     }
+    if problems.isEmpty {
+      try StandardOutput.write("ok: \(files.count) files in \(configuration.stateFolder)")
+    }
+    for kept in state.kept() { try StandardOutput.write("warning: \(kept)".visible()) }
     guard problems.isEmpty else {
       throw Failure.badData("\(problems.count) of \(files.count) files are damaged")
     }
-    try StandardOutput.write("ok: \(files.count) files in \(configuration.stateFolder)")
   }
 }

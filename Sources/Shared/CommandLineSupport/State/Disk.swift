@@ -72,12 +72,30 @@ package enum Disk {
   }
 
   /// Renames a file, link or folder to the first unused name of `PATH.damaged-1`, `-2` and so on.
-  package static func keepAside(_ path: String) throws(StateError) {
+  ///
+  /// - Returns: The new name.
+  @discardableResult
+  package static func keepAside(_ path: String) throws(StateError) -> String {
     var number = 1
     while exists("\(path).damaged-\(number)") { number += 1 }
     guard rename(path, "\(path).damaged-\(number)") == 0 || errno == ENOENT else {
       throw StateError(errnoAt: path)
     }
+    return "\(path).damaged-\(number)"
+  }
+
+  /// Returns why no file can be created in a folder, or `nil` if one can or the folder does not exist.
+  /// Writes nothing.
+  package static func problem(writingIn folder: String) -> StateError? {
+    guard exists(folder) else { return nil }
+    guard access(folder, R_OK | W_OK | X_OK) == 0 else { return StateError(errnoAt: folder) }
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { return StateError(errnoAt: folder) }
+    if status.f_blocks > 0, status.f_bavail == 0 {
+      errno = ENOSPC
+      return StateError(errnoAt: folder)
+    }
+    return nil
   }
 
   /// Deletes a file if it exists. A power cut does not bring it back.

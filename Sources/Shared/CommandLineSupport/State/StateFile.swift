@@ -1,3 +1,5 @@
+import Foundation
+
 /// A small file that each write replaces, with its last good copy beside it: `PATH.good`.
 ///
 /// ```swift
@@ -72,6 +74,10 @@ package struct StateFile<Value>: Sendable {
     } catch {
       // The error of the file is the one that counts, not that of its copy.
       guard let value = try? read(copyPath) else {
+        if access(copyPath, R_OK) != 0, errno == EACCES {
+          let name = FolderOwner.name(of: geteuid())
+          return (nil, error.adding("\(copyPath) cannot be read by \(name)"))
+        }
         return (nil, error.adding("there is no good copy; \(advice)"))
       }
       // guard: a damaged state file is replaced by its copy

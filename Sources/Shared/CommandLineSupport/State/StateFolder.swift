@@ -11,6 +11,11 @@ package struct StateFolder: Sendable {
     path.hasSuffix("/") ? path + name : "\(path)/\(name)"
   }
 
+  /// Returns why the folder, or one in it, cannot be written, or `nil` if it can.
+  package func problem(withFolders names: [String]) -> StateError? {
+    ([path] + names.map { path(of: $0) }).lazy.compactMap { Disk.problem(writingIn: $0) }.first
+  }
+
   package func read(_ name: String, upTo limit: Int) throws(StateError) -> Data? {
     try Disk.read(path(of: name), upTo: limit).map { Data($0) }
   }
