@@ -47,13 +47,13 @@ extension KioskState {
   private func endedOrder(_ entry: LedgerEntry) -> EndedOrder? {
     switch entry.outcome {
     case .ready(let order, _, let ticket):
-      EndedOrder(ticket: ticket, juice: order.juice, machine: nil, end: .ready)
+      EndedOrder(ticket: ticket.number, juice: order.juice, machine: nil, end: .ready)
     case .made(let end):
       EndedOrder(
-        ticket: end.ticket, juice: end.order.juice, machine: end.machine, end: .ready)
+        ticket: end.ticket.number, juice: end.order.juice, machine: end.machine, end: .ready)
     case .failed(let end, _, _), .returned(let end, _, _):
       EndedOrder(
-        ticket: end.ticket, juice: end.order.juice, machine: end.machine,
+        ticket: end.ticket.number, juice: end.order.juice, machine: end.machine,
         end: .notMade(money: moneyEnd(of: entry)))
     default: nil
     }

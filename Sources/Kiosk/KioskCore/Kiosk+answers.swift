@@ -49,13 +49,13 @@ extension Kiosk {
     return switch outcome {
     case .ready, .made: name.map { CustomerMessage.ready($0, in: settings.language) }
     case .accepted(_, _, let ticket, _, _):
-      name.map { CustomerMessage.accepted($0, ticket: ticket, in: settings.language) }
+      name.map { CustomerMessage.accepted($0, ticket: ticket.number, in: settings.language) }
     case .awaitingPayment: amount.map { CustomerMessage.pay($0, in: settings.language) }
     case .payment(let step):
       step.machine.flatMap { _ in
         name.flatMap { name in
           step.ticket.map {
-            CustomerMessage.accepted(name, ticket: $0, in: settings.language)
+            CustomerMessage.accepted(name, ticket: $0.number, in: settings.language)
           }
         }
       }

@@ -14,12 +14,7 @@ extension Kiosk {
     let new = settings.menu.fruits.filter { state.stock[$0.id] == nil }
     var transaction = LedgerTransaction()
     let makers = settings.makers(recorded: state.makers)
-    for maker in makers where !state.makers.contains(maker) {
-      transaction.set(maker, for: maker.machine)
-    }
-    for old in state.makers where !makers.contains(where: { $0.machine == old.machine }) {
-      transaction.set(Maker?.none, for: old.machine)
-    }
+    if makers != state.makers { transaction.makers = makers }
     for machine in settings.machines {
       for program in machine.programs.keys {
         let id = ProgramID(machine: machine.name, program: program)

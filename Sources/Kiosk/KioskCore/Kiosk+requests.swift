@@ -28,8 +28,7 @@ extension Kiosk {
         by: withTimes(restock), changes, seq: seq, at: now.timestamp)
     }
     return LedgerRow(
-      entry, stock: stock, detail: detail, message: message(about: outcome, for: amount),
-      day: outcome.hasNewTicket ? now.day : nil)
+      entry, stock: stock, detail: detail, message: message(about: outcome, for: amount))
   }
 
   /// Checks and applies a request.
@@ -128,9 +127,9 @@ extension Kiosk {
     case .ready(let used):
       // Each day has its own count, because a clock that is set back may return to a day that has
       // tickets.
-      let ticket = tickets[now.day, default: 0] + 1
+      let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
       // guard: the tickets of each day are stored
-      tickets[now.day] = ticket
+      tickets[ticket.day] = ticket.number
       if let device {
         return .awaitingPayment(
           order, used: used, ticket: ticket, charge: charges.nextNumber(at: now.timestamp),

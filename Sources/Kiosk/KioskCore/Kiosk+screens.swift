@@ -22,7 +22,7 @@ extension Kiosk {
       switch placeholder {
       case .juice: row.entry.outcome.order?.juice.text
       case .quantity: row.entry.outcome.order.map { String($0.quantity) }
-      case .ticket: row.entry.ticket.map(String.init)
+      case .ticket: row.entry.ticket.map { String($0.number) }
       case .message: row.message
       case .stock, .alert, .servings, .price, .payment, .kioskStatus: value(of: placeholder)
       }

@@ -31,8 +31,7 @@ package struct Kiosk: ~Copyable, Sendable {
   /// The state that the last accepted service command has set; `open` before the first.
   var switched: ServiceState
   private(set) var isWithinHours: Bool
-  private var storedAlerts: Journaled<StockAlert>
-  package var alerts: [Fruit.ID: StockAlert] { storedAlerts.values }
+  package private(set) var alerts: [Fruit.ID: StockAlert]
   /// The number of the last entry.
   package internal(set) var seq: Int
   /// The epoch of new entries; see `LedgerEntry`.
@@ -69,8 +68,7 @@ package struct Kiosk: ~Copyable, Sendable {
       store: FruitStore(
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
     switched = state.service
-    isWithinHours = true
-    storedAlerts = Journaled(state.alerts.filter { held.map(\.fruit).contains($0.key) })
+    (isWithinHours, alerts) = (true, [:])
     seq = state.seq
     epoch = state.epoch
     tickets = state.tickets
@@ -91,17 +89,14 @@ package struct Kiosk: ~Copyable, Sendable {
     self.counters = counters
     // Swift 6.2 permits no mutating call in the initializer of a noncopyable value.
     for (fruit, quantity) in juiceMaker.stock {
-      // guard: a restart keeps an alert
-      storedAlerts[fruit] = settings.alert(
-        of: fruit, quantity: quantity, previous: state.alerts[fruit] ?? .ok)
+      alerts[fruit] = settings.alert(of: fruit, quantity: quantity, previous: .ok)
     }
   }
 
   // The compiler does not require optional properties and those with a default here: copy each.
   private init(copying other: borrowing Kiosk) {
     (settings, feedback) = (other.settings, other.feedback)
-    (juiceMaker, storedAlerts) = (other.juiceMaker, other.storedAlerts)
-    tickets = other.tickets
+    (juiceMaker, alerts, tickets) = (other.juiceMaker, other.alerts, other.tickets)
     (switched, isWithinHours) = (other.switched, other.isWithinHours)
     (seq, epoch) = (other.seq, other.epoch)
     (jobs, programs, charges) = (other.jobs, other.programs, other.charges)
@@ -144,7 +139,7 @@ package struct Kiosk: ~Copyable, Sendable {
     next.batches.adopt(batches)
     next.elapsed = elapsed
     next.marks.adopt(marks)
-    for (fruit, alert) in alerts where next.stock[fruit] != nil { next.storedAlerts[fruit] = alert }
+    next.alerts = alerts.filter { next.stock[$0.key] != nil }
     next.updateAlerts()
     self = next
   }
@@ -190,17 +185,7 @@ package struct Kiosk: ~Copyable, Sendable {
     elapsed.save(in: &decision.transaction, at: now)
     if switched != before { decision.transaction.service = switched }
     updateAlerts(since: stockBefore)
-    save(in: &decision.transaction)
     return decision
-  }
-
-  /// Adds the changed values of the table `state` to a transaction.
-  private mutating func save(in transaction: inout LedgerTransaction) {
-    marks.save(in: &transaction)
-    jobs.records.save(in: &transaction)
-    charges.records.save(in: &transaction)
-    // An alert changes with an entry, or with the settings, which a restart knows too.
-    if !transaction.records.isEmpty { storedAlerts.save(in: &transaction) }
   }
 
   /// Decides one delivery.
@@ -220,7 +205,7 @@ package struct Kiosk: ~Copyable, Sendable {
     }
     updateBatches(at: now, in: &decision)
     guard
-      marks.register(parsed.mark, at: now.timestamp)
+      marks.register(parsed.mark, at: now.timestamp, into: &decision.transaction.marks)
     else {
       if parsed.request != nil { counters.duplicates += 1 }
       return
@@ -288,7 +273,7 @@ package struct Kiosk: ~Copyable, Sendable {
     appendFeedback(of: row, in: &decision)
     if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
       let job = Job(
-        seq: seq, number: seq, machine: machine, work: .order(order, ticket: ticket), used: used,
+        seq: seq, number: seq, machine: machine, work: .order(order, ticket), used: used,
         amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
         state: .queued, reply: parsed.reply, terms: terms(of: order, on: machine))
       jobs.add(job, at: now.uptime)
@@ -411,7 +396,7 @@ package struct Kiosk: ~Copyable, Sendable {
   private mutating func updateAlerts(since before: FruitAmounts? = nil) {
     guard stock != before else { return }
     for (fruit, quantity) in stock where before?[fruit] != quantity {
-      storedAlerts[fruit] = settings.alert(
+      alerts[fruit] = settings.alert(
         of: fruit, quantity: quantity, previous: alerts[fruit] ?? .ok)
     }
   }

@@ -130,6 +130,7 @@ extension KioskTopics {
     Message(topic: self.status, text: status.rawValue, retain: true)
   }
 
-  /// Returns the message with an entry as the ledger has stored it.
-  package func event(_ payload: [UInt8]) -> Message { Message(topic: events, payload: payload) }
+  package func event(_ entry: LedgerEntry) -> Message {
+    Message(topic: events, payload: entry.payload)
+  }
 }

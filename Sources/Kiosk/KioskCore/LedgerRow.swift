@@ -10,16 +10,11 @@ package struct LedgerRow: Hashable, Sendable {
   package let detail: String?
   /// The text that the customer reads, or `nil` if there is none.
   package let message: String?
-  /// The day of the customer's ticket, in days since 1970-01-01 in the kiosk's time zone; or `nil` if the entry has no
-  /// new ticket.
-  package let day: Int?
 
   package init(
-    _ entry: LedgerEntry, stock: FruitAmounts? = nil, detail: String? = nil,
-    message: String? = nil, day: Int? = nil
+    _ entry: LedgerEntry, stock: FruitAmounts? = nil, detail: String? = nil, message: String? = nil
   ) {
     self.entry = entry
-    self.day = day
     self.stock = stock
     self.detail = detail
     self.message = message
@@ -31,17 +26,17 @@ package struct LedgerRow: Hashable, Sendable {
     switch entry.outcome {
     case .ready(_, let used, let ticket):
       result.status = .ready
-      result.ticket = ticket
+      result.ticket = ticket.number
       result.used = used
     case .accepted(_, let used, let ticket, let machine, let place):
       result.status = .accepted
-      result.ticket = ticket
+      result.ticket = ticket.number
       result.place = place
       result.machine = machine
       result.used = used
     case .awaitingPayment(_, let used, let ticket, _, let device):
       result.status = .awaitingPayment
-      result.ticket = ticket
+      result.ticket = ticket.number
       result.used = used
       result.device = device
     case .payment(let step) where step.kind.isRequest:
@@ -50,16 +45,16 @@ package struct LedgerRow: Hashable, Sendable {
     case .payment(let step):
       guard let machine = step.machine else { break }
       result.status = .accepted
-      result.ticket = step.ticket
+      result.ticket = step.ticket?.number
       result.place = step.place
       result.machine = machine
     case .made(let end):
       result.status = .ready
-      result.ticket = end.ticket
+      result.ticket = end.ticket.number
       result.machine = end.machine
     case .failed(let end, let reason, _), .returned(let end, let reason, _):
       result.status = .failed
-      result.ticket = end.ticket
+      result.ticket = end.ticket.number
       result.machine = end.machine
       result.failure = reason
     case .outOfStock(_, let missing):

@@ -10,8 +10,6 @@ package struct LedgerState: Hashable, Sendable {
   /// The stock of every fruit that the ledger has ever held.
   package var stock: FruitAmounts = [:]
   package var service: ServiceState = .open
-  /// The alert of each fruit after the last change of its stock.
-  package var alerts: [Fruit.ID: StockAlert] = [:]
   /// The last ticket number of each day, by days since 1970-01-01.
   package var tickets: [Int: Int] = [:]
   /// The entry up to which the broker has confirmed answers and events.
@@ -19,7 +17,7 @@ package struct LedgerState: Hashable, Sendable {
   /// The retained topics that may hold a message of this kiosk.
   package var topics: Set<String> = []
   /// The last value of each device counter and contact, by its key.
-  package var marks: [String: DeviceMark] = [:]
+  package var marks: [String: String] = [:]
   /// The last orders without an id, the oldest first, for the debounce.
   package var presses: [Press] = []
 

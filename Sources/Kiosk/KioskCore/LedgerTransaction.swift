@@ -12,18 +12,22 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// stored value; see `Uplink`.
   package var uplinked: Int?
   package var service: ServiceState?
-  /// Changed values of the table `state`, as JSON. The value is `nil` for a row to remove.
-  package private(set) var state: [StateKey: [UInt8]?] = [:]
+  /// Changed values of device counters and contacts, by their keys; see `LedgerState`.
+  package var marks: [String: String] = [:]
   /// Changed jobs, by `Job.seq`. The value is `nil` for a job that has ended.
   package var jobs: [Int: Job?] = [:]
+  package var machines: [MachineID: MachineRecord] = [:]
   package var programs: [ProgramID: ProgramRecord] = [:]
   /// Changed charges, by their numbers. The value is `nil` for a charge that has ended.
   package var charges: [Int: Charge?] = [:]
+  package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
   package var sensors: [SensorID: SensorRecord] = [:]
   /// Changed batches of fruit. The value is `nil` for a batch that has expired, or is empty and cannot get fruit back.
   package var batches: [BatchID: Batch?] = [:]
   /// Changed amounts of expired fruit. The value is `nil` for fruit that a person has taken out.
   package var expired: [BatchID: Int?] = [:]
+  /// All makers, if they have changed; see `LedgerState`.
+  package var makers: [Maker]?
   package var clockStep: ClockStep?
   package var clock: ClockRecord?
   /// The number of QoS 1 deliveries in the batch, without redeliveries. The ledger deletes
@@ -35,8 +39,9 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Whether there is nothing to write: `deliveries` alone is no reason for a commit.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
-      && state.isEmpty && jobs.isEmpty && charges.isEmpty && programs.isEmpty && clockStep == nil
-      && sensors.isEmpty && batches.isEmpty && expired.isEmpty && clock == nil
+      && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
+      && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil && sensors.isEmpty
+      && batches.isEmpty && expired.isEmpty && clock == nil
   }
 
   /// A row with the key of its repeats and the destination of its answer.
@@ -54,11 +59,6 @@ package struct LedgerTransaction: Hashable, Sendable {
 }
 
 extension LedgerTransaction {
-  /// Stores a value of the table `state`, or removes it if it is `nil`.
-  package mutating func set<Value: StateValue>(_ value: Value?, for key: Value.Key) {
-    state[StateKey(kind: Value.kind, text: key.description)] = .some(value?.payload)
-  }
-
   /// A delivery that the ledger recognizes by its fingerprint: its command has no id, or it is retained.
   package struct KeptDelivery: Hashable, Sendable {
     package let fingerprint: Fingerprint

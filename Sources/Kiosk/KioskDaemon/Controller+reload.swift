@@ -79,9 +79,8 @@ extension Controller {
       return
     }
     let opening = Kiosk.opening(settings: reload.settings, state: state, at: clock.now())
-    var events: [[UInt8]] = []
     if let opening {
-      events = try ledger.commit(opening)
+      try ledger.commit(opening)
       state = try ledger.state()
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
@@ -100,11 +99,12 @@ extension Controller {
     self.reload = nil
     defer { reload.end(.taken) }
 
-    for record in opening?.records ?? [] { log.entry(record.row.entry) }
+    let entries = opening?.records.map(\.row.entry) ?? []
+    for entry in entries { log.entry(entry) }
     // If the tracker has not caught up, `resume` publishes these entries later.
     if tracker.isCaughtUp {
       try storeTopics()
-      await publish(events.map(settings.topics.event), through: core.seq)
+      await publish(entries.map(settings.topics.event), through: core.seq)
     }
     // The broker may now accept topics that it refused before the reload.
     refusals = Refusals()

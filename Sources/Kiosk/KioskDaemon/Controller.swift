@@ -269,7 +269,8 @@ package actor Controller {
       ledger.recordAcknowledged(through: core.seq)
     }
     if tracker.isCaughtUp {
-      await publish(decision.events.map(settings.topics.event), through: core.seq)
+      let events = decision.transaction.records.map { settings.topics.event($0.row.entry) }
+      await publish(events, through: core.seq)
     }
 
     for record in decision.transaction.records {
@@ -331,7 +332,7 @@ package actor Controller {
     decision.transaction.confirmed = tracker.unsaved
     decision.transaction.uplinked = uplinkProgress?.unsaved(from: Self.maximumUnsavedEntries)
     decision.transaction.deliveries = deliveries
-    decision.events = try ledger.commit(decision.transaction)
+    try ledger.commit(decision.transaction)
     tracker.hasSaved()
     if let uplinked = decision.transaction.uplinked { uplinkProgress?.saved(through: uplinked) }
     uplinkProgress?.recorded(through: core.seq)

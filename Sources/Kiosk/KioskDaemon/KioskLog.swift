@@ -41,13 +41,13 @@ struct KioskLog: Sendable {
       logger.info("#\(entry.seq) added to the ledger: \(amounts)")
     case .ready(let order, _, let ticket):
       logger.info(
-        "#\(entry.seq) \(who): \(order.quantity) \(order.juice) ready, ticket \(ticket)")
+        "#\(entry.seq) \(who): \(order.quantity) \(order.juice) ready, ticket \(ticket.number)")
     case .accepted(let order, _, let ticket, let machine, _):
       logger.info(
-        "#\(entry.seq) \(who): \(order.quantity) \(order.juice) for \(machine), ticket \(ticket)"
+        "#\(entry.seq) \(who): \(order.quantity) \(order.juice) for \(machine), ticket \(ticket.number)"
       )
     case .awaitingPayment(let order, _, let ticket, let charge, let device):
-      let what = "\(order.quantity) \(order.juice), ticket \(ticket)"
+      let what = "\(order.quantity) \(order.juice), ticket \(ticket.number)"
       logger.info("#\(entry.seq) \(who): \(what) to be paid at \(device), charge \(charge)")
     case .payment(let step):
       let amount = entry.amount.map { " \($0)" } ?? ""
@@ -65,7 +65,7 @@ struct KioskLog: Sendable {
       isNormal ? logger.info("\(line)") : logger.warning("\(line)")
     case .made(let end):
       let maker = end.machine?.text ?? who
-      logger.info("#\(entry.seq) \(maker): job \(end.job) done, ticket \(end.ticket)")
+      logger.info("#\(entry.seq) \(maker): job \(end.job) done, ticket \(end.ticket.number)")
     case .failed(let end, let reason, _), .returned(let end, let reason, _):
       let maker = end.machine?.text ?? who
       logger.warning(

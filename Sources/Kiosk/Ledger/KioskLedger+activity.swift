@@ -4,10 +4,23 @@ import KioskCore
 package import KioskProtocol
 
 extension KioskLedger {
-  /// A page of entries with their corrected times.
+  /// Sums over a page of entries, computed in the database.
   package struct Activity: Hashable, Sendable {
-    /// The entries, newest first.
-    package var entries: [Dated] = []
+    /// Orders made at least in part, out of stock or rejected, by quarter of an hour, juice, status and currency.
+    package var orders: [Orders] = []
+    /// Fruit used by orders and programs, less returned fruit, by quarter of an hour.
+    package var used: [Amount] = []
+    /// Fruit added by restocks and as initial stock, less expired and removed fruit, by
+    /// quarter of an hour.
+    package var added: [Amount] = []
+    /// The removals of fruit, each with its corrected time.
+    package var removals: [Removed] = []
+    /// All openings and closings, newest first.
+    package var switches: [Switch] = []
+    /// The latest entries that `HistoryReport` contains, newest first, with their uncorrected times.
+    package var services: [LedgerEntry] = []
+    /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
+    package var span: ClosedRange<Timestamp>?
     /// The `seq` of the entry before the page, or 0 if the page begins with the first entry.
     package var before: Int
     /// Whether the page has as many entries as requested, or begins with the first entry.
@@ -17,79 +30,65 @@ extension KioskLedger {
 
     package init(before: Int) { self.before = before }
 
-    /// An entry, and its time corrected by changes of the clock.
-    package struct Dated: Hashable, Sendable {
-      package let entry: LedgerEntry
-      package let at: Timestamp
-    }
-
-    /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
-    package var span: ClosedRange<Timestamp>? {
-      guard let first = entries.map(\.at).min(), let last = entries.map(\.at).max() else {
-        return nil
-      }
-      return first...last
-    }
-
-    /// Orders made at least in part, out of stock or rejected, by quarter of an hour, juice, status
-    /// and currency.
-    ///
-    /// UTC offsets are multiples of 15 minutes, so that the receiver can assign the sums to hours
-    /// and days of a time zone.
-    package var orders: [Orders] {
-      var sums: [Orders.Key: Orders] = [:]
-      for dated in entries where dated.entry.isOrder {
-        let (entry, quarter) = (dated.entry, dated.at.quarter)
-        let key = Orders.Key(
-          at: quarter, status: entry.status, juice: entry.outcome.order?.juice,
-          currency: entry.amount?.currency)
-        // A rejected order may contain any quantity, so only the quantities of made glasses are added up.
-        let isMade = entry.status == .ready || entry.status == .made
-        let (glasses, amount) = (isMade ? entry.outcome.order?.quantity ?? 0 : 0, entry.amount)
-        sums[key, default: Orders(key)].add(glasses, amount)
-      }
-      return Array(sums.values)
-    }
-
     package struct Orders: Hashable, Sendable {
       /// The start of the quarter of an hour.
       package let at: Timestamp
       package let status: LedgerEntry.Status
       package let juice: Juice.ID?
-      package private(set) var count = 0
+      package let count: Int
       /// The number of glasses of orders that were made completely; otherwise 0.
-      package private(set) var glasses = 0
+      package let glasses: Int
       /// The sum of the prices in one currency, or `nil` for orders without a price.
-      package private(set) var amount: Money?
-
-      fileprivate struct Key: Hashable {
-        let at: Timestamp
-        let status: LedgerEntry.Status
-        let juice: Juice.ID?
-        let currency: Currency?
-      }
-
-      fileprivate init(_ key: Key) { (at, status, juice) = (key.at, key.status, key.juice) }
+      package let amount: Money?
 
       package init(
         at: Timestamp, status: LedgerEntry.Status, juice: Juice.ID?, count: Int, glasses: Int,
         amount: Money? = nil
       ) {
-        (self.at, self.status, self.juice) = (at, status, juice)
-        (self.count, self.glasses, self.amount) = (count, glasses, amount)
+        self.at = at
+        self.status = status
+        self.juice = juice
+        self.count = count
+        self.glasses = glasses
+        self.amount = amount
       }
+    }
 
-      fileprivate mutating func add(_ glasses: Int, _ price: Money?) {
-        count += 1
-        self.glasses = self.glasses &+ glasses
-        amount = price.map { Money(units: $0.units &+ (amount?.units ?? 0), $0.currency) }
+    package struct Switch: Hashable, Sendable {
+      package let at: Timestamp
+      package let state: ServiceState
+
+      package init(at: Timestamp, state: ServiceState) {
+        self.at = at
+        self.state = state
+      }
+    }
+
+    package struct Removed: Hashable, Sendable {
+      package let at: Timestamp
+      package let removal: Removal
+      package let cost: Money?
+    }
+
+    package struct Amount: Hashable, Sendable {
+      package let at: Timestamp
+      package let fruit: Fruit.ID
+      package let amount: Int
+
+      package init(at: Timestamp, fruit: Fruit.ID, amount: Int) {
+        self.at = at
+        self.fruit = fruit
+        self.amount = amount
       }
     }
   }
 
-  /// Returns one page of entries. A query over a whole ledger would delay orders.
+  /// Returns sums over one page of entries. A query over a whole ledger would delay orders.
   ///
-  /// If the clock was set while the kiosk ran, the call corrects the times of the earlier entries
+  /// The query groups the sums by quarters of an hour, because UTC offsets are multiples of 15
+  /// minutes. The caller assigns the sums to hours and days of a time zone.
+  ///
+  /// If the clock was set while the kiosk ran, the query corrects the times of the earlier entries
   /// of that process by the change. All entries of a page have the same correction, so a page may
   /// be shorter than `limit`.
   ///
@@ -106,13 +105,27 @@ extension KioskLedger {
       var activity = Activity(before: max(0, end, seq - limit))
       activity.isWhole = activity.before == max(0, seq - limit)
       activity.step = step
-      activity.entries = try database.rows(
-        Self.page, [activity.before, seq, start.milliseconds, step]
-      ).map { row in
-        let entry = try LedgerEntry(row)
-        return Activity.Dated(
-          entry: entry, at: Timestamp(milliseconds: entry.at.milliseconds + step))
+      let page: StatementArguments = [activity.before, seq, start.milliseconds, step]
+      let times = try database.rows(
+        "SELECT MIN(\(Self.time)), MAX(\(Self.time)) FROM entry WHERE \(Self.page)", page
+      ).first
+      if let first = times?[0] as Int64?, let last = times?[1] as Int64? {
+        activity.span = Timestamp(milliseconds: first)...Timestamp(milliseconds: last)
       }
+      activity.orders = try database.rows(Self.orders, page).compactMap(Activity.Orders.init)
+      activity.used = try database.rows(Self.used, page).compactMap(Activity.Amount.init)
+      activity.added = try database.rows(Self.added, page).compactMap(Activity.Amount.init)
+      activity.removals = try database.rows(Self.removals, page).compactMap { row in
+        guard let removal = try LedgerRow(row).entry.outcome.removal else { return nil }
+        return Activity.Removed(
+          at: Timestamp(milliseconds: row["time"]), removal: removal, cost: Money(row))
+      }
+      activity.switches = try database.rows(Self.switches, page).compactMap { row in
+        ServiceState(rawValue: row["status"]).map {
+          Activity.Switch(at: Timestamp(milliseconds: row["at"]), state: $0)
+        }
+      }
+      activity.services = try database.rows(Self.services, page).map { try LedgerRow($0).entry }
       return activity
     }
   }
@@ -124,27 +137,73 @@ extension KioskLedger {
         WHERE entry < ?1)
     """
 
-  private static let page = """
-    SELECT seq, event FROM entry WHERE seq > ?1 AND seq <= ?2 AND at + ?4 >= ?3 ORDER BY seq DESC
+  private static let time = "at + ?4"
+  private static let page = "seq > ?1 AND seq <= ?2 AND \(time) >= ?3"
+  private static let quarter = "(\(time)) / 900000 * 900000"
+
+  // A rejected order may contain any quantity, so only the quantities of made glasses are added up.
+  private static let orders = """
+    SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
+      SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses,
+      SUM(amount) AS amount, currency
+    FROM entry
+    WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock')
+      OR (status = 'failed' AND amount IS NOT NULL)
+      OR (status = 'rejected' AND source GLOB 'order/*'))
+    GROUP BY quarter, status, juice, currency
+    """
+
+  private static let used = """
+    SELECT quarter, key AS fruit, SUM(count * value) AS amount FROM
+      (SELECT \(quarter) AS quarter, used AS amounts, COUNT(*) AS count
+        FROM entry WHERE \(page) AND used IS NOT NULL GROUP BY quarter, used
+      UNION ALL SELECT \(quarter), changes, -COUNT(*)
+        FROM entry WHERE \(page) AND status IN ('failed', 'returned', 'program_failed')
+        GROUP BY 1, changes),
+      json_each(amounts)
+    GROUP BY quarter, fruit
+    """
+
+  private static let added = """
+    SELECT \(quarter) AS quarter, key AS fruit, SUM(value) AS amount
+    FROM entry, json_each(changes)
+    WHERE \(page) AND status IN ('restocked', 'opened', 'expired', 'removed', 'sensor_discard')
+    GROUP BY quarter, fruit
+    """
+
+  private static let removals = """
+    SELECT *, \(time) AS time FROM entry WHERE \(page) AND status IN ('removed', 'sensor_discard')
+    """
+
+  private static let switches = """
+    SELECT \(time) AS at, status FROM entry WHERE \(page) AND status IN ('open', 'closed') ORDER BY seq DESC
+    """
+
+  private static let services = """
+    SELECT * FROM entry WHERE \(page) AND status IN
+      ('restocked', 'expired', 'removed', 'open', 'closed', 'poured', 'again', 'give_back', 'total',
+        'program_requested', 'program_done', 'program_failed', 'sensor_alarm', 'sensor_blocked',
+        'sensor_silent', 'sensor_gap', 'sensor_ok', 'sensor_discard', 'sensor_release')
+      OR \(page) AND extra ->> 'charge' IS NOT NULL AND source IS NOT NULL AND machine IS NULL
+        AND status <> 'awaiting_payment'
+    ORDER BY seq DESC LIMIT \(HistoryReport.limit)
     """
 }
 
-extension LedgerEntry {
-  /// Whether the entry is the result of an order in the sums of orders.
-  fileprivate var isOrder: Bool {
-    switch outcome {
-    case .ready, .made, .outOfStock: true
-    case .failed: amount != nil
-    case .rejected: source?.kind == .order
-    default: false
-    }
+extension KioskLedger.Activity.Orders {
+  fileprivate init?(_ row: Row) {
+    guard let status = LedgerEntry.Status(rawValue: row["status"]) else { return nil }
+    self.init(
+      at: Timestamp(milliseconds: row["quarter"]), status: status,
+      juice: (row["juice"] as String?).flatMap { Juice.ID($0) }, count: row["count"],
+      glasses: row["glasses"] ?? 0, amount: Money(row))
   }
 }
 
-extension Timestamp {
-  /// The start of the quarter of an hour that contains this time.
-  var quarter: Timestamp {
-    Timestamp(
-      milliseconds: milliseconds - milliseconds.flooredQuotient(by: 900_000).remainder)
+extension KioskLedger.Activity.Amount {
+  fileprivate init?(_ row: Row) {
+    guard let fruit = Fruit.ID(row["fruit"] as String) else { return nil }
+    self.init(
+      at: Timestamp(milliseconds: row["quarter"]), fruit: fruit, amount: row["amount"])
   }
 }

@@ -18,7 +18,7 @@ extension KioskLedger {
     for row in try database.rows("SELECT * FROM expired") {
       if let id = BatchID(row) { state.expired[id] = row["quantity"] }
     }
-    state.taken = try database.rows(taken).map { try LedgerEntry($0) }
+    state.taken = try database.rows(taken).map { try LedgerRow($0).entry }
   }
 
   /// Selects the entries of open orders and programs, and of the decisions to make them again, in
@@ -26,11 +26,31 @@ extension KioskLedger {
   private static let taken = """
     WITH open AS (SELECT seq FROM job UNION SELECT seq FROM charge),
       taking AS (
-        SELECT seq, event FROM log
+        SELECT * FROM entry
         WHERE seq IN (SELECT seq FROM open) OR job IN (SELECT seq FROM open) AND status = 'again')
-    SELECT seq, event FROM taking
-    WHERE EXISTS (SELECT 1 FROM taking WHERE event -> 'batches' IS NOT NULL)
+    SELECT * FROM taking
+    WHERE EXISTS (SELECT 1 FROM taking WHERE json_extract(extra, '$.batches') IS NOT NULL)
     ORDER BY seq
+    """
+
+  /// Selects a batch whose quantity differs from the sum of its entries.
+  static let wrongBatch = """
+    SELECT fruit, number, SUM(quantity) AS quantity, SUM(amount) AS sum FROM (
+      SELECT fruit, number, quantity, 0 AS amount FROM batch
+      UNION ALL SELECT json_extract(value, '$.fruit'), json_extract(value, '$.batch'), 0,
+        json_extract(value, '$.amount')
+      FROM entry, json_each(extra, '$.batches') WHERE extra IS NOT NULL)
+    GROUP BY fruit, number HAVING SUM(quantity) <> SUM(amount) LIMIT 1
+    """
+
+  /// Selects a fruit whose expired amount in the kiosk differs from the sum of its entries.
+  static let wrongExpired = """
+    SELECT fruit, SUM(quantity) AS quantity, SUM(amount) AS sum FROM (
+      SELECT fruit, quantity, 0 AS amount FROM expired
+      UNION ALL SELECT key, 0, -value FROM entry, json_each(changes) WHERE status = 'expired'
+      UNION ALL SELECT key, 0, -value FROM entry, json_each(extra, '$.expired')
+        WHERE status = 'removed')
+    GROUP BY fruit HAVING SUM(quantity) <> SUM(amount) LIMIT 1
     """
 
   /// Selects a fruit whose batches add up to more than its stock.
@@ -68,7 +88,7 @@ extension LedgerWriter {
 }
 
 extension BatchID {
-  init?(_ row: Row) {
+  fileprivate init?(_ row: Row) {
     guard let fruit = Fruit.ID(row["fruit"] as String) else { return nil }
     self.init(fruit: fruit, number: row["number"])
   }

@@ -61,7 +61,7 @@ extension KioskLedger {
   /// Whether the ledger has no entries besides initial stock, which a start records for each new fruit.
   private var isUnused: Bool {
     get throws(LedgerError) {
-      let used = "SELECT EXISTS (SELECT 1 FROM log WHERE status <> 'opened')"
+      let used = "SELECT EXISTS (SELECT 1 FROM entry WHERE status <> 'opened')"
       return try reading { try Bool.fetchOne($0, sql: used) } == false
     }
   }
@@ -70,8 +70,8 @@ extension KioskLedger {
   var last: LedgerEntry? {
     get throws(LedgerError) {
       try reading { database in
-        try Row.fetchOne(database, sql: "SELECT seq, event FROM entry ORDER BY seq DESC LIMIT 1")
-          .map { try LedgerEntry($0) }
+        try Row.fetchOne(database, sql: "SELECT * FROM entry ORDER BY seq DESC LIMIT 1")
+          .map { try LedgerRow($0).entry }
       }
     }
   }

@@ -37,8 +37,7 @@ extension KioskLedger {
     try reading { database in
       // guard: answers are deleted after their time
       let isKnown = "seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)"
-      let rows = try database.rows(
-        "SELECT \(LedgerRow.columns) FROM entry WHERE seq = ? AND \(isKnown)", [seq])
+      let rows = try database.rows("SELECT * FROM entry WHERE seq = ? AND \(isKnown)", [seq])
       guard let row = rows.first else { return nil }
       let known = try LedgerRow(row)
       return known.entry.source == source && known.entry.id == id ? known : nil
@@ -61,7 +60,8 @@ extension KioskLedger {
     try reading { database in
       try database.rows(
         """
-        SELECT \(LedgerRow.columns) FROM log WHERE charge = ? ORDER BY seq DESC LIMIT 1
+        SELECT * FROM entry WHERE extra IS NOT NULL AND extra ->> 'charge' = ?
+        ORDER BY seq DESC LIMIT 1
         """, [number]
       ).first.map { try LedgerRow($0) }
     }
@@ -77,7 +77,7 @@ extension KioskLedger {
     return try reading { database in
       try database.rows(
         """
-        SELECT \(LedgerRow.columns) FROM log WHERE job = ?
+        SELECT * FROM entry WHERE job = ?
           AND (status IN ('made', 'failed', 'returned') OR status = 'held' AND machine IS NOT NULL)
         ORDER BY seq DESC LIMIT 1
         """, [row.entry.seq]
@@ -95,15 +95,14 @@ extension KioskLedger {
   /// Reads the requests of the last `RequestIndex.kept` entries.
   private func readRequests() throws(LedgerError) -> RequestIndex {
     try reading { database in
-      // A sender may reuse the id of a request that was rejected as retained. The conditions on
-      // `detail` and `job` spare most entries the parsing of their events.
+      // A sender may reuse the id of a request that was rejected as retained.
       let statement = try database.makeStatement(
         sql: """
-          SELECT seq, source, id FROM log
+          SELECT seq, source, id FROM entry
           WHERE seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)
             AND source IS NOT NULL AND id IS NOT NULL
-            AND (detail IS NULL OR reason IS NOT '\(RejectionReason.retained.rawValue)')
-            AND (job IS NULL OR status NOT IN ('made', 'failed', 'returned', 'held'))
+            AND reason IS NOT '\(RejectionReason.retained.rawValue)'
+            AND status NOT IN ('made', 'failed', 'returned', 'held')
           ORDER BY seq
           """)
       var index = RequestIndex()
@@ -158,15 +157,15 @@ extension KioskLedger {
     }
   }
 
-  /// Returns rows in the order of their numbers, each with the payload of its entry, and with the
-  /// reply that its sender has requested, if the ledger still stores the reply.
+  /// Returns rows in the order of their numbers, each with the reply that its sender has requested,
+  /// if the ledger still stores the reply.
   ///
   /// - Parameters:
   ///   - seq: The entry before the first row.
   ///   - limit: The maximum number of rows.
   package func rows(
     after seq: Int, limit: Int = 1000
-  ) throws(LedgerError) -> [(row: LedgerRow, event: [UInt8], reply: Reply?)] {
+  ) throws(LedgerError) -> [(row: LedgerRow, reply: Reply?)] {
     try reading { database in
       let sql = """
         SELECT entry.*, reply.seq AS asked, topic, correlation FROM entry LEFT JOIN reply USING (seq)
@@ -176,8 +175,7 @@ extension KioskLedger {
       // the columns.
       let rows = try Row.fetchCursor(
         database.cachedStatement(sql: sql), arguments: [seq, limit])
-      return try Array(
-        rows.map { (try LedgerRow($0), Array(($0["event"] as String).utf8), Reply($0)) })
+      return try Array(rows.map { (try LedgerRow($0), Reply($0)) })
     }
   }
 }

@@ -24,7 +24,7 @@ extension KioskLedger {
         Self.otherEntries, [start.milliseconds, end.milliseconds, seq, limit + 1])
       if seq > 0 {
         return SafetyDay(
-          id: id, day: day, entries: try rows.map { try LedgerEntry($0) }, limit: limit)
+          id: id, day: day, entries: try rows.map { try LedgerRow($0).entry }, limit: limit)
       }
       let hours = try database.rows(Self.sensorHours, [start.description, end.description])
       // An hour that is not over has no entry yet.
@@ -41,31 +41,23 @@ extension KioskLedger {
       }
       return SafetyDay(
         id: id, day: day, sensors: configured,
-        entries: try (hours + rows).map { try LedgerEntry($0) }, open: open, limit: limit)
+        entries: try (hours + rows).map { try LedgerRow($0).entry }, open: open, limit: limit)
     }
   }
 
-  /// The indexes of the record of food safety. The index of hours contains the start of the hour,
-  /// because the kiosk may record the entry of an hour later, even on the next day. A query finds
-  /// them only with the same expressions, not with the columns of `log`.
-  static let safetyIndexes = [
-    "other_entry ON entry (at) WHERE event ->> 'juice' IS NULL",
-    "sensor_hour ON entry (event ->> 'hour') WHERE event ->> 'status' = 'sensor_hour'",
-  ]
-
-  /// Selects the entries that have no juice and no status of `SafetyDay.omitted`.
+  /// Selects the entries that have no juice and no status of `SafetyDay.omitted`, with the index `other_entry`.
   static let otherEntries = """
-    SELECT seq, event FROM entry WHERE event ->> 'juice' IS NULL AND at >= ? AND at < ? AND +seq > ?
-      AND event ->> 'status' NOT IN (\(omitted)) ORDER BY seq LIMIT ?
+    SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ? AND +seq > ?
+      AND status NOT IN (\(omitted)) ORDER BY seq LIMIT ?
     """
 
   private static let omitted =
     SafetyDay.omitted.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
-  /// Selects the hours of sensors.
+  /// Selects the hours of sensors, with the index `sensor_hour`. The index contains the start of
+  /// the hour, because the kiosk may record the entry of an hour later, even on the next day.
   static let sensorHours = """
-    SELECT seq, event FROM entry
-    WHERE event ->> 'status' = 'sensor_hour' AND event ->> 'hour' >= ? AND event ->> 'hour' < ?
+    SELECT * FROM entry WHERE status = 'sensor_hour' AND extra ->> 'hour' >= ? AND extra ->> 'hour' < ?
     ORDER BY seq
     """
 }

@@ -6,24 +6,9 @@ extension KioskLedger {
   /// Returns the position of an entry, or `nil` if no entry has this number.
   package func position(of seq: Int) throws(LedgerError) -> LedgerPosition? {
     let epoch: Int? = try reading { database in
-      try database.rows("SELECT epoch FROM log WHERE seq = ?", [seq]).first?[0]
+      try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
     }
     return epoch.map { LedgerPosition(epoch: $0, seq: seq) }
-  }
-
-  /// Returns the payloads of entries for the topic `events`, in the order of their numbers.
-  ///
-  /// - Parameters:
-  ///   - seq: The entry before the first one.
-  ///   - limit: The maximum number of entries.
-  package func events(
-    after seq: Int, limit: Int
-  ) throws(LedgerError) -> [(seq: Int, event: [UInt8])] {
-    try reading { database in
-      try database.rows(
-        "SELECT seq, event FROM entry WHERE seq > ? ORDER BY seq LIMIT ?", [seq, limit]
-      ).map { ($0[0], Array(($0[1] as String).utf8)) }
-    }
   }
 
   /// Returns the stored number of the entry up to which the upstream broker has confirmed all entries.
@@ -42,7 +27,7 @@ extension KioskLedger {
   ) throws(LedgerError) -> (seqs: ClosedRange<Int>, before: Int?)? {
     try reading { database in
       func entryEpoch(of seq: Int) throws -> Int? {
-        try database.rows("SELECT epoch FROM log WHERE seq = ?", [seq]).first?[0]
+        try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
       }
       var end: Int = try database.rows("SELECT IFNULL(MAX(seq), 0) FROM entry").first?[0] ?? 0
       while end > 0, let current = try entryEpoch(of: end) {

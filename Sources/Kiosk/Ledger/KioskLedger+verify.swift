@@ -12,7 +12,7 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger: that SQLite's structures and references are intact, that no entry is
-  /// missing, that each can be read and has the columns of its event, that the entries add up to the stock, its batches and the expired fruit, that each made
+  /// missing, that the entries add up to the stock, its batches and the expired fruit, that each made
   /// juice has the price of its order, and that the steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
@@ -24,10 +24,19 @@ extension KioskLedger {
       guard report == ["ok"] else {
         throw LedgerError.damaged(path: path, detail: report.prefix(3).joined(separator: "; "))
       }
-      let sums = try Self.checkBalances(database, path: path, from: .start)
+      try Self.checkBalances(database, path: path, from: .start)
       try Self.checkBalances(database, path: path, from: .checkpoint)
-      if let detail = try sums.wrongBatch(in: database) ?? sums.wrongExpired(in: database) {
-        throw LedgerError.inconsistent(path: path, detail: detail)
+      if let wrong = try Row.fetchOne(database, sql: Self.wrongBatch) {
+        throw LedgerError.inconsistent(
+          path: path,
+          detail: "batch \(wrong["number"] as Int) of \(wrong["fruit"] as String) has "
+            + "\(wrong["quantity"] as Int), but its entries add up to \(wrong["sum"] as Int)")
+      }
+      if let wrong = try Row.fetchOne(database, sql: Self.wrongExpired) {
+        throw LedgerError.inconsistent(
+          path: path,
+          detail: "\(wrong["quantity"] as Int) of \(wrong["fruit"] as String) are expired, "
+            + "but the entries add up to \(wrong["sum"] as Int)")
       }
       if let wrong = try Int.fetchOne(database, sql: Self.wrongAmount) {
         throw LedgerError.inconsistent(
@@ -42,7 +51,6 @@ extension KioskLedger {
         throw LedgerError.inconsistent(
           path: path, detail: "there is a row of \(table) without its \(parent)")
       }
-      _ = try Self.state(in: database)
       return try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM entry") ?? 0
     }
   }
@@ -67,10 +75,9 @@ extension KioskLedger {
 
   private enum Origin { case start, checkpoint }
 
-  @discardableResult
   private static func checkBalances(
     _ database: Database, path: String, from origin: Origin
-  ) throws -> LedgerSums {
+  ) throws {
     let start =
       switch origin {
       case .start: 0
@@ -83,9 +90,11 @@ extension KioskLedger {
       throw LedgerError.inconsistent(
         path: path, detail: "\(last - start - count) entries are missing after entry \(start)")
     }
-    let sums = try LedgerSums(after: start, in: database)
-    if let detail = try sums.wrongBalance(in: database) {
-      throw LedgerError.inconsistent(path: path, detail: detail)
+    if let wrong = try Row.fetchOne(database, sql: wrongBalance, arguments: [start]) {
+      throw LedgerError.inconsistent(
+        path: path,
+        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
+          + "but its entries add up to \(wrong["sum"] as Int)")
     }
     if let wrong = try Row.fetchOne(database, sql: wrongDates) {
       throw LedgerError.inconsistent(
@@ -99,13 +108,30 @@ extension KioskLedger {
         detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
           + "but entry \(wrong["seq"] as Int) says \(wrong["told"] as Int)")
     }
-    return sums
   }
+
+  /// Selects a fruit whose stock differs from the stock at the start of the check plus the later
+  /// changes.
+  private static let wrongBalance = """
+    SELECT stock.fruit, stock.quantity,
+      IFNULL((SELECT quantity FROM checkpoint WHERE fruit = stock.fruit AND ?1 > 0), 0)
+        + IFNULL(moved.amount, 0) AS sum
+    FROM stock LEFT JOIN
+      (SELECT key AS fruit, SUM(value * count) AS amount
+        FROM (SELECT changes AS amounts, COUNT(*) AS count FROM entry
+            WHERE seq > ?1 AND changes IS NOT NULL GROUP BY changes
+          UNION ALL SELECT used, -COUNT(*) FROM entry
+            WHERE seq > ?1 AND used IS NOT NULL GROUP BY used),
+          json_each(amounts)
+        GROUP BY key) AS moved
+      USING (fruit)
+    WHERE sum <> stock.quantity LIMIT 1
+    """
 
   /// Selects a made juice whose price differs from the price in its order.
   private static let wrongAmount = """
-    SELECT made.seq FROM log AS made JOIN log AS ordered ON ordered.seq = made.job
-    WHERE made.job IS NOT NULL AND made.status = 'made'
+    SELECT made.seq FROM entry AS made JOIN entry AS ordered ON ordered.seq = made.job
+    WHERE made.status = 'made'
       AND (made.amount IS NOT ordered.amount OR made.currency IS NOT ordered.currency)
     LIMIT 1
     """
@@ -130,16 +156,16 @@ extension KioskLedger {
           WHEN ending.amount IS NOT NULL AND step.returned = 0 AND step.captured_amount <> ending.amount
             THEN 'is captured for ' || step.captured_amount || ', and ' || ending.amount || ' was made'
         END AS flaw
-      FROM (SELECT charge, SUM(status = 'captured') AS captured,
+      FROM (SELECT extra ->> 'charge' AS charge, SUM(status = 'captured') AS captured,
             SUM(status = 'refunded' AND source IS NULL) AS refunded, SUM(status = 'held') AS held,
             SUM(IIF(status = 'captured', amount, 0)) AS captured_amount,
             SUM(IIF(status = 'refunded', amount, 0)) AS returned,
             MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS ordered,
             MAX(source IS NOT NULL AND status <> 'awaiting_payment' AND status <> 'held') AS decided
-          FROM log WHERE charge IS NOT NULL GROUP BY 1) AS step
+          FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL GROUP BY 1) AS step
         LEFT JOIN charge AS open ON open.number = step.charge
         LEFT JOIN job ON job.seq = step.ordered
-        LEFT JOIN log AS ending ON ending.job = step.ordered
+        LEFT JOIN entry AS ending ON ending.job = step.ordered
           AND ending.status IN ('made', 'failed', 'returned'))
     WHERE flaw IS NOT NULL LIMIT 1
     """

@@ -16,12 +16,15 @@ package import KioskProtocol
 /// | `batch` | the part of the stock that has a date | with entries, with `clock`, and periodically |
 /// | `expired` | expired fruit in the kiosk | with the entries that change it |
 /// | `job` | the open orders and programs of machines | when they begin, change and end |
-/// | `state` | alerts, machines, makers, payment devices, marks: see `StateValue` | when they change |
+/// | `machine` | last status, number of consecutive failures | when they change |
 /// | `program` | the schedule of each machine's programs | when it changes, and with each juice |
 /// | `charge` | the open charges | when they begin, change and end |
+/// | `payment_device` | last status, sums since the last total | when they change |
 /// | `sensor` | state of each sensor, and its hour | every minute, and when the state changes |
+/// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed or too old |
 /// | `delivery` | fingerprints of deliveries without an id | with the batch, until surely acknowledged |
+/// | `mark` | the last counter or contact state of each device input | when it changes |
 /// | `kiosk` | one row: service, epoch, confirmed and uplinked entries, number of deliveries | when they change |
 /// | `clock` | changes of the wall clock | when they are detected |
 /// | `topic` | the retained topics of this kiosk | by `setTopics` |
@@ -168,8 +171,9 @@ extension KioskLedger {
       state.tickets[row["day"]] = row["number"]
     }
     state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })
-    state.marks = try values(in: database)
-    state.alerts = try values(in: database)
+    for row in try database.rows("SELECT key, value FROM mark") {
+      state.marks[row["key"]] = row["value"]
+    }
     (state.jobs, state.machines) = try machineState(in: database)
     state.programs = try programs(in: database)
     (state.charges, state.paymentDevices) = try paymentState(in: database)
@@ -177,7 +181,8 @@ extension KioskLedger {
     state.lastCharge = try lastCharge(in: database)
     state.sensors = try sensors(in: database)
     state.clock = try clock(in: database)
-    state.makers = try values(in: database).values.sorted { $0.machine < $1.machine }
+    state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
+      .compactMap(Maker.init)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
   }
@@ -192,10 +197,12 @@ extension KioskLedger {
   package func createIndexes(ofCharges: Bool, ofSafety: Bool) throws(LedgerError) {
     var indexes: [String] = []
     if ofCharges {
-      indexes.append(
-        "charge_step ON entry (event ->> 'charge') WHERE event ->> 'charge' IS NOT NULL")
+      indexes.append("charge_step ON entry (extra ->> 'charge') WHERE extra IS NOT NULL")
     }
-    if ofSafety { indexes += Self.safetyIndexes }
+    if ofSafety {
+      indexes.append("other_entry ON entry (at) WHERE juice IS NULL")
+      indexes.append("sensor_hour ON entry (extra ->> 'hour') WHERE status = 'sensor_hour'")
+    }
     guard !indexes.isEmpty else { return }
     try writing { database in
       for index in indexes {
@@ -213,7 +220,8 @@ extension KioskLedger {
   private static func lastCharge(in database: Database) throws -> Int {
     guard try !database.rows(Self.chargeIndex).isEmpty else { return 0 }
     let last = """
-      SELECT MAX(charge) FROM log WHERE charge IS NOT NULL AND status = 'awaiting_payment'
+      SELECT MAX(extra ->> 'charge') FROM entry
+      WHERE extra IS NOT NULL AND status = 'awaiting_payment'
       """
     return try database.rows(last).first?[0] ?? 0
   }
@@ -228,29 +236,14 @@ extension KioskLedger {
   private static func machineState(
     in database: Database
   ) throws -> (jobs: [Job], machines: [MachineID: MachineRecord]) {
-    (try database.rows(openJobs).map { try Job($0) }, try values(in: database))
-  }
-
-  /// Returns the values of one kind in the table `state`.
-  ///
-  /// - Throws: `LedgerError.unreadableState` if a row cannot be read: a kiosk that omitted the row
-  ///   would forget what it has promised.
-  private static func values<Value: StateValue>(
-    in database: Database
-  ) throws -> [Value.Key: Value] {
-    var values: [Value.Key: Value] = [:]
-    let rows = try database.rows(
-      "SELECT key, value FROM state WHERE kind = ?", [Value.kind.rawValue])
-    for row in rows {
-      let text: String = row["key"]
-      guard let key = Value.Key(text) else {
-        throw LedgerError.unreadableState("\(Value.kind.rawValue) \(text)")
-      }
-      do { values[key] = try Value(payload: Array((row["value"] as String).utf8)) } catch {
-        throw LedgerError.unreadableState("\(Value.kind.rawValue) \(text): \(error)")
-      }
+    var machines: [MachineID: MachineRecord] = [:]
+    for row in try database.rows("SELECT name, status, failures FROM machine") {
+      guard let name = MachineID(row["name"] as String),
+        let status = MachineStatus(row["status"] as String)
+      else { continue }
+      machines[name] = MachineRecord(status: status, failures: row["failures"])
     }
-    return values
+    return (try database.rows(openJobs).map { try Job($0) }, machines)
   }
 
   /// Returns the schedule of each program.
@@ -258,8 +251,8 @@ extension KioskLedger {
     var programs: [ProgramID: ProgramRecord] = [:]
     for row in try database.rows(
       """
-      SELECT program.*, log.at AS due_at, log.reason AS cause
-      FROM program LEFT JOIN log ON log.seq = program.due
+      SELECT program.*, entry.at AS due_at, entry.reason AS cause
+      FROM program LEFT JOIN entry ON entry.seq = program.due
       """)
     {
       guard let machine = MachineID(row["machine"] as String),
@@ -290,23 +283,28 @@ extension KioskLedger {
   private static func paymentState(
     in database: Database
   ) throws -> (charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]) {
+    var devices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
+    for row in try database.rows("SELECT * FROM payment_device") {
+      guard let name = PaymentDeviceID(row["name"] as String) else { continue }
+      devices[name] = PaymentDeviceRecord(row)
+    }
     let charges = try database.rows("SELECT * FROM charge ORDER BY number").map { row in
       let order = try (row["seq"] as Int?).flatMap { seq in
-        try database.rows("SELECT seq, event FROM entry WHERE seq = ?", [seq]).first
+        try database.rows("SELECT * FROM entry WHERE seq = ?", [seq]).first
       }
-      return try Charge(row, order: order.map { try LedgerEntry($0) })
+      return try Charge(row, order: order.map { try LedgerRow($0).entry })
     }
-    return (charges, try values(in: database))
+    return (charges, devices)
   }
 
   /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`.
   static let ticketsSinceCheckpoint = """
-    SELECT day, MAX(ticket) AS number FROM log
+    SELECT day, MAX(ticket) AS number FROM entry
     WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
     """
 
   private static let openJobs = """
-    SELECT entry.seq, entry.event, job.number, job.state, job.topic, job.correlation, job.name, job.start_ms,
+    SELECT entry.*, job.number, job.state, job.topic, job.correlation, job.name, job.start_ms,
       job.finish_ms, job.returns_fruit, job.machine AS maker,
       (SELECT at FROM entry WHERE seq = job.number) AS begun
     FROM job JOIN entry USING (seq) ORDER BY job.number
@@ -315,7 +313,7 @@ extension KioskLedger {
   /// Selects the presses among the last 10,000 entries, which at 160 entries per second include the
   /// longest debounce time, 60 seconds.
   private static let lastPresses = """
-    SELECT source, juice, quantity, at, seq FROM log
+    SELECT source, juice, quantity, at, seq FROM entry
     WHERE seq > (SELECT MAX(seq) FROM entry) - 10000
       AND id IS NULL AND job IS NULL AND source IS NOT NULL AND juice IS NOT NULL
       AND reason IS NOT '\(RejectionReason.retained.rawValue)'
@@ -361,6 +359,14 @@ extension Database {
   /// takes longer than most queries.
   func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
     try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+  }
+}
+
+extension Maker {
+  fileprivate init?(_ row: Row) {
+    guard let machine = MachineID(row["machine"] as String) else { return nil }
+    let juices = (row["juices"] as String?).map { $0.split(separator: " ").map(String.init) }
+    self.init(machine: machine, juices: juices.map { Set($0.compactMap { Juice.ID($0) }) })
   }
 }
 

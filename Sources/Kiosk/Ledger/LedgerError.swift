@@ -37,8 +37,6 @@ package enum LedgerError: Error, Hashable {
   case unknownFruit(String)
   /// The columns of a row are invalid. The value is the `seq` of the entry, or the number of a charge without an order.
   case unreadable(Int)
-  /// A row of the table `state` cannot be read. The value says which, and why.
-  case unreadableState(String)
 
   /// Runs `body`, and converts its errors to `LedgerError`.
   static func catching<Value>(
@@ -145,9 +143,6 @@ extension LedgerError: CustomStringConvertible {
       "the ledger does not contain \(fruit)"
     case .unreadable(let seq):
       "entry \(seq) of the ledger cannot be read: run juice-kiosk ledger verify"
-    case .unreadableState(let detail):
-      "the state in the ledger cannot be read (\(detail)): put a backup in its place with juice-kiosk "
-        + "ledger restore --replace"
     }
   }
 

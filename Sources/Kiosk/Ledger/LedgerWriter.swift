@@ -20,11 +20,10 @@ final class LedgerWriter {
   private let begin, commit, rollback: Statement
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
-  private let setState, removeState: Statement
-  private let setJob, removeJob, setProgram: Statement
-  private let setCharge, removeCharge: Statement
+  private let setJob, removeJob, setMachine, setProgram: Statement
+  private let setCharge, removeCharge, setPaymentDevice: Statement
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
-  private let setTicket, setCheckpoint: Statement
+  private let setMark, setTicket, setCheckpoint: Statement
 
   /// The number of latest entries whose unconfirmed replies remain when the writer moves the checkpoint.
   static let unconfirmed = 10_000
@@ -34,7 +33,7 @@ final class LedgerWriter {
     commit = try database.makeStatement(sql: "COMMIT")
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
-      sql: "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 23).joined(separator: ", ")))")
     addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
@@ -56,16 +55,18 @@ final class LedgerWriter {
     removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
     setProgram = try database.makeStatement(
       sql: "INSERT OR REPLACE INTO program VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-    setState = try database.makeStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?, ?)")
-    removeState = try database.makeStatement(sql: "DELETE FROM state WHERE kind = ? AND key = ?")
+    setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
     let chargeColumns = repeatElement("?", count: 19).joined(separator: ", ")
     setCharge = try database.makeStatement(
       sql: "INSERT OR REPLACE INTO charge VALUES (\(chargeColumns))")
     removeCharge = try database.makeStatement(sql: "DELETE FROM charge WHERE number = ?")
+    setPaymentDevice = try database.makeStatement(
+      sql: "INSERT OR REPLACE INTO payment_device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
     setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
+    setMark = try database.makeStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
     setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
     setCheckpoint = try database.makeStatement(sql: KioskLedger.checkpoint)
     for row in try Row.fetchAll(database, sql: KioskLedger.ticketsSinceCheckpoint) {
@@ -79,21 +80,18 @@ final class LedgerWriter {
   /// Writes a `LedgerTransaction` as one transaction of SQLite.
   ///
   /// - Parameter count: The number of deliveries since the last transaction.
-  /// - Returns: The payloads of the entries.
-  func write(
-    _ transaction: LedgerTransaction, deliveries count: Int, on database: Database
-  ) throws -> [[UInt8]] {
+  func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws
+  {
     try begin.run(on: database)
     do {
-      let events = try add(transaction.records, on: database)
+      try add(transaction.records, on: database)
       try add(transaction.kept, deliveries: count, on: database)
       for (seq, job) in transaction.jobs { try set(job, of: seq, on: database) }
-      for (key, value) in transaction.state {
-        let statement = value == nil ? removeState : setState
-        try statement.bind(1, key.kind.rawValue)
-        try statement.bind(2, key.text)
-        if let value { try statement.bind(3, text: value) }
-        try statement.run(on: database)
+      for (name, machine) in transaction.machines {
+        try setMachine.bind(1, name.text)
+        try setMachine.bind(2, machine.status.text)
+        try setMachine.bind(3, machine.failures)
+        try setMachine.run(on: database)
       }
       for (id, record) in transaction.programs {
         try setProgram.bind(1, id.machine.text)
@@ -110,7 +108,27 @@ final class LedgerWriter {
         try setBatches(of: transaction, on: database)
       }
       for (number, charge) in transaction.charges { try set(charge, number, on: database) }
+      for (name, device) in transaction.paymentDevices {
+        try setPaymentDevice.bind(1, name.text)
+        try setPaymentDevice.bind(2, device.status.text)
+        try setPaymentDevice.bind(3, device.currency?.code)
+        try setPaymentDevice.bind(4, device.captured)
+        try setPaymentDevice.bind(5, device.refunded)
+        try setPaymentDevice.bind(6, device.total)
+        try setPaymentDevice.bind(7, device.totalAt.map { Int($0.milliseconds) })
+        try setPaymentDevice.bind(8, device.difference)
+        try setPaymentDevice.bind(9, device.epoch)
+        try setPaymentDevice.run(on: database)
+      }
       if !transaction.sensors.isEmpty { try addSensors(of: transaction, on: database) }
+      if let makers = transaction.makers {
+        try database.execute(sql: "DELETE FROM maker")
+        for maker in makers {
+          let juices = maker.juices?.map(\.text).sorted().joined(separator: " ")
+          try database.execute(
+            sql: "INSERT INTO maker VALUES (?, ?)", arguments: [maker.machine.text, juices])
+        }
+      }
       if let clock = transaction.clock { try set(clock, on: database) }
       if let step = transaction.clockStep { try add(step, on: database) }
       if let service = transaction.service {
@@ -126,8 +144,12 @@ final class LedgerWriter {
         try setUplinked.bind(1, uplinked)
         try setUplinked.run(on: database)
       }
+      for (key, value) in transaction.marks {
+        try setMark.bind(1, key)
+        try setMark.bind(2, value)
+        try setMark.run(on: database)
+      }
       try commit.run(on: database)
-      return events
     } catch {
       // After some errors SQLite has already rolled back, and this statement fails.
       _ = try? rollback.run(on: database)
@@ -151,17 +173,13 @@ final class LedgerWriter {
 
   // MARK: Entries
 
-  private func add(
-    _ records: [LedgerTransaction.Record], on database: Database
-  ) throws -> [[UInt8]] {
+  private func add(_ records: [LedgerTransaction.Record], on database: Database) throws {
     guard let first = records.first?.row.entry.seq, let last = records.last?.row.entry.seq else {
-      return []
+      return
     }
-    var events: [[UInt8]] = []
-    events.reserveCapacity(records.count)
     var changes: FruitAmounts = [:]
     for record in records {
-      events.append(try add(record, on: database))
+      try add(record, on: database)
       changes += record.row.entry.changes
     }
     for (fruit, amount) in changes {
@@ -171,38 +189,115 @@ final class LedgerWriter {
         throw LedgerError.unknownFruit(fruit.text)
       }
     }
-    if (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval {
-      try moveCheckpoint(on: database)
-      try deleteReplies(through: last - Self.unconfirmed, on: database)
+    guard (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval
+    else {
+      return
     }
-    return events
+    try moveCheckpoint(on: database)
+    try deleteReplies(through: last - Self.unconfirmed, on: database)
   }
 
-  /// Adds a row, and returns the payload of its entry.
-  private func add(
-    _ record: LedgerTransaction.Record, on database: Database
-  ) throws -> [UInt8] {
+  private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
     let (entry, row) = (record.row.entry, record.row)
-    let event: [UInt8]
-    // guard: an entry that cannot be read is not written
-    do { event = try entry.encoded() } catch { throw LedgerError.notAllowed("\(error)") }
-    if let day = row.day { tickets[day] = entry.ticket }
-    if case .opened(let amounts) = entry.outcome {
+    var used: FruitAmounts?
+    var missing: FruitAmounts?
+    var changes: FruitAmounts?
+    var why: String?
+    var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
+    var extra: [UInt8]?
+    switch entry.outcome {
+    case .ready(_, let amounts, let ticket):
+      used = amounts
+      tickets[ticket.day] = ticket.number
+    case .outOfStock(_, let amounts): missing = amounts
+    case .restocked(let amounts): changes = amounts
+    case .rejected(let reason, _): why = reason.rawValue
+    case .accepted(_, let amounts, let ticket, let maker, let position):
+      (used, machine, place) = (amounts, maker, position)
+      tickets[ticket.day] = ticket.number
+    case .awaitingPayment(_, let amounts, let ticket, let number, let at):
+      used = amounts
+      extra = JSONWriter.object {
+        $0.members(charge: number, at: at)
+        $0.members(entry.batches)
+      }
+      tickets[ticket.day] = ticket.number
+    case .payment(let step):
+      (machine, place, job, why) = (step.machine, step.place, step.job, step.reason)
+      extra = JSONWriter.object {
+        $0.members(charge: step.charge, at: step.device)
+        $0.members(step.receipt)
+      }
+    case .total(let total, let at, let difference):
+      extra = JSONWriter.object {
+        $0.member("device", at.text)
+        if let difference { $0.member("difference", difference) }
+        $0.members(total)
+      }
+    case .made(let end):
+      (machine, job) = (end.machine, end.job)
+    case .failed(let end, let reason, let amounts), .returned(let end, let reason, let amounts):
+      (machine, job, why, changes) = (end.machine, end.job, reason, amounts)
+    case .decided(let choice, let order, let amounts):
+      job = order
+      if choice == .again { used = amounts }
+    case .program(let step):
+      (machine, job, why) = (step.id.machine, step.job, step.reason)
+      if step.kind == .requested { used = step.changes.times(-1) }
+      if step.kind == .failed { changes = step.changes }
+      extra = JSONWriter.object {
+        $0.member("program", step.id.program.rawValue)
+        $0.members(entry.batches)
+      }
+    case .sensor(let step):
+      if step.kind == .discard { changes = step.changes }
+      extra = JSONWriter.object {
+        $0.members(step)
+        $0.members(entry.batches)
+      }
+    case .expired(let amounts): changes = amounts
+    case .removed(let removal):
+      (changes, why) = (entry.changes, removal.reason.rawValue)
+      if !removal.expired.isEmpty {
+        extra = JSONWriter.object {
+          $0.member("expired", removal.expired)
+          $0.members(entry.batches)
+        }
+      }
+    case .service: break
+    case .opened(let amounts):
+      changes = amounts
       for (fruit, _) in amounts {
         try addFruit.bind(1, fruit.text)
         try addFruit.run(on: database)
       }
     }
+    if extra == nil, !entry.batches.isEmpty {
+      extra = JSONWriter.object { $0.members(entry.batches) }
+    }
     try addEntry.bind(1, entry.seq)
     try addEntry.bind(2, Int(entry.at.milliseconds))
     try addEntry.bind(3, entry.source?.description)
     try addEntry.bind(4, entry.id?.text)
-    try addEntry.bind(5, entry.job)
-    try addEntry.bind(6, text: event)
-    try addEntry.bind(7, text: row.stock?.json)
-    try addEntry.bind(8, row.detail)
-    try addEntry.bind(9, row.message)
-    try addEntry.bind(10, row.day)
+    try addEntry.bind(5, entry.status.rawValue)
+    try addEntry.bind(6, entry.outcome.order?.juice.text)
+    try addEntry.bind(7, entry.outcome.order?.quantity)
+    try addEntry.bind(8, entry.ticket?.number)
+    try addEntry.bind(9, entry.ticket?.day)
+    try addEntry.bind(10, text: used?.json)
+    try addEntry.bind(11, text: missing?.json)
+    try addEntry.bind(12, text: changes?.json)
+    try addEntry.bind(13, text: row.stock?.json)
+    try addEntry.bind(14, why)
+    try addEntry.bind(15, row.detail)
+    try addEntry.bind(16, row.message)
+    try addEntry.bind(17, machine?.text)
+    try addEntry.bind(18, place)
+    try addEntry.bind(19, job)
+    try addEntry.bind(20, entry.epoch)
+    try addEntry.bind(21, entry.amount?.units)
+    try addEntry.bind(22, entry.amount?.currency.code)
+    try addEntry.bind(23, text: extra)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)
@@ -211,7 +306,6 @@ final class LedgerWriter {
       try addReply.run(on: database)
       lastReply = entry.seq
     }
-    return event
   }
 
   private func set(_ job: Job?, of seq: Int, on database: Database) throws {
@@ -319,4 +413,15 @@ final class LedgerWriter {
 
 extension FruitAmounts {
   var json: [UInt8] { JSONWriter.object { $0.members(self) } }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(_ batches: [BatchChange]) {
+    if !batches.isEmpty { member("batches", batches) { $0.members($1) } }
+  }
+
+  fileprivate mutating func members(charge: Int, at device: PaymentDeviceID) {
+    member("charge", charge)
+    member("device", device.text)
+  }
 }

@@ -47,7 +47,7 @@ import Testing
   @Test func anEntryLeavesNothingOver() throws {
     let end = JobEnd(
       job: 3, machine: "bar", order: Order(juice: "kiwi", quantity: 2),
-      ticket: 4)
+      ticket: Ticket(day: 0, number: 4))
     let order = Order(juice: "kiwi", quantity: 2)
     let outcomes: [LedgerEntry.Outcome] = [
       .opened(["kiwi": 10]), .ready(order, used: ["kiwi": 3], ticket: end.ticket),

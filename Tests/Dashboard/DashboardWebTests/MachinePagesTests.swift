@@ -240,7 +240,7 @@ import Testing
       #expect(try shown().contains("Please ask us."))
       try await Self.publish(scene, .idle)
       let end = JobEnd(
-        job: 142, machine: "bar", order: Order(juice: "kiwi"), ticket: 42)
+        job: 142, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
       try await Self.receive(scene, .made(end), seq: 150)
       #expect(try shown().contains("is ready. Enjoy!"))
     }
@@ -250,7 +250,7 @@ import Testing
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       let end = JobEnd(
-        job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: 3)
+        job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 3))
       try await Self.receive(scene, .returned(end, reason: "waited_too_long", changes: [:]), seq: 9)
       let kiosk = try #require(scene.dashboard.link.fleet["k1"])
       let part = try #require(kiosk.progress.first)
@@ -284,7 +284,7 @@ import Testing
       let evil = "<img src=x onerror=alert(1)>\"'"
       try await Self.publish(scene, .fault, reason: evil, [(42, .needsDecision)])
       let end = JobEnd(
-        job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: 3)
+        job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 3))
       try await Self.receive(scene, .failed(end, reason: evil, changes: [:]), seq: 9)
       for path in ["/", "/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display"] {
         let page = try await scene.get(path).text

@@ -468,7 +468,7 @@ import Testing
       try await scene.kiosk("sales", sales.payload)
       let entry = LedgerEntry(
         seq: 2, epoch: 1, at: scene.now, source: nil, id: nil,
-        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: 1),
+        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)),
         amount: price)
       try await scene.kiosk("events", entry.payload, retain: false)
       let page = try await scene.get("/kiosks/k1").text
@@ -492,7 +492,7 @@ import Testing
         "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
       let entry = LedgerEntry(
         seq: 2, epoch: 0, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
-        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: 1))
+        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)))
       try await scene.kiosk("events", entry.payload, retain: false)
       let info = KioskInfo(version: evil, startedAt: scene.now, name: name, place: evil)
       try await scene.kiosk("info", info.payload)

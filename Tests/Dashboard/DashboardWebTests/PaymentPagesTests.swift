@@ -32,7 +32,7 @@ import Testing
   ) async throws {
     let step = PaymentStep(
       kind, charge: charge, device: "till", job: 3, order: Order(juice: "kiwi"),
-      ticket: ticket,
+      ticket: Ticket(day: 0, number: ticket),
       receipt: Receipt(receipt: "0012", card: "girocard", last4: "1234"))
     let entry = LedgerEntry(
       seq: seq, epoch: 1, at: time ?? scene.now, source: nil, id: nil, outcome: .payment(step),
@@ -175,7 +175,7 @@ import Testing
       try await Self.receive(
         scene, .captured, seq: 6, at: Timestamp("2026-11-21T08:28:00Z"))
       let end = JobEnd(
-        job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: 42)
+        job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
       let failed = LedgerEntry(
         seq: 7, epoch: 1, at: scene.now, source: nil, id: nil,
         outcome: .failed(end, reason: "no_fruit", changes: [:]))
@@ -276,7 +276,7 @@ import Testing
       let page = try await answer.text
       #expect(page.contains("id=\"order-142\"") && page.contains("€3.50 at the terminal, please."))
       let end = JobEnd(
-        job: 142, machine: nil, order: Order(juice: "kiwi"), ticket: 42)
+        job: 142, machine: nil, order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
       let entry = LedgerEntry(
         seq: 150, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil,
         outcome: .returned(end, reason: "declined", changes: [:]))

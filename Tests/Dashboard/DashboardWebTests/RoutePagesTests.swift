@@ -174,7 +174,7 @@ import Testing
         seq: 2, epoch: 0, at: Timestamp(milliseconds: scene.now.milliseconds - 30_000),
         source: nil, id: nil,
         outcome: .ready(
-          Order(juice: "kiwi", quantity: 2), used: ["kiwi": 6], ticket: 1))
+          Order(juice: "kiwi", quantity: 2), used: ["kiwi": 6], ticket: Ticket(day: 0, number: 1)))
       try await scene.kiosk("events", sold.payload, retain: false)
       var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 10) })
       fruits["kiwi"] = 12

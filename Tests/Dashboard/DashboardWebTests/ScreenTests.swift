@@ -76,7 +76,7 @@ import Testing
   private static func end(_ ticket: Int, by machine: MachineID? = "bar") -> JobEnd {
     JobEnd(
       job: 100 + ticket, machine: machine, order: Order(juice: "kiwi"),
-      ticket: ticket)
+      ticket: Ticket(day: 0, number: ticket))
   }
 
   // MARK: Links

@@ -58,13 +58,11 @@ def test_a_week_of_food_safety_prints_on_one_page(
     with sqlite3.connect(kiosk.folder / "ledger.sqlite") as ledger:
         def add(sensor: str, at: int, low: float, high: float, **more: Any) -> None:
             hour = datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            recorded = datetime.fromtimestamp(at + 3600, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            event = {"at": recorded, "status": "sensor_hour", "sensor": sensor, "hour": hour, "low": low,
-                     "high": high, "measured": 3600} | more
+            extra = {"sensor": sensor, "hour": hour, "low": low, "high": high, "measured": 3600} | more
             ledger.execute(
-                "INSERT INTO entry (seq, at, event) SELECT MAX(seq) + 1, ?,"
-                " json_patch(?, json_object('seq', MAX(seq) + 1, 'epoch', MAX(epoch))) FROM log",
-                ((at + 3600) * 1000, json.dumps(event)))
+                "INSERT INTO entry (seq, at, status, epoch, extra)"
+                " SELECT MAX(seq) + 1, ?, 'sensor_hour', MAX(epoch), ? FROM entry",
+                ((at + 3600) * 1000, json.dumps(extra)))
 
         for index in range(7 * 24 - 1):
             at = now - (7 * 24 - index) * 3600

@@ -205,7 +205,7 @@ import Testing
     open("k1")
     let end = JobEnd(
       job: 3, machine: "bar", order: Order(juice: "kiwi", quantity: 2),
-      ticket: 42)
+      ticket: Ticket(day: 0, number: 42))
     let outcome: LedgerEntry.Outcome =
       choice == .poured
       ? .made(end) : .returned(end, reason: "given_back", changes: ["kiwi": 6])
@@ -399,10 +399,10 @@ import Testing
     receive("k1/machine/bar", report(.idle, ready: [42, 39]))
     receive("k1/machine/other", report(.idle, ready: [40]))
     let end = JobEnd(
-      job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: 42)
+      job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
     for (seq, outcome) in [
       (9, LedgerEntry.Outcome.made(end)),
-      (10, .ready(Order(juice: "mango"), used: [:], ticket: 43)),
+      (10, .ready(Order(juice: "mango"), used: [:], ticket: Ticket(day: 0, number: 43))),
       (11, .failed(end, reason: "jam", changes: [:])),
     ] {
       let entry = LedgerEntry(seq: seq, epoch: 0, at: now, source: nil, id: nil, outcome: outcome)
@@ -441,7 +441,7 @@ import Testing
       seq: seq, epoch: epoch, at: time ?? self.time(seq), source: Source(kind: .order, name: "p"),
       id: nil,
       outcome: .ready(
-        Order(juice: "kiwi"), used: ["kiwi": 3], ticket: seq))
+        Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 0, number: seq)))
     return String(decoding: entry.payload, as: UTF8.self)
   }
 

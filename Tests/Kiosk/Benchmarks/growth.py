@@ -65,7 +65,7 @@ def check(contender: JuiceKiosk, count: int) -> None:
     millions of orders would take too long."""
     contender.kiosk.verify(LONG)
     made = contender.rows(
-        "SELECT COUNT(*), COUNT(DISTINCT id) FROM log WHERE status = 'ready'"
+        "SELECT COUNT(*), COUNT(DISTINCT id) FROM entry WHERE status = 'ready'"
     )
     if made != [(count, count)]:
         raise RuntimeError(f"{count} orders, made and different ones: {made[0]}")

@@ -168,10 +168,8 @@ def fill(kiosk: Kiosk, count: int) -> None:
             """
             WITH RECURSIVE more (seq) AS (
               SELECT MAX(seq) + 1 FROM entry UNION ALL SELECT seq + 1 FROM more LIMIT ?)
-            INSERT INTO entry (seq, at, event)
-            SELECT seq, 1795251600000 + seq, json_object('seq', seq, 'epoch', (SELECT epoch FROM kiosk),
-              'at', strftime('%Y-%m-%dT%H:%M:%fZ', (1795251600000 + seq) / 1000.0, 'unixepoch'), 'status', 'open')
-            FROM more
+            INSERT INTO entry (seq, at, status, epoch)
+            SELECT seq, 1795251600000 + seq, 'open', (SELECT epoch FROM kiosk) FROM more
             """,
             [count],
         )

@@ -28,7 +28,7 @@ import Testing
           source: Source(kind: .order, name: "p1"), id: "a1",
           outcome: .ready(
             Order(juice: "strawberry_banana"), used: ["strawberry": 10, "banana": 1],
-            ticket: 1))
+            ticket: Ticket(day: 20_778, number: 1)))
       ])
   }
 

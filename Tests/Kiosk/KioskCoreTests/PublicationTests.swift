@@ -54,33 +54,6 @@ import Testing
       ])
   }
 
-  @Test func aStockAboveTheMarkKeepsItsAlertAfterARestart() throws {
-    try kiosk.receive(.restock(#"{"set":{"kiwi":5}}"#))
-    try kiosk.receive(.restock(#"{"set":{"kiwi":6}}"#))
-    #expect(kiosk.core.alerts["kiwi"] == .low)
-    try kiosk.recover()
-    #expect(kiosk.core.alerts["kiwi"] == .low)
-    try kiosk.restart()
-    #expect(kiosk.core.alerts["kiwi"] == .low)
-    try kiosk.receive(.restock(#"{"set":{"kiwi":7}}"#))
-    try kiosk.restart()
-    #expect(kiosk.core.alerts["kiwi"] == .ok)
-  }
-
-  /// A higher mark makes a fruit low without an entry.
-  @Test func anAlertOfNewSettingsIsKeptAfterARestart() throws {
-    try kiosk.receive(.restock(#"{"set":{"kiwi":8}}"#))
-    #expect(kiosk.core.alerts["kiwi"] == .ok)
-    var settings = kiosk.settings
-    settings.stock.lowMarks["kiwi"] = 10
-    try kiosk.reload(settings)
-    #expect(kiosk.core.alerts["kiwi"] == .low)
-    try kiosk.receive(.restock(#"{"set":{"kiwi":11}}"#))
-    #expect(kiosk.core.alerts["kiwi"] == .low)
-    try kiosk.restart()
-    #expect(kiosk.core.alerts["kiwi"] == .low)
-  }
-
   @Test func serviceIsToldWhenItChanges() throws {
     try kiosk.receive(.service("open"))
     #expect(kiosk.reports.isEmpty)

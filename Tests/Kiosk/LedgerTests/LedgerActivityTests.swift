@@ -25,7 +25,7 @@ import Testing
     .init(
       seq,
       .ready(
-        Order(juice: juice, quantity: quantity), used: used, ticket: seq),
+        Order(juice: juice, quantity: quantity), used: used, ticket: Ticket(day: 0, number: seq)),
       at: time)
   }
 
@@ -48,6 +48,11 @@ import Testing
         .init(at: second, status: .ready, juice: "kiwi", count: 1, glasses: 1),
         .init(at: second, status: .ready, juice: "mango_kiwi", count: 1, glasses: 1),
         .init(at: second, status: .outOfStock, juice: "kiwi", count: 1, glasses: 0),
+      ])
+    #expect(
+      Set(activity.used) == [
+        .init(at: first, fruit: "kiwi", amount: 9), .init(at: second, fruit: "kiwi", amount: 4),
+        .init(at: second, fruit: "mango", amount: 2),
       ])
     #expect(activity.span == first...second)
     #expect(activity.before == 0)
@@ -73,10 +78,31 @@ import Testing
       ])
   }
 
+  @Test func restocksAreToldTheLatestFirst() throws {
+    let restocked = LedgerEntry.Outcome.restocked(changes: ["banana": 1])
+    let decided = LedgerEntry.Outcome.decided(.poured, job: 3, used: [:])
+    let sum = Money(units: 350, .euro)
+    let total = LedgerEntry.Outcome.total(
+      PaymentTotal(
+        total: 1, at: Timestamp(milliseconds: 0), captured: sum, refunded: Money(units: 0, .euro),
+        count: 1), device: "terminal", difference: 50)
+    try place.write(
+      LedgerTransaction(
+        .opened(1, ["banana": 50]), .init(2, restocked), .banana(3, ticket: 1),
+        .init(4, .service(.closed)), .init(5, .service(.open)), .init(6, decided),
+        .init(7, total), .init(8, restocked)))
+    let page = try activity(through: 7)
+    #expect(page.services.map(\.seq) == [7, 6, 5, 4, 2])
+    #expect(
+      page.services.map(\.outcome) == [
+        total, decided, .service(.open), .service(.closed), restocked,
+      ])
+  }
+
   /// The order of a charge has batches, but no receipt.
   @Test func aChargeHasTheReceiptOfItsStep() throws {
     let order = Order(juice: "kiwi", quantity: 1)
-    let ticket = 1
+    let ticket = Ticket(day: 0, number: 1)
     let receipt = Receipt(receipt: "42", trace: "7", last4: "1234")
     let price = Money(units: 350, .euro)
     var transaction = LedgerTransaction(
@@ -106,6 +132,31 @@ import Testing
     #expect(charges.map(\.captured) == [350])
   }
 
+  @Test func whatWasAddedIsAddedUpByQuarterAndFruit() throws {
+    try place.write(
+      LedgerTransaction(
+        .opened(1, ["banana": 5, "kiwi": 50]), .init(2, .restocked(changes: ["kiwi": -9]), at: 1),
+        .banana(3, ticket: 1), .init(4, .restocked(changes: ["kiwi": 7]), at: Self.quarter)))
+    let (first, second) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: Self.quarter))
+    #expect(
+      try Set(activity(through: 4).added) == [
+        .init(at: first, fruit: "banana", amount: 5), .init(at: first, fruit: "kiwi", amount: 41),
+        .init(at: second, fruit: "kiwi", amount: 7),
+      ])
+  }
+
+  @Test func openingsAndClosingsAreToldTheLatestFirst() throws {
+    try place.write(
+      LedgerTransaction(
+        .opened(1, ["banana": 5]), .init(2, .service(.closed), at: 1),
+        .init(3, .restocked(changes: ["banana": 1]), at: 2), .init(4, .service(.open), at: 3)))
+    #expect(
+      try activity(through: 4).switches == [
+        .init(at: Timestamp(milliseconds: 3), state: .open),
+        .init(at: Timestamp(milliseconds: 1), state: .closed),
+      ])
+  }
+
   @Test func aPageHasNoMoreThanItsEntries() throws {
     try place.write(
       LedgerTransaction(
@@ -113,7 +164,7 @@ import Testing
         .banana(4, ticket: 3), .banana(5, ticket: 4)))
     let page = try activity(through: 4, limit: 2)
     #expect(page.orders.map(\.glasses) == [2])
-    #expect(page.entries.map(\.entry.seq) == [4, 3])
+    #expect(page.used.map(\.amount) == [4])
     #expect(page.before == 2)
   }
 
@@ -144,8 +195,8 @@ import Testing
     #expect(pages.map(\.isWhole) == [false, false, false, true])
     let times = pages.map { $0.orders.map { $0.at.milliseconds / hour } }
     #expect(times == [[7], [7], [5], []])
-    #expect(pages.map { $0.entries.map(\.entry.seq) } == [[5], [4], [3, 2], []])
-    #expect(pages[2].entries.map(\.at) == [5, 5].map { Timestamp(milliseconds: $0 * hour) })
+    #expect(pages.map(\.used.count) == [1, 1, 1, 0])
+    #expect(pages[2].switches.map(\.at) == [Timestamp(milliseconds: 5 * hour)])
     #expect(pages[2].span?.upperBound == Timestamp(milliseconds: 5 * hour))
   }
 
@@ -167,7 +218,7 @@ import Testing
         ready(3, at: 1000, "kiwi", 1, ["kiwi": 3]), ready(4, at: 2000, "kiwi", 1, ["kiwi": 3])))
     let recent = try activity(through: 4, since: 1000)
     #expect(recent.orders.map(\.glasses) == [2])
-    #expect(recent.entries.map(\.entry.seq) == [4, 3])
+    #expect(recent.used.map(\.amount) == [6])
     #expect(recent.span == Timestamp(milliseconds: 1000)...Timestamp(milliseconds: 2000))
     #expect(try activity(through: 4, since: 2001) == KioskLedger.Activity(before: 0))
   }

@@ -63,7 +63,7 @@ import Testing
       .init(3, .restocked(changes: ["kiwi": -4])),
       // An order of 0 glasses, and a ticket below 1.
       .init(3, .outOfStock(Order(juice: "kiwi", quantity: 0), missing: [:])),
-      .init(3, .ready(Order(juice: "kiwi"), used: ["kiwi": 3], ticket: 0)),
+      .init(3, .ready(Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 7, number: 0))),
       // The same request twice.
       .init(
         3, .service(.closed), id: "a1", message: "again",
@@ -76,7 +76,7 @@ import Testing
       .init(
         2,
         .ready(
-          Order(juice: "banana"), used: ["banana": 2], ticket: 1),
+          Order(juice: "banana"), used: ["banana": 2], ticket: Ticket(day: 7, number: 1)),
         id: "a1", message: "ready", key: .request(panel, "a1")),
       second)
     transaction.records.insert(

@@ -80,11 +80,6 @@ import Testing
       (.notAllowed("x"), "the ledger cannot store this: x"),
       (.unknownFruit("kiwi"), "the ledger does not contain kiwi"),
       (.unreadable(7), "entry 7 of the ledger cannot be read: run juice-kiosk ledger verify"),
-      (
-        .unreadableState("machine bar: 'status' is missing"),
-        "the state in the ledger cannot be read (machine bar: 'status' is missing): put a backup in its "
-          + "place with juice-kiosk ledger restore --replace"
-      ),
     ] as [(LedgerError, String)])
   func eachErrorSaysWhatToDo(error: LedgerError, text: String) {
     #expect("\(error)" == text)

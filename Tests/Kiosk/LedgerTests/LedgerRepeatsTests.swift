@@ -156,7 +156,11 @@ import Testing
       .init(seq, .service(.open), at: 400 * 86_400_000, id: "a1", message: "\(seq)", key: key)
     }
     try place.write(LedgerTransaction(.init(1, .service(.open), id: "a1", key: key)))
-    try place.fill(from: 2, through: later, #"{"status":"open"}"#)
+    try place.tamper(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < \(later))
+      INSERT INTO entry (seq, at, status) SELECT i, 0, 'open' FROM n;
+      """)
     let ledger = try place.open()
     #expect(try ledger.repeats(of: [key]).count == 1)
     try ledger.commit(LedgerTransaction(.init(later + 1, .service(.open), id: "z")))

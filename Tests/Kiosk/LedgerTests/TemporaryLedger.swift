@@ -34,25 +34,6 @@ final class TemporaryLedger {
     try database.close()
   }
 
-  /// Changes an entry in the file without using the ledger.
-  ///
-  /// - Parameter change: A JSON object, whose members replace those of the event; `null` removes one.
-  func tamper(entry seq: Int, _ change: String) throws {
-    try tamper("UPDATE entry SET event = json_patch(event, '\(change)') WHERE seq = \(seq)")
-  }
-
-  /// Adds entries from 5 to `last` to the file without using the ledger.
-  ///
-  /// - Parameter members: The members of each, besides those that every entry has.
-  func fill(from first: Int = 5, through last: Int, _ members: String) throws {
-    try tamper(
-      """
-      WITH RECURSIVE n(i) AS (SELECT \(first) UNION ALL SELECT i + 1 FROM n WHERE i < \(last))
-      INSERT INTO entry (seq, at, event) SELECT i, 0,
-        json_patch(json_object('seq', i, 'at', '1970-01-01T00:00:00Z'), '\(members)') FROM n
-      """)
-  }
-
   func count(_ table: String) throws -> Int {
     var configuration = Configuration()
     configuration.readonly = true
@@ -76,8 +57,7 @@ extension LedgerTransaction {
     records = zip(records, batches).map { record, batches in
       var entry = record.row.entry
       entry.batches = batches
-      return Record(
-        LedgerRow(entry, message: record.row.message, day: record.row.day), key: record.key)
+      return Record(LedgerRow(entry, message: record.row.message), key: record.key)
     }
   }
 }
@@ -92,8 +72,7 @@ extension LedgerTransaction.Record {
       LedgerRow(
         LedgerEntry(
           seq: seq, epoch: epoch, at: Timestamp(milliseconds: milliseconds), source: source, id: id,
-          outcome: outcome, amount: amount), message: message,
-        day: outcome.hasNewTicket ? 7 : nil),
+          outcome: outcome, amount: amount), message: message),
       key: key, reply: reply)
   }
 
@@ -104,6 +83,6 @@ extension LedgerTransaction.Record {
   static func banana(_ seq: Int, ticket: Int) -> Self {
     Self(
       seq,
-      .ready(Order(juice: "banana"), used: ["banana": 2], ticket: ticket))
+      .ready(Order(juice: "banana"), used: ["banana": 2], ticket: Ticket(day: 7, number: ticket)))
   }
 }

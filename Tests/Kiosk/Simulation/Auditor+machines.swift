@@ -239,7 +239,7 @@ extension Auditor {
       return fail(.twice, "job \(job.seq) ends with entry \(first) and entry \(entry.seq)")
     }
     let ordered = entries[job.seq]?.number
-    if number != ordered || end.ticket != job.ticket || end.machine?.text != job.machine
+    if number != ordered || end.ticket.number != job.ticket || end.machine?.text != job.machine
       || end.order.juice.text != job.order.juice || end.order.quantity != job.order.quantity
     {
       fail(.ledger, "entry \(entry.seq) tells otherwise of job \(job.seq): \(end)")

@@ -214,7 +214,7 @@ extension Auditor {
         device: device.text,
         order: PaymentModel.Order(
           seq: entry.seq, source: source, juice: order.juice.text, quantity: order.quantity,
-          ticket: ticket, used: [String: Int](used), cents: entry.amount?.units ?? 0,
+          ticket: ticket.number, used: [String: Int](used), cents: entry.amount?.units ?? 0,
           uptime: now))
     case .payment(let step):
       guard var charge = payments.charges[step.charge] else {
@@ -274,7 +274,7 @@ extension Auditor {
     if let first = order.end {
       return fail(.twice, "order \(order.seq) ends with \(first), and with entry \(entry.seq)")
     }
-    if number != entries[order.seq]?.number || end.ticket != order.ticket
+    if number != entries[order.seq]?.number || end.ticket.number != order.ticket
       || end.order.juice.text != order.juice || end.order.quantity != order.quantity
       || end.machine != nil
     {

@@ -270,8 +270,8 @@ struct Auditor {
         stored = Stored(
           changes: changes, work: rules.machines > 0 ? try ledger.machineState() : nil,
           payments: rules.terminals > 0 ? try ledger.paymentState() : nil)
-        for (row, _, reply) in try ledger.rows(after: seq, limit: .max) {
-          check(row, reply, at: now)
+        for (row, reply) in try ledger.rows(after: seq, limit: .max) {
+          check(row.entry, reply, at: now)
         }
       }
       if let (jobs, machines) = stored?.work {
@@ -303,8 +303,7 @@ struct Auditor {
     }
   }
 
-  private mutating func check(_ row: LedgerRow, _ reply: Reply?, at now: Duration) {
-    let entry = row.entry
+  private mutating func check(_ entry: LedgerEntry, _ reply: Reply?, at now: Duration) {
     guard entry.seq == seq + 1 else {
       return fail(.ledger, "after entry \(seq) comes \(entry.seq)")
     }
@@ -327,7 +326,7 @@ struct Auditor {
       sent.indices.contains(number)
     else { return fail(.ledger, "entry \(seq) has no message") }
     let message = sent[number]
-    let outcome = Model.Outcome(entry.outcome, day: row.day)
+    let outcome = Model.Outcome(entry.outcome)
     trace.append("entry \(seq) for message \(number): \(outcome)")
     guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
     else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }

@@ -46,19 +46,18 @@ extension Sending {
 }
 
 extension Model.Outcome {
-  /// - Parameter day: The day of a new ticket.
-  init(_ outcome: LedgerEntry.Outcome, day: Int? = nil) {
+  init(_ outcome: LedgerEntry.Outcome) {
     switch outcome {
     case .opened(let amounts): self = .opened([String: Int](amounts))
     case .ready(_, let used, let ticket):
-      self = .ready(used: [String: Int](used), day: day ?? .min, ticket: ticket)
+      self = .ready(used: [String: Int](used), day: ticket.day, ticket: ticket.number)
     case .outOfStock(_, let missing): self = .outOfStock(missing: [String: Int](missing))
     case .restocked(let changes): self = .restocked([String: Int](changes))
     case .service(let state): self = .service(isOpen: state == .open)
     case .rejected(let reason, _): self = .rejected(reason.rawValue)
     case .accepted(_, let used, let ticket, let machine, let place):
       self = .accepted(
-        used: [String: Int](used), day: day ?? .min, ticket: ticket, machine: machine.text,
+        used: [String: Int](used), day: ticket.day, ticket: ticket.number, machine: machine.text,
         place: place)
     case .made(let end): self = .made(job: end.job)
     case .failed(let end, let reason, let changes):
@@ -67,7 +66,7 @@ extension Model.Outcome {
       self = .returned(job: end.job, reason: reason, changes: [String: Int](changes))
     case .awaitingPayment(_, let used, let ticket, let charge, let device):
       self = .awaitingPayment(
-        used: [String: Int](used), day: day ?? .min, ticket: ticket, charge: charge,
+        used: [String: Int](used), day: ticket.day, ticket: ticket.number, charge: charge,
         device: device.text)
     case .payment(let step):
       self = .payment(

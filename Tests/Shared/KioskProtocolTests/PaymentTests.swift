@@ -154,18 +154,23 @@ import Testing
 
   @Test func aStepOfAPaymentIsReadAsItWasWritten() throws {
     let (euro, order) = (try #require(Currency("EUR")), Order(juice: "kiwi"))
+    let total = PaymentTotal(
+      total: 7, at: Timestamp(milliseconds: 1_795_251_600_000), captured: Money(units: 1, euro),
+      refunded: Money(units: 0, euro), count: 1)
     let outcomes: [LedgerEntry.Outcome] =
       [
         .awaitingPayment(
-          order, used: ["kiwi": 3], ticket: 4, charge: 17,
+          order, used: ["kiwi": 3], ticket: Ticket(day: 0, number: 4), charge: 17,
           device: "terminal"),
-        .made(JobEnd(job: 2, machine: nil, order: order, ticket: 4)),
+        .total(total, device: "terminal", difference: -5),
+        .total(total, device: "terminal", difference: nil),
+        .made(JobEnd(job: 2, machine: nil, order: order, ticket: Ticket(day: 0, number: 4))),
       ]
       + PaymentStep.Kind.allCases.map {
         .payment(
           PaymentStep(
             $0, charge: 17, device: "terminal", job: 2, order: order,
-            ticket: 4, machine: "bar", place: 1,
+            ticket: Ticket(day: 0, number: 4), machine: "bar", place: 1,
             receipt: Receipt(receipt: "12", last4: "1234"), reason: "late"))
       }
     for outcome in outcomes {

@@ -28,7 +28,7 @@ struct ChargeSearch {
     }
     func bare(_ text: String) -> Substring { text.drop { $0 == "0" || $0 == "#" } }
     let numbers = [
-      step.ticket.map(String.init), step.receipt.last4, step.receipt.receipt,
+      step.ticket.map { "\($0.number)" }, step.receipt.last4, step.receipt.receipt,
       step.receipt.trace, "\(step.charge)",
     ].compactMap(\.self)
     return numbers.contains { bare($0) == bare(word) }

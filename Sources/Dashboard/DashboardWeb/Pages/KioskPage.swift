@@ -195,15 +195,15 @@ struct KioskPage {
   func parts(of entry: LedgerEntry) -> (style: HTML, mark: HTML, text: HTML) {
     switch entry.outcome {
     case .ready(let order, _, let ticket):
-      ("good", "<b class=\"ticket\">\(ticket)</b>", juice(order))
+      ("good", "<b class=\"ticket\">\(ticket.number)</b>", juice(order))
     case .accepted(let order, _, let ticket, _, _):
       (
-        "", "<b class=\"ticket\">\(ticket)</b>",
+        "", "<b class=\"ticket\">\(ticket.number)</b>",
         "\(juice(order)) · \(language("being made", "만드는 중"))"
       )
     case .awaitingPayment(let order, _, let ticket, _, _):
       (
-        "", "<b class=\"ticket\">\(ticket)</b>",
+        "", "<b class=\"ticket\">\(ticket.number)</b>",
         "\(juice(order)) · \(language("to be paid", "결제 대기"))"
       )
     case .payment(let step):
@@ -218,10 +218,10 @@ struct KioskPage {
       )
     case .sensor(let step): (step.kind == .ok ? "" : "bad", "", step.text(of: kiosk, language))
     case .made(let end):
-      ("good", "<b class=\"ticket\">\(end.ticket)</b>", juice(end.order))
+      ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))
     case .failed(let end, let reason, _), .returned(let end, let reason, _):
       (
-        "bad", "<b class=\"ticket\">\(end.ticket)</b>",
+        "bad", "<b class=\"ticket\">\(end.ticket.number)</b>",
         "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(language.failure(reason))"
       )
     case .decided(let choice, let job, _):

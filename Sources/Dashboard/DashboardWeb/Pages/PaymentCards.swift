@@ -150,7 +150,7 @@ struct PaymentCards {
         \(language("Refund", "환불"))</a>
         """ : nil)
     return """
-      <li class="good"><b class="ticket">\(step.ticket.map(String.init) ?? "–")</b>\
+      <li class="good"><b class="ticket">\(step.ticket.map { "\($0.number)" } ?? "–")</b>\
       <span class="what">\(name(of: step, entry))\(refund)\(told(about: step))</span>
       <span class="who">\(facts.joined(separator: " · "))</span>\(localTime.html(entry.at))</li>
       """
@@ -231,7 +231,7 @@ struct PaymentCards {
     let facts: String? = entry.flatMap { entry in
       guard case .payment(let step) = entry.outcome else { return nil }
       let ticket =
-        step.ticket.map { "\(language("ticket \($0)", "\($0)번")) · " } ?? ""
+        step.ticket.map { "\(language("ticket \($0.number)", "\($0.number)번")) · " } ?? ""
       return " (\(ticket)\(name(of: step, entry)))"
     }
     return .notice(

@@ -99,12 +99,12 @@ extension KioskState {
           switch entry.outcome {
           case .failed(_, let reason, _), .returned(_, let reason, _):
             PaymentEnd(rawValue: reason)
-              .map { OrderProgress.Stage.notPaid($0, decline(of: end.ticket)) }
+              .map { OrderProgress.Stage.notPaid($0, decline(of: end.ticket.number)) }
               ?? .failed(reason: reason, money: moneyEnd(of: entry))
           default: .made
           }
         return OrderProgress(
-          job: end.job, order: end.order, ticket: end.ticket, stage: stage)
+          job: end.job, order: end.order, ticket: end.ticket.number, stage: stage)
       }
   }
 }

@@ -25,7 +25,7 @@ package struct Job: Hashable, Sendable {
   package let terms: Terms
 
   package enum Work: Hashable, Sendable {
-    case order(Order, ticket: Int)
+    case order(Order, Ticket)
     case program(MachineProgram)
   }
 
@@ -107,7 +107,7 @@ package struct Job: Hashable, Sendable {
     }
   }
 
-  private func end(_ order: Order, _ ticket: Int) -> JobEnd {
+  private func end(_ order: Order, _ ticket: Ticket) -> JobEnd {
     JobEnd(job: seq, machine: machine, order: order, ticket: ticket)
   }
 

@@ -26,7 +26,7 @@ package struct Jobs: Sendable {
   private let maximumAge: Duration
   /// The open jobs, in the order of their numbers.
   package private(set) var open: [Job]
-  var records: Journaled<MachineRecord>
+  private var records: [MachineID: MachineRecord]
   /// The timers of jobs, by `Job.seq`. Not stored in the ledger.
   private var timers: [Int: JobTimer] = [:]
   /// The uptimes at which jobs were accepted or queued again, by `Job.seq`. Not stored in the ledger.
@@ -56,7 +56,7 @@ package struct Jobs: Sendable {
     self.settings = settings.machines
     maximumAge = settings.orders.maximumAge
     open = state.jobs
-    records = Journaled(state.machines)
+    records = state.machines
   }
 
   /// Copies the state that the ledger does not store, except `closed`.
@@ -149,9 +149,10 @@ package struct Jobs: Sendable {
   /// Records a status that a machine published.
   ///
   /// - Parameter isRetained: Whether the broker had retained the message.
+  /// - Returns: The record of the machine if it has changed.
   mutating func record(
     _ status: MachineStatus, from machine: MachineID, isRetained: Bool, at uptime: Duration
-  ) {
+  ) -> MachineRecord? {
     let before = records[machine]
     var record = before ?? MachineRecord(status: status)
     record.status = status
@@ -167,6 +168,7 @@ package struct Jobs: Sendable {
       for job in open where job.machine == machine { resume(job, at: uptime) }
     }
     records[machine] = record
+    return record == before ? nil : record
   }
 
   // MARK: Jobs
@@ -199,12 +201,18 @@ package struct Jobs: Sendable {
   mutating func markResponsive(_ machine: MachineID) { silent.remove(machine) }
 
   /// Records an answer of a machine about a job.
-  mutating func record(_ answer: MachineAnswer, from machine: MachineID) {
+  ///
+  /// - Returns: The record of the machine if it has changed.
+  mutating func record(_ answer: MachineAnswer, from machine: MachineID) -> MachineRecord? {
+    guard let before = records[machine] else { return nil }
+    var record = before
     switch answer.status {
-    case .done: records[machine]?.failures = 0
-    case .failed: records[machine]?.failures += 1
+    case .done: record.failures = 0
+    case .failed: record.failures += 1
     case .started, .waiting, .cancelled, .unknown: break
     }
+    records[machine] = record
+    return record == before ? nil : record
   }
 
   /// Changes the state of a job.
@@ -246,7 +254,7 @@ package struct Jobs: Sendable {
     timers[job.seq] = nil
     acceptedAt[job.seq] = nil
     guard isMade, case .order(_, let ticket) = job.work else { return }
-    let tickets = [ticket] + (ready[job.machine] ?? [])
+    let tickets = [ticket.number] + (ready[job.machine] ?? [])
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
@@ -457,7 +465,7 @@ extension Job {
     switch work {
     case .order(let order, let ticket):
       MachineOrder(
-        job: number, ticket: ticket, juice: order.juice, quantity: order.quantity,
+        job: number, ticket: ticket.number, juice: order.juice, quantity: order.quantity,
         recipe: recipe)
     case .program(let program): MachineOrder(job: number, program: program, recipe: used)
     }
@@ -467,7 +475,7 @@ extension Job {
   fileprivate func report(waiting: String?) -> MachineReport.Job? {
     guard case .order(let order, let ticket) = work else { return nil }
     return MachineReport.Job(
-      job: seq, attempt: number, ticket: ticket, juice: order.juice,
+      job: seq, attempt: number, ticket: ticket.number, juice: order.juice,
       quantity: order.quantity, state: state, at: at, waiting: waiting)
   }
 }

@@ -20,7 +20,8 @@ extension Kiosk {
     }
     switch command {
     case .machine(let status):
-      jobs.record(status, from: machine, isRetained: parsed.isRetained, at: now.uptime)
+      let record = jobs.record(status, from: machine, isRetained: parsed.isRetained, at: now.uptime)
+      if let record { decision.transaction.machines[machine] = record }
       return true
     case .made(let answer):
       if parsed.isRetained { return false }
@@ -38,7 +39,8 @@ extension Kiosk {
         if job.state != .needsDecision { set(job, to: .needsDecision, at: now, in: &decision) }
         return true
       }
-      jobs.record(answer, from: machine)
+      let record = jobs.record(answer, from: machine)
+      if let record { decision.transaction.machines[machine] = record }
       apply(answer.status, to: job, at: now, in: &decision)
       return true
     default: return false

@@ -33,7 +33,7 @@ package struct Charge: Hashable, Sendable {
     /// The number of the order's entry.
     package let seq: Int
     package let order: Order
-    package let ticket: Int
+    package let ticket: Ticket
     package let used: FruitAmounts
     package let source: Source
     package let id: Request.ID?
@@ -44,7 +44,7 @@ package struct Charge: Hashable, Sendable {
     package let payLimit: Duration
 
     package init(
-      seq: Int, order: Order, ticket: Int, used: FruitAmounts, source: Source, id: Request.ID?,
+      seq: Int, order: Order, ticket: Ticket, used: FruitAmounts, source: Source, id: Request.ID?,
       reply: Reply?, juiceName: String, payLimit: Duration
     ) {
       self.seq = seq

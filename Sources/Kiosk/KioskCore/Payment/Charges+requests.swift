@@ -209,7 +209,7 @@ extension Charges {
       report.state = .busy
     }
     if let asked = own.first(where: { $0.state == .waiting || $0.state == .sent }) {
-      (report.ticket, report.amount) = (asked.sale?.ticket, asked.amount)
+      (report.ticket, report.amount) = (asked.sale?.ticket.number, asked.amount)
       report.paySeconds = (asked.sale?.payLimit.components.seconds).map { Int(clamping: $0) }
     } else if let declined = declined[device.name] {
       (report.ticket, report.declined) = (declined.ticket, declined.reason)
@@ -218,7 +218,7 @@ extension Charges {
     report.needsInventory = needsInventory(device.name)
     report.charges = own.lazy.filter { $0.state == .undecided }.prefix(PaymentReport.limit).map {
       PaymentReport.Charge(
-        charge: $0.number, job: $0.sale?.seq, ticket: $0.sale?.ticket,
+        charge: $0.number, job: $0.sale?.seq, ticket: $0.sale?.ticket.number,
         amount: $0.captured ?? $0.held ?? $0.amount, reason: $0.reason ?? "", request: $0.request,
         decisions: $0.possibleDecisions, at: $0.at)
     }

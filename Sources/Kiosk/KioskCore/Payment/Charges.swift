@@ -24,7 +24,7 @@ package struct Charges: Sendable {
   let maximumAge: Duration
   /// The open charges, in the order of their numbers.
   package private(set) var open: [Charge]
-  var records: Journaled<PaymentDeviceRecord>
+  private(set) var records: [PaymentDeviceID: PaymentDeviceRecord]
   private var last: Int
   /// The people whose requests have no outcome yet, by charge. Not stored in the ledger.
   var requesters: [Int: Requester] = [:]
@@ -94,7 +94,7 @@ package struct Charges: Sendable {
     self.settings = settings.payment
     maximumAge = settings.orders.maximumAge
     open = state.charges
-    records = Journaled(state.paymentDevices)
+    records = state.paymentDevices
     last = state.lastCharge
     epoch = state.epoch
   }
@@ -140,18 +140,19 @@ package struct Charges: Sendable {
   }
 
   /// Records a status that a device published.
+  ///
+  /// - Returns: The record of the device if it has changed.
   mutating func record(
     _ status: MachineStatus, from device: PaymentDeviceID, isRetained: Bool
-  ) {
+  ) -> PaymentDeviceRecord? {
     let before = records[device]
     if status.isOnline, before?.status.isOnline != true || !isRetained {
       silent.remove(device)
       inventoriedAt[device] = nil
       for charge in open where charge.device == device { timers[charge.number]?.requestedAt = nil }
     }
-    var record = before ?? PaymentDeviceRecord(status: status)
-    record.status = status
-    records[device] = record
+    records[device, default: PaymentDeviceRecord(status: status)].status = status
+    return records[device] == before ? nil : records[device]
   }
 
   /// Returns whether the device has not published yet all that it holds, since this ledger began or was
@@ -164,21 +165,27 @@ package struct Charges: Sendable {
   /// Records that a device has published all that it holds.
   ///
   /// - Parameter epoch: The epoch of the request that the device has answered.
-  mutating func inventoried(_ device: PaymentDeviceID, epoch: Int) {
-    guard epoch == self.epoch, needsInventory(device) else { return }
-    var record = records[device] ?? PaymentDeviceRecord(status: .offline)
-    record.epoch = epoch
-    records[device] = record
+  /// - Returns: The record of the device if it has changed.
+  mutating func inventoried(
+    _ device: PaymentDeviceID, epoch: Int
+  ) -> PaymentDeviceRecord? {
+    guard epoch == self.epoch, needsInventory(device) else { return nil }
+    records[device, default: PaymentDeviceRecord(status: .offline)].epoch = epoch
+    return records[device]
   }
 
   /// Records that a device has answered.
   mutating func markResponsive(_ device: PaymentDeviceID) { silent.remove(device) }
 
   /// Adds a step to the sums since the device's last total.
-  mutating func count(_ kind: PaymentStep.Kind, _ amount: Money?, at device: PaymentDeviceID) {
-    var record = records[device] ?? PaymentDeviceRecord(status: .offline)
-    record.count(kind, amount)
-    records[device] = record
+  ///
+  /// - Returns: The record of the device if it has changed.
+  mutating func count(
+    _ kind: PaymentStep.Kind, _ amount: Money?, at device: PaymentDeviceID
+  ) -> PaymentDeviceRecord? {
+    let before = records[device]
+    records[device, default: PaymentDeviceRecord(status: .offline)].count(kind, amount)
+    return records[device] == before ? nil : records[device]
   }
 
   /// Returns whether a device may cause an entry that belongs to no order, such as a total, and counts
@@ -193,18 +200,18 @@ package struct Charges: Sendable {
 
   /// Records the total at the end of a device's day, once.
   ///
-  /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency;
-  ///   `.some(nil)` if the kiosk has missed an earlier total; `nil` if the total is recorded already, or
-  ///   the device has caused too many entries.
+  /// - Returns: The record, and the sum by which the total exceeds the ledger's, in smallest units
+  ///   of the currency; or `nil` if the total is recorded already, or the device
+  ///   has caused too many entries. The sum is `nil` if the kiosk has missed an earlier total.
   mutating func close(
     _ total: PaymentTotal, of device: PaymentDeviceID, at uptime: Duration
-  ) -> Int?? {
+  ) -> (record: PaymentDeviceRecord, difference: Int?)? {
     var record = records[device] ?? PaymentDeviceRecord(status: .offline)
     // guard: the end of a device's day counts once
     guard record.isNew(total), mayCauseEntry(device, at: uptime) else { return nil }
     let difference = record.close(total)
     records[device] = record
-    return .some(difference)
+    return (record, difference)
   }
 
   // MARK: Charges
@@ -327,7 +334,7 @@ package struct Charges: Sendable {
   }
 
   mutating func noteDecline(_ charge: Charge, _ reason: String, at uptime: Duration) {
-    declined[charge.device] = (charge.sale?.ticket, reason, uptime + Self.declineTime)
+    declined[charge.device] = (charge.sale?.ticket.number, reason, uptime + Self.declineTime)
   }
 
   /// Changes queued charges to `sent` if their devices ask no other customer, and returns these charges.

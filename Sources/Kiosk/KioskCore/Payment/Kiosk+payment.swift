@@ -35,7 +35,15 @@ extension Kiosk {
       outcome: .payment(charge.step(kind, answer.receipt, reason: reason ?? answer.reason)),
       amount: amount)
     decision.transaction.records.append(.init(LedgerRow(entry)))
-    charges.count(kind, amount, at: charge.device)
+    count(kind, amount, at: charge.device, in: &decision)
+  }
+
+  mutating func count(
+    _ kind: PaymentStep.Kind, _ amount: Money?, at device: PaymentDeviceID,
+    in decision: inout Decision
+  ) {
+    let record = charges.count(kind, amount, at: device)
+    if let record { decision.transaction.paymentDevices[device] = record }
   }
 
   // MARK: Orders
@@ -69,12 +77,12 @@ extension Kiosk {
     let row = LedgerRow(
       entry,
       message: CustomerMessage.accepted(
-        sale.juiceName, ticket: sale.ticket, in: settings.language))
+        sale.juiceName, ticket: sale.ticket.number, in: settings.language))
     decision.record(row, answering: sale.reply, under: settings)
     var terms = terms(of: sale.order, on: machine)
     terms.juiceName = sale.juiceName
     let job = Job(
-      seq: sale.seq, number: seq, machine: machine, work: .order(sale.order, ticket: sale.ticket),
+      seq: sale.seq, number: seq, machine: machine, work: .order(sale.order, sale.ticket),
       used: sale.used, amount: charge.amount, source: sale.source, id: sale.id, at: now.timestamp,
       state: .queued, reply: sale.reply, terms: terms)
     jobs.add(job, at: now.uptime)
@@ -224,7 +232,7 @@ extension Kiosk {
               about: charge.number, amount: action == .capture ? charge.wanted : nil))
         }
         let order = ChargeRequest(
-          charge: charge.number, ticket: sale.ticket, panel: sale.source.name,
+          charge: charge.number, ticket: sale.ticket.number, panel: sale.source.name,
           juice: sale.order.juice, quantity: sale.order.quantity, amount: charge.amount,
           language: settings.language, text: sale.juiceName,
           paySeconds: Int(clamping: sale.payLimit.components.seconds),

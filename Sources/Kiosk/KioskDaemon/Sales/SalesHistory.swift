@@ -63,7 +63,7 @@ package struct SalesHistory: Sendable {
 
   // MARK: Reading the ledger
 
-  /// Maximum number of entries in a page. Reading a page takes about 3 ms.
+  /// Maximum number of entries in a page. Reading a page takes 1 ms.
   private static let page = 500
 
   /// Reads the next page, from the newest entries to the oldest.
@@ -73,18 +73,27 @@ package struct SalesHistory: Sendable {
     // Entries with a wrong time fill less than a page: if a whole page is too old, so are all earlier entries.
     unread = activity.span == nil && activity.isWhole ? 0 : activity.before
     if let first = activity.span?.lowerBound { begin(at: first) }
-    for dated in activity.entries {
-      count(dated.entry, at: dated.at)
-      if case .service(let state) = dated.entry.outcome {
-        if state == .closed {
-          if let switchedAt { close(from: dated.at, to: switchedAt) } else { closedAt = dated.at }
-        }
-        switchedAt = dated.at
-      }
-      if dated.entry.isInHistory, services.count < HistoryReport.limit {
-        services.append(dated.entry)
-      }
+    for orders in activity.orders {
+      count(
+        orders.status, of: orders.juice, orders: orders.count, glasses: orders.glasses,
+        for: orders.amount, in: wallClock.hour(at: orders.at))
     }
+    for used in activity.used {
+      count([used.fruit: used.amount], as: \.used, in: wallClock.hour(at: used.at))
+    }
+    for added in activity.added {
+      count([added.fruit: added.amount], as: \.added, in: wallClock.hour(at: added.at))
+    }
+    for removed in activity.removals {
+      count(removed.removal, removed.cost, in: wallClock.hour(at: removed.at))
+    }
+    for service in activity.switches {
+      if service.state == .closed {
+        if let switchedAt { close(from: service.at, to: switchedAt) } else { closedAt = service.at }
+      }
+      switchedAt = service.at
+    }
+    services += activity.services.prefix(HistoryReport.limit - services.count)
   }
 
   // MARK: Adding entries
@@ -92,40 +101,54 @@ package struct SalesHistory: Sendable {
   /// Adds an entry that was committed after the entries that `read` reads.
   package mutating func add(_ entry: LedgerEntry) {
     begin(at: entry.at)
-    count(entry, at: entry.at)
-    if case .service(let state) = entry.outcome {
-      if let closedAt { close(from: closedAt, to: entry.at) }
-      closedAt = state == .closed ? entry.at : nil
-      switchedAt = switchedAt ?? entry.at
-    }
-    guard entry.isInHistory else { return }
-    services.insert(entry, at: 0)
-    services = Array(services.prefix(HistoryReport.limit))
-  }
-
-  /// Counts the orders and the fruit of an entry.
-  private mutating func count(_ entry: LedgerEntry, at time: Timestamp) {
-    let hour = wallClock.hour(at: time)
+    let hour = wallClock.hour(at: entry.at)
     switch entry.outcome {
-    case .ready(let order, _, _):
-      count(.ready, of: order.juice, glasses: order.quantity, for: entry.amount, in: hour)
+    case .ready(let order, let used, _):
+      count(
+        .ready, of: order.juice, orders: 1, glasses: order.quantity, for: entry.amount, in: hour)
+      count(used, as: \.used, in: hour)
+    case .accepted(_, let used, _, _, _), .awaitingPayment(_, let used, _, _, _):
+      count(used, as: \.used, in: hour)
+    case .decided(_, _, let used):
+      count(used, as: \.used, in: hour)
+      serve(entry)
     case .made(let end):
-      count(.made, of: end.order.juice, glasses: end.order.quantity, for: entry.amount, in: hour)
-    case .failed(let end, _, _):
-      count(.failed, of: end.order.juice, for: entry.amount, in: hour)
-    case .outOfStock(let order, _): count(.outOfStock, of: order.juice, in: hour)
+      count(
+        .made, of: end.order.juice, orders: 1, glasses: end.order.quantity, for: entry.amount,
+        in: hour)
+    case .failed(let end, _, let changes), .returned(let end, _, let changes):
+      count(.failed, of: end.order.juice, orders: 1, glasses: 0, for: entry.amount, in: hour)
+      count(changes.times(-1), as: \.used, in: hour)
+    case .outOfStock(let order, _):
+      count(.outOfStock, of: order.juice, orders: 1, glasses: 0, in: hour)
     case .rejected(_, let order) where entry.source?.kind == .order:
-      count(.rejected, of: order?.juice, in: hour)
-    case .opened, .restocked, .expired, .removed, .sensor:
+      count(.rejected, of: order?.juice, orders: 1, glasses: 0, in: hour)
+    case .restocked, .expired, .removed, .sensor:
       // Removed fruit was not used by a juice: it counts as a negative restock.
       count(entry.changes, as: \.added, in: hour)
       if let removal = entry.outcome.removal { count(removal, entry.amount, in: hour) }
-      return
-    case .accepted, .awaitingPayment, .returned, .decided, .service, .payment, .total, .program,
-      .rejected:
+      if entry.status != .sensorHour { serve(entry) }
+    case .opened(let amounts):
+      count(amounts, as: \.added, in: hour)
+    case .service(let state):
+      if let closedAt { close(from: closedAt, to: entry.at) }
+      closedAt = state == .closed ? entry.at : nil
+      switchedAt = switchedAt ?? entry.at
+      serve(entry)
+    case .payment(let step) where entry.source != nil && step.machine == nil:
+      serve(entry)
+    case .total: serve(entry)
+    case .program(let step):
+      count(step.changes.times(-1), as: \.used, in: hour)
+      if step.kind != .due { serve(entry) }
+    case .rejected, .payment:
       break
     }
-    count(entry.changes.times(-1), as: \.used, in: hour)
+  }
+
+  private mutating func serve(_ entry: LedgerEntry) {
+    services.insert(entry, at: 0)
+    services = Array(services.prefix(HistoryReport.limit))
   }
 
   /// A time not later than the start of the first day: each UTC offset is shorter than a day.
@@ -139,7 +162,7 @@ package struct SalesHistory: Sendable {
   }
 
   private mutating func count(
-    _ status: LedgerEntry.Status, of juice: Juice.ID?, glasses: Int = 0,
+    _ status: LedgerEntry.Status, of juice: Juice.ID?, orders: Int, glasses: Int,
     for amount: Money? = nil, in hour: Int
   ) {
     guard days.contains(WallClock.day(of: hour)) else { return }
@@ -151,10 +174,10 @@ package struct SalesHistory: Sendable {
       // The amount is the price of the glasses that were made before the failure.
       if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
     case (.outOfStock, let juice?):
-      hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += 1
+      hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += orders
     case (.rejected, let juice?) where menu.juice(juice) != nil:
-      hours[hour, default: Hour()].sales.rejected[juice, default: 0] += 1
-    case (.rejected, _): hours[hour, default: Hour()].sales.unnamed += 1
+      hours[hour, default: Hour()].sales.rejected[juice, default: 0] += orders
+    case (.rejected, _): hours[hour, default: Hour()].sales.unnamed += orders
     default: break
     }
   }
@@ -169,7 +192,7 @@ package struct SalesHistory: Sendable {
     _ amounts: FruitAmounts, as kind: WritableKeyPath<Hour, FruitAmounts>, in hour: Int
   ) {
     guard days.contains(WallClock.day(of: hour)) else { return }
-    if !amounts.isEmpty { hours[hour, default: Hour()][keyPath: kind] += amounts }
+    hours[hour, default: Hour()][keyPath: kind] += amounts
   }
 
   /// Counts the time from `start` to `end` as closed.

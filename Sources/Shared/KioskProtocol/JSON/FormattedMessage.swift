@@ -18,15 +18,6 @@ package protocol FormattedMessage: Sendable {
 extension FormattedMessage {
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 
-  /// Returns the payload.
-  ///
-  /// - Throws: `JSONError` if a reader would not accept the payload.
-  func checkedPayload() throws(JSONError) -> [UInt8] {
-    var members = Members(self, to: JSONWriter(), checks: true)
-    _ = try Self(&members)
-    return members.writer.object
-  }
-
   /// Parses a payload, ignoring unknown members.
   ///
   /// - Throws: `JSONError` if the payload is not JSON, or a required member is missing or invalid.
@@ -40,17 +31,11 @@ extension FormattedMessage {
 
 extension JSONWriter {
   package mutating func members<Message: FormattedMessage>(_ message: Message) {
-    // Without checks, writing throws no error.
-    try? members(message, checks: false)
-  }
-
-  fileprivate mutating func members<Message: FormattedMessage>(
-    _ message: Message, checks: Bool
-  ) throws(JSONError) {
-    var members = Members(message, to: JSONWriter(bytes: []), checks: checks)
+    var members = Members(message, to: JSONWriter(bytes: []))
     swap(&self, &members.writer)
-    defer { swap(&self, &members.writer) }
-    _ = try Message(&members)
+    // Writing throws no error.
+    _ = try? Message(&members)
+    swap(&self, &members.writer)
   }
 }
 
@@ -64,19 +49,17 @@ package struct Members<Message> {
   /// The message that is written, or `nil` while a message is read.
   private let message: Message?
   fileprivate var writer: JSONWriter
-  /// Whether writing throws an error if a member has a value that a reader does not accept.
-  private let checks: Bool
 
   init(reading json: JSON) {
-    (self.json, message, writer, checks) = (json, nil, JSONWriter(bytes: []), false)
+    (self.json, message, writer) = (json, nil, JSONWriter(bytes: []))
   }
 
-  fileprivate init(_ message: Message, to writer: JSONWriter, checks: Bool) {
-    (json, self.message, self.writer, self.checks) = (.null, message, writer, checks)
+  fileprivate init(_ message: Message, to writer: JSONWriter) {
+    (json, self.message, self.writer) = (.null, message, writer)
   }
 
   /// Reads or writes a member. Reading throws an error if the member is invalid, or absent without
-  /// a `standard`; writing with `checks`, if it is invalid.
+  /// a `standard`.
   ///
   /// - Parameters:
   ///   - standard: The value of an absent member, or `nil` if the member is required.
@@ -87,7 +70,6 @@ package struct Members<Message> {
   ) throws(JSONError) -> Value {
     if let message {
       let value = get(message)
-      if checks, !isValid(value) { throw problem(key, "is out of range") }
       value.write(key, to: &writer)
       return value
     }
@@ -96,34 +78,6 @@ package struct Members<Message> {
       throw problem(key, member == nil ? "is missing" : "is invalid or out of range")
     }
     return value
-  }
-
-  /// Reads or writes a member that messages of this kind have. Throws an error if it is absent or
-  /// invalid.
-  ///
-  /// - Parameter isValid: Returns whether a value is in range.
-  package mutating func present<Value: MemberValue>(
-    _ key: StaticString, _ get: (Message) -> Value?,
-    where isValid: (Value) -> Bool = { _ in true }
-  ) throws(JSONError) -> Value {
-    let value = optional(key, get)
-    guard let value, isValid(value) || message != nil && !checks else {
-      throw problem(key, "is missing, invalid or out of range")
-    }
-    return value
-  }
-
-  /// Throws an error if the message breaks a rule. Does nothing while a message is written without
-  /// `checks`.
-  func check(_ isValid: Bool, _ rule: String) throws(JSONError) {
-    if !isValid, message == nil || checks { throw JSONError(rule) }
-  }
-
-  /// Returns a member that a later call of `writes` writes.
-  package func unwritten<Value: MemberValue>(
-    _ key: StaticString, _ get: (Message) -> Value
-  ) -> Value? {
-    message.map(get) ?? json[key.description].flatMap(Value.init(member:))
   }
 
   /// Reads or writes a member that may be absent. An invalid one counts as absent.
@@ -163,14 +117,6 @@ package struct Members<Message> {
     return value
   }
 
-  /// Reads or writes a number of thousandths as a decimal number, which may be absent.
-  mutating func thousandths(_ key: StaticString, _ get: (Message) -> Int?) -> Int? {
-    guard let message else { return json[key.description]?.thousandths }
-    let value = get(message)
-    if let value { writer.member(key, Double(value) / 1000) }
-    return value
-  }
-
   /// Reads or writes an object of texts; writes no member if there are none. Reading omits values
   /// that are not texts.
   package mutating func texts(
@@ -198,15 +144,6 @@ package struct Members<Message> {
     if let message { get(message)?.write(key, to: &writer) }
   }
 
-  /// Reads or writes an amount such as `3.50` with the member `currency`. Returns `nil` if it is
-  /// absent or invalid.
-  mutating func money(_ key: StaticString, _ get: (Message) -> Money?) -> Money? {
-    guard let message else { return json.money(key.description) }
-    let money = get(message)
-    if let money { writer.member(key, money) }
-    return money
-  }
-
   /// Reads or writes an amount of at least one smallest unit, as the members `amount` and
   /// `currency`. Returns `nil` if it is absent or invalid.
   package mutating func units(_ get: (Message) -> Money?) -> Money? {
@@ -227,31 +164,16 @@ package struct Members<Message> {
 
   /// Reads or writes an array of objects.
   ///
-  /// - Parameters:
-  ///   - limit: Maximum number of objects that are read. Invalid ones are omitted.
-  ///   - writesNone: Whether to write the array if it is empty.
+  /// - Parameter limit: Maximum number of objects that are read. Invalid ones are omitted.
   package mutating func list<Element: FormattedMessage>(
-    _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int, writesNone: Bool = true
+    _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int
   ) -> [Element] {
     guard let message else {
       return (json.elements(key.description) ?? []).prefix(limit).compactMap { try? Element($0) }
     }
     let elements = get(message)
-    if writesNone || !elements.isEmpty { writer.member(key, elements) { $0.members($1) } }
+    writer.member(key, elements) { $0.members($1) }
     return elements
-  }
-
-  /// Reads or writes an array of identifiers; writes no member if there are none. Reading omits
-  /// invalid ones.
-  mutating func identifiers<Entity>(
-    _ key: StaticString, _ get: (Message) -> [Identifier<Entity>]
-  ) -> [Identifier<Entity>] {
-    guard let message else {
-      return (json.elements(key.description) ?? []).compactMap { Identifier(member: $0) }
-    }
-    let identifiers = get(message)
-    if !identifiers.isEmpty { writer.member(key, identifiers.map(\.text)) }
-    return identifiers
   }
 
   /// Reads or writes an array of objects, which must all be valid.
@@ -287,7 +209,7 @@ package struct Members<Message> {
   ) throws(JSONError) -> Part {
     guard let message else { return try Part(json) }
     let part = get(message)
-    try writer.members(part, checks: checks)
+    writer.members(part)
     return part
   }
 
@@ -298,7 +220,7 @@ package struct Members<Message> {
   ) throws(JSONError) -> Part? {
     guard let message else { return json[first.description] == nil ? nil : try Part(json) }
     let part = get(message)
-    if let part { try writer.members(part, checks: checks) }
+    if let part { writer.members(part) }
     return part
   }
 
@@ -357,23 +279,11 @@ extension Language: MemberValue {}
 extension Currency: MemberValue {}
 extension RejectionReason: MemberValue {}
 extension ServiceState: MemberValue {}
-extension SensorUnit: MemberValue {}
-
-extension Source: MemberValue {}
 
 extension Int: MemberValue {
   package init?(member: JSON) {
     guard let number = member.wholeNumber else { return nil }
     self = number
-  }
-
-  package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
-}
-
-extension Bool: MemberValue {
-  package init?(member: JSON) {
-    guard case .bool(let value) = member else { return nil }
-    self = value
   }
 
   package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }

@@ -11,15 +11,8 @@ package struct JSONWriter {
   package static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     write(&writer)
-    return writer.object
-  }
-
-  /// The object with the members written so far.
-  var object: [UInt8] {
-    consuming get {
-      bytes.append(UInt8(ascii: "}"))
-      return bytes
-    }
+    writer.bytes.append(UInt8(ascii: "}"))
+    return writer.bytes
   }
 
   package mutating func member(_ key: StaticString, _ value: String) {

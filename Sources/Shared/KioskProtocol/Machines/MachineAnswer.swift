@@ -122,15 +122,6 @@ package enum MachineStatus: Hashable, Sendable {
   }
 }
 
-extension MachineStatus: MemberValue {
-  package init?(member: JSON) {
-    guard case .string(let text) = member else { return nil }
-    self.init(text)
-  }
-
-  package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, text) }
-}
-
 extension String {
   /// The text as a reason: without invisible characters, truncated after 64 Unicode scalars.
   var asReason: String { visible(upTo: 64) }

@@ -56,3 +56,25 @@ package struct ProgramStep: Hashable, Sendable {
     self.changes = changes
   }
 }
+
+extension ProgramStep {
+  /// Parses the step in an entry with this status, or returns `nil` if the entry has no valid step.
+  init?(_ status: LedgerEntry.Status, _ json: JSON) {
+    guard let kind = Kind(rawValue: status.rawValue),
+      let machine = json.text("machine").flatMap({ MachineID($0) }),
+      let program = json.text("program").flatMap(MachineProgram.init(rawValue:))
+    else { return nil }
+    self.init(
+      kind, ProgramID(machine: machine, program: program), job: json.integer("job"),
+      reason: json.text("reason")?.asReason, changes: json.amounts("changes") ?? [:])
+  }
+}
+
+extension JSONWriter {
+  mutating func member(_ step: ProgramStep) {
+    if let job = step.job { member("job", job) }
+    member("machine", step.id.machine.text)
+    member("program", step.id.program.rawValue)
+    if let reason = step.reason { member("reason", reason) }
+  }
+}

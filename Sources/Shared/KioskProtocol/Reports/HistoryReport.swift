@@ -27,18 +27,3 @@ package struct HistoryReport: Hashable, Sendable {
     self.init(entries: entries)
   }
 }
-
-extension LedgerEntry {
-  /// Whether a history contains the entry.
-  package var isInHistory: Bool {
-    switch outcome {
-    case .restocked, .expired, .removed, .service, .decided, .total: true
-    case .payment(let step): source != nil && step.machine == nil
-    case .program(let step): step.kind != .due
-    case .sensor(let step): step.kind != .hour
-    case .opened, .ready, .accepted, .awaitingPayment, .made, .failed, .returned, .outOfStock,
-      .rejected:
-      false
-    }
-  }
-}

@@ -1,170 +1,135 @@
 import JuiceDomain
 
-// The description of an entry: the payload of `events`, and what the ledger stores.
-extension LedgerEntry: FormattedMessage {
-  package init(_ members: inout Members<Self>) throws(JSONError) {
-    seq = try members.required("seq", \.seq, where: { $0 > 0 })
-    epoch = members.optional("epoch") { $0.epoch == 0 ? nil : $0.epoch } ?? 0
-    at = try members.required("at", \.at, where: \.isWritable)
-    source = members.optional("source", \.source)
-    id = members.optional("id", \.id)
-    let status = try members.required("status", \.status)
-    outcome = try Outcome(
-      status, changes: members.unwritten("changes", \.changes) ?? [:], &members)
-    amount = members.money("amount", \.amount)
-    // Nothing has a price that was not sold.
-    try members.check(
-      amount == nil || outcome.mayHaveAmount, "an entry of this status has no amount")
-    members.writes("changes") { $0.changes.isEmpty ? nil : $0.changes }
-    batches = members.list("batches", \.batches, upTo: .max, writesNone: false)
+extension LedgerEntry {
+  /// Parses a payload, ignoring unknown members. The payload does not contain the day of a ticket,
+  /// which becomes 0.
+  ///
+  /// - Throws: `JSONError` if the payload is not an entry.
+  package init(payload: [UInt8]) throws(JSONError) {
+    try self.init(JSON.parse(payload))
   }
 
-  /// Returns the payload for a ledger.
-  ///
-  /// - Throws: `JSONError` if a reader would not accept the payload.
-  package func encoded() throws(JSONError) -> [UInt8] { try checkedPayload() }
+  package init(_ json: JSON) throws(JSONError) {
+    guard let seq = json.integer("seq"), let at = json.text("at").flatMap(Timestamp.init),
+      let status = json.text("status").flatMap(Status.init(rawValue:)),
+      let outcome = Outcome(status, json)
+    else { throw JSONError("this is not a ledger entry") }
+    self.init(
+      seq: seq, epoch: json.integer("epoch") ?? 0, at: at,
+      source: json.text("source").flatMap { Source($0) },
+      id: json.text("id").flatMap { Request.ID($0) }, outcome: outcome,
+      amount: json.money("amount"))
+    batches = json.batches
+  }
 }
 
 extension LedgerEntry.Outcome {
-  fileprivate init(
-    _ status: LedgerEntry.Status, changes: FruitAmounts, _ members: inout Members<LedgerEntry>
-  ) throws(JSONError) {
+  fileprivate init?(_ status: LedgerEntry.Status, _ json: JSON) {
+    let changes = json.amounts("changes") ?? [:]
+    var used: FruitAmounts { FruitAmounts(changes.map { (fruit: $0.fruit, amount: -$0.amount) }) }
     switch status {
     case .opened: self = .opened(changes)
     case .restocked: self = .restocked(changes: changes)
     case .expired: self = .expired(changes: changes)
+    case .removed:
+      guard let reason = json.text("reason").flatMap(Removal.Reason.init(rawValue:)) else {
+        return nil
+      }
+      self = .removed(
+        Removal(stock: used, expired: json.amounts("expired") ?? [:], reason: reason))
     case .open: self = .service(.open)
     case .closed: self = .service(.closed)
-    case .removed:
-      let reason = try members.present("reason") { $0.outcome.removal?.reason }
-      let expired = members.optional("expired") {
-        $0.outcome.removal.flatMap { $0.expired.isEmpty ? nil : $0.expired }
-      }
-      self = .removed(Removal(stock: changes.times(-1), expired: expired ?? [:], reason: reason))
     case .ready:
-      let ticket = try members.ticket()
-      self = .ready(try members.order(), used: changes.times(-1), ticket: ticket)
+      guard let order = Order(json), let ticket = json.integer("ticket") else { return nil }
+      self = .ready(order, used: used, ticket: Ticket(day: 0, number: ticket))
     case .accepted:
-      let ticket = try members.ticket()
+      guard let order = Order(json), let ticket = json.integer("ticket"),
+        let machine = json.text("machine").flatMap({ MachineID($0) }),
+        let place = json.integer("place")
+      else { return nil }
       self = .accepted(
-        try members.order(), used: changes.times(-1), ticket: ticket,
-        machine: try members.present("machine", \.machine),
-        place: try members.present("place", \.place, where: { $0 > 0 }))
+        order, used: used, ticket: Ticket(day: 0, number: ticket), machine: machine, place: place)
     case .awaitingPayment:
-      let ticket = try members.ticket()
+      guard let order = Order(json), let ticket = json.integer("ticket"),
+        let charge = json.chargeNumber("charge"),
+        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
+      else { return nil }
       self = .awaitingPayment(
-        try members.order(), used: changes.times(-1), ticket: ticket,
-        charge: try members.charge(), device: try members.present("device", \.device))
-    case .outOfStock:
-      self = .outOfStock(try members.order(), missing: try members.present("missing", \.missing))
-    case .rejected:
-      let reason = try members.present("reason", \.rejection)
-      self = .rejected(reason, order: members.anyOrder())
-    case .made: self = .made(try members.end())
-    case .failed:
-      self = .failed(try members.end(), reason: try members.reason(), changes: changes)
-    case .returned:
-      self = .returned(try members.end(), reason: try members.reason(), changes: changes)
-    case .poured: self = .decided(.poured, job: try members.job(), used: changes.times(-1))
-    case .again: self = .decided(.again, job: try members.job(), used: changes.times(-1))
-    case .giveBack: self = .decided(.giveBack, job: try members.job(), used: changes.times(-1))
+        order, used: used, ticket: Ticket(day: 0, number: ticket), charge: charge, device: device)
     case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .paidBack,
       .writtenOff:
-      self = .payment(try members.paymentStep(status))
+      guard let kind = status.paymentStep, let charge = json.chargeNumber("charge"),
+        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
+      else { return nil }
+      self = .payment(
+        PaymentStep(
+          kind, charge: charge, device: device, job: json.integer("job"), order: Order(json),
+          ticket: json.integer("ticket").map { Ticket(day: 0, number: $0) },
+          machine: json.text("machine").flatMap { MachineID($0) }, place: json.integer("place"),
+          receipt: json["payment"].map { Receipt($0) } ?? Receipt(),
+          reason: json.text("reason")?.visible(upTo: SensorDecision.maximumWord)))
     case .total:
-      let device = try members.present("device", \.device)
-      let difference = members.optional("difference") {
-        if case .total(_, _, let difference) = $0.outcome { difference } else { nil }
-      }
-      let total = try members.optional("day_total") {
-        if case .total(let total, _, _) = $0.outcome { total } else { nil }
-      }
-      guard let total else { throw JSONError("'day_total' is missing") }
-      self = .total(total, device: device, difference: difference)
+      guard let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
+        let total = json["day_total"], let total = try? PaymentTotal(total)
+      else { return nil }
+      self = .total(total, device: device, difference: json.integer("difference"))
     case .programDue, .programRequested, .programDone, .programFailed:
-      let job = members.optional("job", \.job)
-      let machine = try members.present("machine", \.machine)
-      let program = try members.present("program", \.program)
-      self = .program(
-        ProgramStep(
-          try status.kind(), ProgramID(machine: machine, program: program), job: job,
-          reason: members.optional("reason", \.reason)?.asReason, changes: changes))
+      guard let step = ProgramStep(status, json) else { return nil }
+      self = .program(step)
     case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorGap, .sensorOk, .sensorDiscard,
       .sensorRelease, .sensorHour:
-      self = .sensor(try SensorStep(try status.kind(), changes: changes, &members))
-    }
-  }
-
-  /// Whether an entry may have an amount: sold glasses a price, steps of a payment their amount, and
-  /// removed fruit a cost. A failed order has the price of the glasses that were made before.
-  fileprivate var mayHaveAmount: Bool {
-    switch self {
-    case .ready, .accepted, .awaitingPayment, .payment, .made, .failed, .removed: true
-    case .sensor(let step): step.kind == .discard
-    default: false
+      guard let kind = SensorStep.Kind(rawValue: status.rawValue),
+        let step = SensorStep(kind, json, changes: changes)
+      else { return nil }
+      self = .sensor(step)
+    case .made:
+      guard let end = JobEnd(json) else { return nil }
+      self = .made(end)
+    case .failed, .returned:
+      guard let end = JobEnd(json), let reason = json.text("reason")?.asReason else { return nil }
+      self =
+        status == .failed
+        ? .failed(end, reason: reason, changes: changes)
+        : .returned(end, reason: reason, changes: changes)
+    case .poured, .again, .giveBack:
+      guard let job = json.integer("job"),
+        let choice = JobDecision.Choice(rawValue: status.rawValue)
+      else { return nil }
+      self = .decided(choice, job: job, used: used)
+    case .outOfStock:
+      guard let order = Order(json), let missing = json.amounts("missing") else { return nil }
+      self = .outOfStock(order, missing: missing)
+    case .rejected:
+      guard let reason = json.text("reason").flatMap(RejectionReason.init(rawValue:)) else {
+        return nil
+      }
+      self = .rejected(reason, order: Order(json))
     }
   }
 }
 
-extension LedgerEntry.Status: MemberValue {
-  /// Returns the kind of a step that the status names.
-  fileprivate func kind<Kind: RawRepresentable<String>>() throws(JSONError) -> Kind {
-    guard let kind = Kind(rawValue: rawValue) else { throw JSONError("'status' is unknown") }
-    return kind
+extension JSON {
+  /// The changes of batches; those that cannot be read are omitted.
+  package var batches: [BatchChange] {
+    (elements("batches") ?? []).compactMap { try? BatchChange($0) }
   }
 }
 
-extension Removal.Reason: MemberValue {}
-
-extension Members<LedgerEntry> {
-  fileprivate mutating func ticket() throws(JSONError) -> Int {
-    try present("ticket", \.ticket, where: { $0 > 0 })
+extension JobEnd {
+  fileprivate init?(_ json: JSON) {
+    guard let job = json.integer("job"), let order = Order(json),
+      let ticket = json.integer("ticket")
+    else { return nil }
+    let machine = json.text("machine").flatMap { MachineID($0) }
+    self.init(job: job, machine: machine, order: order, ticket: Ticket(day: 0, number: ticket))
   }
+}
 
-  fileprivate mutating func job() throws(JSONError) -> Int { try present("job", \.job) }
-
-  fileprivate mutating func charge() throws(JSONError) -> Int {
-    try present("charge", \.charge, where: (1..<1 << 53).contains)
-  }
-
-  fileprivate mutating func reason() throws(JSONError) -> String {
-    try present("reason", \.reason).asReason
-  }
-
-  fileprivate mutating func order() throws(JSONError) -> Order {
-    let juice = try present("juice", \.outcome.order?.juice)
-    return Order(
-      juice: juice, quantity: try present("quantity", \.outcome.order?.quantity, where: { $0 > 0 }))
-  }
-
-  /// Reads or writes an order that may be absent or have any quantity.
-  fileprivate mutating func anyOrder() -> Order? {
-    let juice = optional("juice", \.outcome.order?.juice)
-    let quantity = optional("quantity", \.outcome.order?.quantity)
-    guard let juice, let quantity else { return nil }
-    return Order(juice: juice, quantity: quantity)
-  }
-
-  fileprivate mutating func end() throws(JSONError) -> JobEnd {
-    let (job, ticket) = (try job(), try ticket())
-    let order = try order()
-    return JobEnd(
-      job: job, machine: optional("machine", \.machine), order: order, ticket: ticket)
-  }
-
-  fileprivate mutating func paymentStep(
-    _ status: LedgerEntry.Status
-  ) throws(JSONError) -> PaymentStep {
-    let (job, ticket) = (optional("job", \.job), optional("ticket", \.ticket))
-    let order = anyOrder()
-    let (machine, place) = (optional("machine", \.machine), optional("place", \.place))
-    let charge = try charge()
-    let device = try present("device", \.device)
-    let reason = optional("reason", \.reason)?.visible(upTo: SensorDecision.maximumWord)
-    return PaymentStep(
-      try status.kind(), charge: charge, device: device, job: job, order: order, ticket: ticket,
-      machine: machine, place: place,
-      receipt: try optional("payment") { $0.receipt.isEmpty ? nil : $0.receipt } ?? Receipt(),
-      reason: reason)
+extension Order {
+  fileprivate init?(_ json: JSON) {
+    guard let juice = json.text("juice").flatMap({ Juice.ID($0) }),
+      let quantity = json.integer("quantity")
+    else { return nil }
+    self.init(juice: juice, quantity: quantity)
   }
 }

@@ -36,18 +36,18 @@ package struct LedgerEntry: Hashable, Sendable {
   package enum Outcome: Hashable, Sendable {
     /// The kiosk stocks these fruits from this entry on, with this initial stock.
     case opened(FruitAmounts)
-    case ready(Order, used: FruitAmounts, ticket: Int)
+    case ready(Order, used: FruitAmounts, ticket: Ticket)
     case outOfStock(Order, missing: FruitAmounts)
     case restocked(changes: FruitAmounts)
     case service(ServiceState)
     // The indirect cases are larger than the others, and each entry is copied often.
     /// A machine will make the order: a job with the number of this entry.
     indirect case accepted(
-      Order, used: FruitAmounts, ticket: Int, machine: MachineID, place: Int)
+      Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
     indirect case made(JobEnd)
     /// The customer must pay for the order first, with this charge.
     indirect case awaitingPayment(
-      Order, used: FruitAmounts, ticket: Int, charge: Int, device: PaymentDeviceID)
+      Order, used: FruitAmounts, ticket: Ticket, charge: Int, device: PaymentDeviceID)
     /// A step of a charge.
     indirect case payment(PaymentStep)
     /// The end of a payment device's day.
@@ -91,14 +91,6 @@ package struct LedgerEntry: Hashable, Sendable {
       }
     }
 
-    /// Whether the customer gets a ticket with the entry.
-    package var hasNewTicket: Bool {
-      switch self {
-      case .ready, .accepted, .awaitingPayment: true
-      default: false
-      }
-    }
-
     /// The end of a job, or `nil` for other entries.
     package var end: JobEnd? {
       switch self {
@@ -108,87 +100,13 @@ package struct LedgerEntry: Hashable, Sendable {
     }
   }
 
-  /// The number for the customer, from 1 each day.
-  package var ticket: Int? {
+  package var ticket: Ticket? {
     switch outcome {
     case .ready(_, _, let ticket), .accepted(_, _, let ticket, _, _),
       .awaitingPayment(_, _, let ticket, _, _):
       ticket
     case .payment(let step): step.ticket
     default: outcome.end?.ticket
-    }
-  }
-
-  package var machine: MachineID? {
-    switch outcome {
-    case .accepted(_, _, _, let machine, _): machine
-    case .payment(let step): step.machine
-    case .program(let step): step.id.machine
-    default: outcome.end?.machine
-    }
-  }
-
-  /// The place among the jobs of the machine, from 1.
-  package var place: Int? {
-    switch outcome {
-    case .accepted(_, _, _, _, let place): place
-    case .payment(let step): step.place
-    default: nil
-    }
-  }
-
-  /// The `seq` of the earlier order or request that the entry is about, or `nil` if there is none.
-  package var job: Int? {
-    switch outcome {
-    case .payment(let step): step.job
-    case .program(let step): step.job
-    case .decided(_, let job, _): job
-    default: outcome.end?.job
-    }
-  }
-
-  package var program: MachineProgram? {
-    if case .program(let step) = outcome { step.id.program } else { nil }
-  }
-
-  package var charge: Int? {
-    switch outcome {
-    case .awaitingPayment(_, _, _, let charge, _): charge
-    case .payment(let step): step.charge
-    default: nil
-    }
-  }
-
-  package var device: PaymentDeviceID? {
-    switch outcome {
-    case .awaitingPayment(_, _, _, _, let device), .total(_, let device, _): device
-    case .payment(let step): step.device
-    default: nil
-    }
-  }
-
-  /// The receipt of a step of a charge; empty for other entries.
-  package var receipt: Receipt {
-    if case .payment(let step) = outcome { step.receipt } else { Receipt() }
-  }
-
-  package var missing: FruitAmounts? {
-    if case .outOfStock(_, let missing) = outcome { missing } else { nil }
-  }
-
-  package var rejection: RejectionReason? {
-    if case .rejected(let reason, _) = outcome { reason } else { nil }
-  }
-
-  /// The reason of the entry as the payload names it, or `nil` if there is none.
-  package var reason: String? {
-    switch outcome {
-    case .rejected(let reason, _): reason.rawValue
-    case .removed(let removal): removal.reason.rawValue
-    case .failed(_, let reason, _), .returned(_, let reason, _): reason
-    case .payment(let step): step.reason
-    case .program(let step): step.reason
-    default: nil
     }
   }
 
@@ -240,9 +158,9 @@ package struct JobEnd: Hashable, Sendable {
   /// The machine, or `nil` if the order never had one.
   package let machine: MachineID?
   package let order: Order
-  package let ticket: Int
+  package let ticket: Ticket
 
-  package init(job: Int, machine: MachineID?, order: Order, ticket: Int) {
+  package init(job: Int, machine: MachineID?, order: Order, ticket: Ticket) {
     self.job = job
     self.machine = machine
     self.order = order
@@ -250,9 +168,21 @@ package struct JobEnd: Hashable, Sendable {
   }
 }
 
+/// The number for the customer, from 1 each day.
+package struct Ticket: Hashable, Sendable {
+  /// Days since 1970-01-01 in the kiosk's time zone.
+  package let day: Int
+  package let number: Int
+
+  package init(day: Int, number: Int) {
+    self.day = day
+    self.number = number
+  }
+}
+
 extension LedgerEntry {
   /// The outcome of an entry, as the payload names it.
-  package enum Status: String, CaseIterable, Sendable {
+  package enum Status: String, Sendable {
     case opened, ready, restocked, open, closed, rejected
     case accepted, made, failed, returned
     case poured, again
@@ -309,5 +239,89 @@ extension LedgerEntry {
       }
     case .sensor(let step): step.kind.status
     }
+  }
+
+  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
+}
+
+extension JSONWriter {
+  package mutating func members(_ entry: LedgerEntry) {
+    member("seq", entry.seq)
+    if entry.epoch != 0 { member("epoch", entry.epoch) }
+    member("at", entry.at.description)
+    if let source = entry.source { member("source", source.description) }
+    if let id = entry.id { member("id", id.text) }
+    member("status", entry.status.rawValue)
+    switch entry.outcome {
+    case .ready(let order, _, let ticket):
+      member("ticket", ticket.number)
+      member(order)
+    case .outOfStock(let order, let missing):
+      member(order)
+      member("missing", missing)
+    case .rejected(let reason, let order):
+      member("reason", reason.rawValue)
+      if let order { member(order) }
+    case .accepted(let order, _, let ticket, let machine, let place):
+      member("ticket", ticket.number)
+      member(order)
+      member("machine", machine.text)
+      member("place", place)
+    case .awaitingPayment(let order, _, let ticket, let charge, let device):
+      member("ticket", ticket.number)
+      member(order)
+      member("charge", charge)
+      member("device", device.text)
+    case .payment(let step):
+      member(step)
+    case .total(let total, let device, let difference):
+      member("device", device.text)
+      if let difference { member("difference", difference) }
+      member("day_total") { $0.members(total) }
+    case .made(let end):
+      member(end)
+    case .failed(let end, let reason, _), .returned(let end, let reason, _):
+      member(end)
+      member("reason", reason)
+    case .decided(_, let job, _):
+      member("job", job)
+    case .program(let step):
+      member(step)
+    case .sensor(let step):
+      members(step)
+    case .removed(let removal):
+      member("reason", removal.reason.rawValue)
+      if !removal.expired.isEmpty { member("expired", removal.expired) }
+    case .opened, .restocked, .service, .expired:
+      break
+    }
+    if let amount = entry.amount { member("amount", amount) }
+    let changes = entry.changes
+    if !changes.isEmpty { member("changes", changes) }
+    if !entry.batches.isEmpty { member("batches", entry.batches) { $0.members($1) } }
+  }
+
+  private mutating func member(_ end: JobEnd) {
+    member("job", end.job)
+    member("ticket", end.ticket.number)
+    member(end.order)
+    if let machine = end.machine { member("machine", machine.text) }
+  }
+
+  private mutating func member(_ step: PaymentStep) {
+    if let job = step.job { member("job", job) }
+    if let ticket = step.ticket { member("ticket", ticket.number) }
+    if let order = step.order { member(order) }
+    if let machine = step.machine { member("machine", machine.text) }
+    if let place = step.place { member("place", place) }
+    member("charge", step.charge)
+    member("device", step.device.text)
+    if let reason = step.reason { member("reason", reason) }
+    if !step.receipt.isEmpty { member("payment") { $0.members(step.receipt) } }
+  }
+
+  fileprivate mutating func member(_ order: Order) {
+    member("juice", order.juice.text)
+    member("quantity", order.quantity)
   }
 }

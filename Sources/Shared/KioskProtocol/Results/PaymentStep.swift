@@ -6,7 +6,7 @@ package struct PaymentStep: Hashable, Sendable {
   /// The sequence number of the order's entry, or `nil` if the kiosk has no order for the charge.
   package let job: Int?
   package let order: Order?
-  package let ticket: Int?
+  package let ticket: Ticket?
   /// The machine whose job begins with this step, and the job's place among the machine's jobs, from
   /// 1; or `nil` if no job begins with this step.
   package let machine: MachineID?
@@ -47,7 +47,7 @@ package struct PaymentStep: Hashable, Sendable {
   }
 
   package init(
-    _ kind: Kind, charge: Int, device: PaymentDeviceID, job: Int?, order: Order?, ticket: Int?,
+    _ kind: Kind, charge: Int, device: PaymentDeviceID, job: Int?, order: Order?, ticket: Ticket?,
     machine: MachineID? = nil, place: Int? = nil, receipt: Receipt = Receipt(),
     reason: String? = nil
   ) {

@@ -107,22 +107,16 @@ package struct SafetyDay: Hashable, Sendable {
       secondsMeasured = min(Self.maximumSeconds, secondsMeasured + other.secondsMeasured)
     }
 
-    /// Reads or writes the members of an hour in another message.
-    ///
-    /// - Parameter key: The key of the hour's start.
-    init<Message>(
-      _ key: StaticString, _ get: (Message) -> Hour?, _ members: inout Members<Message>
-    ) throws(JSONError) {
+    /// Parses the members that `JSONWriter.members(_:at:)` writes, or returns `nil` if a member is
+    /// invalid.
+    init?(_ json: JSON, at key: String) {
       let seconds = 0...Self.maximumSeconds
-      at = try members.present(key) { get($0)?.at }
-      let low = members.thousandths("low") { get($0)?.low }
-      let high = members.thousandths("high") { get($0)?.high }
-      guard let low, let high else { throw JSONError("'low' or 'high' is missing or invalid") }
-      (self.low, self.high) = (low, high)
-      secondsOutside = try members.present(
-        "outside", { get($0)?.secondsOutside }, where: seconds.contains)
-      secondsMeasured = try members.present(
-        "measured", { get($0)?.secondsMeasured }, where: seconds.contains)
+      guard let at = json.text(key).flatMap(Timestamp.init), let low = json["low"]?.thousandths,
+        let high = json["high"]?.thousandths, let outside = json.integer("outside"),
+        let measured = json.integer("measured"), seconds.contains(outside),
+        seconds.contains(measured)
+      else { return nil }
+      self.init(at: at, low: low, high: high, secondsOutside: outside, secondsMeasured: measured)
     }
   }
 
@@ -205,7 +199,9 @@ package struct SafetyDay: Hashable, Sendable {
         json.member("unit", sensor.unit.rawValue)
         if let minimum = sensor.minimum { json.member("min", Double(minimum) / 1000) }
         if let maximum = sensor.maximum { json.member("max", Double(maximum) / 1000) }
-        json.member("hours", sensor.hours) { $0.members($1) }
+        json.member("hours", sensor.hours) { json, hour in
+          json.members(hour, at: "at")
+        }
       }
       json.member("entries", entries) { $0.members($1) }
       if let next { json.member("next", next) }
@@ -230,9 +226,13 @@ package struct SafetyDay: Hashable, Sendable {
   }
 }
 
-extension SafetyDay.Hour: FormattedMessage {
-  package init(_ members: inout Members<Self>) throws(JSONError) {
-    try self.init("at", { $0 }, &members)
+extension JSONWriter {
+  mutating func members(_ hour: SafetyDay.Hour, at key: String) {
+    member(named: key, hour.at.description)
+    member("low", Double(hour.low) / 1000)
+    member("high", Double(hour.high) / 1000)
+    member("outside", hour.secondsOutside)
+    member("measured", hour.secondsMeasured)
   }
 }
 
@@ -244,7 +244,7 @@ extension SafetyDay.Sensor {
     self.init(
       name: name, unit: unit, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
       hours: (json.elements("hours") ?? []).prefix(SafetyDay.maximumHours).compactMap {
-        try? SafetyDay.Hour($0)
+        SafetyDay.Hour($0, at: "at")
       })
   }
 }

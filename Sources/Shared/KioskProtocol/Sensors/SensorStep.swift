@@ -95,30 +95,27 @@ package struct SensorStep: Hashable, Sendable {
     (self.minimum, self.maximum, self.hour) = (minimum, maximum, hour)
   }
 
-  /// Reads or writes the members of an entry.
-  init(
-    _ kind: Kind, changes: FruitAmounts, _ members: inout Members<LedgerEntry>
-  ) throws(JSONError) {
-    self.kind = kind
-    self.changes = changes
-    sensor = try members.present("sensor", \.sensor?.sensor)
-    value = members.thousandths("value", \.sensor?.value)
-    unit = try members.present("unit", \.sensor?.unit)
-    fruits = members.identifiers("fruits") { $0.sensor?.fruits ?? [] }
-    machines = members.identifiers("machines") { $0.sensor?.machines ?? [] }
-    word = members.text("word", \.sensor?.word, upTo: SensorDecision.maximumWord)
-    minimum = members.thousandths("min", \.sensor?.minimum)
-    maximum = members.thousandths("max", \.sensor?.maximum)
-    hour = kind == .hour ? try SafetyDay.Hour("hour", \.sensor?.hour, &members) : nil
-    gap = kind == .gap ? members.optional("gap", \.sensor?.gap) : nil
-    isGapInDoubt =
-      members.optional("in_doubt") { $0.sensor?.isGapInDoubt == true ? true : nil } ?? false
-  }
-}
-
-extension LedgerEntry {
-  fileprivate var sensor: SensorStep? {
-    if case .sensor(let step) = outcome { step } else { nil }
+  /// Parses the members that `JSONWriter.members(_:)` writes, or returns `nil` if a required member
+  /// is invalid.
+  package init?(_ kind: Kind, _ json: JSON, changes: FruitAmounts) {
+    guard let sensor = json.text("sensor").flatMap({ SensorID($0) }),
+      let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
+    else { return nil }
+    let hour = kind == .hour ? SafetyDay.Hour(json, at: "hour") : nil
+    guard (hour != nil) == (kind == .hour) else { return nil }
+    func texts(_ key: String) -> [String] {
+      (json.elements(key) ?? []).compactMap { if case .string(let text) = $0 { text } else { nil } }
+    }
+    self.init(
+      kind, of: sensor, value: json["value"]?.thousandths,
+      unit: unit,
+      fruits: texts("fruits").compactMap { Fruit.ID($0) },
+      machines: texts("machines").compactMap { MachineID($0) },
+      word: json.visibleText("word", upTo: SensorDecision.maximumWord),
+      changes: changes, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
+      hour: hour)
+    gap = kind == .gap ? json.integer("gap") : nil
+    isGapInDoubt = json["in_doubt"] == .bool(true)
   }
 }
 
@@ -135,6 +132,22 @@ extension SensorStep {
       gap.map { "\(isGapInDoubt ? "at least " : "")\($0 / 60) min without a reading" },
       blocked.isEmpty ? nil : blocked, word,
     ].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
+extension JSONWriter {
+  package mutating func members(_ step: SensorStep) {
+    member("sensor", step.sensor.text)
+    if let value = step.value { member("value", Double(value) / 1000) }
+    member("unit", step.unit.rawValue)
+    if !step.fruits.isEmpty { member("fruits", step.fruits.map(\.text)) }
+    if !step.machines.isEmpty { member("machines", step.machines.map(\.text)) }
+    if let word = step.word { member("word", word) }
+    if let minimum = step.minimum { member("min", Double(minimum) / 1000) }
+    if let maximum = step.maximum { member("max", Double(maximum) / 1000) }
+    if let hour = step.hour { members(hour, at: "hour") }
+    if let gap = step.gap { member("gap", gap) }
+    if step.isGapInDoubt { member("in_doubt", true) }
   }
 }
 

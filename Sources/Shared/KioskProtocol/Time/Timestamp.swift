@@ -53,9 +53,6 @@ extension Timestamp {
   /// The years 0000 to 9999 in UTC, the range of RFC 3339.
   private static let writable: Range<Int64> = -62_167_219_200_000..<253_402_300_800_000
 
-  /// Whether the time can be written and read again.
-  var isWritable: Bool { Self.writable.contains(milliseconds) }
-
   /// Parses RFC 3339 with any offset, truncating digits beyond milliseconds. Returns `nil` for any
   /// other text, and if the time in UTC is outside the range of RFC 3339.
   package init?(_ text: String) {

@@ -40,7 +40,7 @@ struct Operation {
       seq: 1234, epoch: 0, at: at, source: Source(kind: .order, name: "panel1"), id: "a1",
       outcome: .ready(
         Order(juice: "strawberry_banana"), used: ["strawberry": 10, "banana": 1],
-        ticket: 42))
+        ticket: Ticket(day: 20_778, number: 42)))
     let report = StockReport(seq: 1234, at: at, fruits: stock)
     let menu = MenuReport(menu: .standard, capacities: stock, lowMarks: stock)
     return [

@@ -110,7 +110,7 @@ struct MadeUpYear: Sendable, CustomTestStringConvertible {
           let recipe = try #require(Menu.standard.juice(juice)).recipe.amounts
           let (order, seconds) = (Order(juice: juice), start + slot * 20)
           if recipe.allSatisfy({ (stock[$0.fruit] ?? 0) >= $0.amount }) {
-            tell(.ready(order, used: recipe, ticket: seq), at: seconds)
+            tell(.ready(order, used: recipe, ticket: Ticket(day: day, number: seq)), at: seconds)
           } else {
             tell(.outOfStock(order, missing: recipe), at: seconds)
           }

@@ -45,7 +45,7 @@ struct Shop {
     try add(
       .ready(
         Order(juice: juice, quantity: glasses), used: used,
-        ticket: entries.count + 1), at: time, for: amount)
+        ticket: Ticket(day: 0, number: entries.count + 1)), at: time, for: amount)
   }
 
   var report: SalesReport { history.report(at: now) }
@@ -108,7 +108,7 @@ struct Shop {
     let price = Money(units: 350, try #require(Currency("EUR")))
     var shop = try Shop("2026-11-21T03:30:00Z")
     let (at, order, ticket) = (
-      "2026-11-21T03:00:00Z", Order(juice: "kiwi"), 1
+      "2026-11-21T03:00:00Z", Order(juice: "kiwi"), Ticket(day: 0, number: 1)
     )
     try shop.sell(2, at: at, for: price.times(2))
     try shop.sell(1, "mango", at: at)
@@ -173,7 +173,7 @@ struct Shop {
     let prices = ["EUR", "KRW"].compactMap { Currency($0) }.map { Money(units: 350, $0) }
     while time < shop.now.milliseconds {
       let at = Timestamp(milliseconds: time).description
-      let ticket = shop.entries.count + 1
+      let ticket = Ticket(day: 0, number: shop.entries.count + 1)
       let (order, seq) = (Order(juice: "kiwi", quantity: 2), shop.entries.count)
       let end = JobEnd(job: seq, machine: "bar", order: order, ticket: ticket)
       switch time / 599_000 % 19 {
@@ -237,26 +237,6 @@ struct Shop {
     #expect(
       history.forecast(stock: stock, at: shop.now)
         == shop.history.forecast(stock: stock, at: shop.now))
-  }
-
-  @Test func theHistoryHasWhatPeopleDidTheLatestFirst() throws {
-    var shop = try Shop("2026-11-21T03:30:00Z")
-    let sum = Money(units: 350, .euro)
-    let total = PaymentTotal(total: 1, at: shop.now, captured: sum, refunded: sum, count: 1)
-    let program = ProgramID(machine: "bar", program: .clean)
-    for outcome in [
-      .opened(["banana": 50]), .restocked(changes: ["banana": 1]), .service(.closed),
-      .service(.open), .decided(.poured, job: 3, used: [:]),
-      .total(total, device: "terminal", difference: 50),
-      .program(ProgramStep(.due, program, reason: "hours")),
-      .program(ProgramStep(.requested, program)), .expired(changes: ["banana": -1]),
-      .sensor(SensorStep(.alarm, of: "fridge", value: 1, unit: .celsius)),
-      .outOfStock(Order(juice: "kiwi"), missing: ["kiwi": 1]),
-    ] as [LedgerEntry.Outcome] { try shop.add(outcome, at: "2026-11-21T02:00:00Z") }
-    #expect(
-      shop.history.lastServices.entries.map(\.status) == [
-        .sensorAlarm, .expired, .programRequested, .total, .poured, .open, .closed, .restocked,
-      ])
   }
 
   @Test func whatIsTakenOutIsReportedByReasonAndCost() throws {
