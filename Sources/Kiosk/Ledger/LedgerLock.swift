@@ -63,13 +63,8 @@ final class LedgerLock {
     let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
     if file < 0, errno == ENOENT { return }
     guard file >= 0 else { throw .cannotOpen(path, errno: errno) }
-    var region = flock()
-    region.l_type = Int16(F_WRLCK)
-    region.l_whence = Int16(SEEK_SET)
-    region.l_start = off_t.max - 1
-    region.l_len = 1
     // guard: a ledger with two names has one kiosk
-    guard fcntl(file, openFileLock, &region) == 0 else {
+    guard setLock(F_WRLCK, of: file) else {
       close(file)
       throw .inUse(path: path, process: nil)
     }
@@ -119,11 +114,25 @@ final class LedgerLock {
   }
 
   deinit {
-    // close(2) alone is not enough: a new child process shares the descriptor until its exec.
+    // close(2) alone is not enough: a new child process shares the descriptors until its exec.
     flock(descriptor, LOCK_UN)
     close(descriptor)
-    if database >= 0 { close(database) }
+    if database >= 0 {
+      setLock(F_UNLCK, of: database)
+      close(database)
+    }
   }
+}
+
+/// Sets or removes the lock of the last possible byte of a file. Returns whether it was possible.
+@discardableResult
+private func setLock(_ type: Int32, of file: Int32) -> Bool {
+  var region = flock()
+  region.l_type = Int16(type)
+  region.l_whence = Int16(SEEK_SET)
+  region.l_start = off_t.max - 1
+  region.l_len = 1
+  return fcntl(file, openFileLock, &region) == 0
 }
 
 /// `F_OFD_SETLK` of fcntl(2), which Swift does not import. A lock of an open file, unlike the locks of

@@ -28,6 +28,24 @@ import Testing
     #expect(try ledger.state().seq == 0)
   }
 
+  #if os(Linux)
+  /// A new child process shares the descriptors until its exec: a copy of each has the same effect.
+  @Test func aClosedLedgerIsFreeWhileAChildProcessStillSharesItsDescriptors() throws {
+    var ledger: KioskLedger? = try place.open()
+    #expect(try ledger?.state().seq == 0)
+    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    let copies = names.compactMap { name -> Int32? in
+      let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+      guard let file, file.hasPrefix(place.path) else { return nil }
+      return Int32(name).map { dup($0) }
+    }
+    defer { for copy in copies { close(copy) } }
+    #expect(copies.count > 2)
+    ledger = nil
+    #expect(try place.open().state().seq == 0)
+  }
+  #endif
+
   @Test func aRemovedLedgerIsSavedOnceAndNotReplacedByANewOne() throws {
     let ledger = try place.open()
     try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
