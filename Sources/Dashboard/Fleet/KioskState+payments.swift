@@ -37,7 +37,7 @@ extension KioskState {
   var isPaymentDown: Bool { !payments.isEmpty && payments.values.allSatisfy { $0.state == .off } }
 
   /// Returns the latest entry about a refund of the charge in `captures`: the refund, or else the
-  /// request; `nil` if there is none.
+  /// request. Returns `nil` if there is none.
   package func refund(of charge: Int) -> LedgerEntry? {
     captures.first { entry in
       guard case .payment(let step) = entry.outcome else { return false }
