@@ -13,7 +13,33 @@ extension Unicode.Scalar {
   }
 }
 
+/// The reason why a text that a person has written is rejected.
+package enum TextFlaw: Hashable, Sendable, CustomStringConvertible {
+  case empty
+  /// The text has several lines or invisible characters.
+  case invisible
+  /// The text is longer than this number of Unicode scalars.
+  case tooLong(limit: Int)
+
+  package var description: String {
+    switch self {
+    case .empty: "must not be empty"
+    case .invisible: "must be one line without control characters"
+    case .tooLong(let limit): "must not be longer than \(limit) characters"
+    }
+  }
+}
+
 extension String {
+  /// Returns the reason why the text cannot be a name or a note, or `nil` if it can.
+  ///
+  /// - Parameter limit: Maximum length in Unicode scalars, because a `Character` has no maximum size.
+  package func flaw(upTo limit: Int = .max) -> TextFlaw? {
+    if allSatisfy(\.isWhitespace) { return .empty }
+    if unicodeScalars.contains(where: \.isInvisible) { return .invisible }
+    return unicodeScalars.count > limit ? .tooLong(limit: limit) : nil
+  }
+
   /// Returns the text on one line without invisible characters, truncated after `limit` Unicode
   /// scalars. Line breaks and tabs become spaces.
   package func visible(upTo limit: Int = .max) -> String {

@@ -127,7 +127,7 @@ extension Fruit {
     } else if let text = section.read(key, .text) {
       name = LocalizedName(fallback: text)
     }
-    guard key != "default" else {
+    guard key != Fruit.reservedID.text else {
       section.report(
         Diagnostic("this id is reserved: 'stock' uses it for all other fruits"), at: key)
       return nil
@@ -229,7 +229,7 @@ extension Recipe {
       let ids = fruits?.map(\.id) ?? section.keys.compactMap { Fruit.ID($0) }
       return FruitAmounts(
         ids.compactMap { id in
-          section.read(id.text, .integer(1...1_000_000_000)).map { (id, $0) }
+          section.read(id.text, .integer(Recipe.validAmounts)).map { (id, $0) }
         })
     }
     guard section.collector.errors.count == errorsBefore else { return nil }
@@ -268,16 +268,6 @@ extension Identifier {
     } catch {
       section.report(error, at: key)
       return nil
-    }
-  }
-}
-
-extension Array where Element: Identifiable {
-  fileprivate mutating func replaceOrAppend(_ element: Element) {
-    if let index = firstIndex(where: { $0.id == element.id }) {
-      self[index] = element
-    } else {
-      append(element)
     }
   }
 }

@@ -108,6 +108,97 @@ import Testing
       ])
   }
 
+  private static let orange = Fruit(id: "orange", name: LocalizedName(fallback: "Orange"))
+
+  private func juice(_ id: Juice.ID, _ amounts: FruitAmounts) throws -> Juice {
+    Juice(id: id, name: LocalizedName(fallback: "Juice"), recipe: try Recipe(amounts))
+  }
+
+  @Test func aChangeAddsFruitsAndJuices() throws {
+    var change = SettingsChange()
+    change.fruits = [Self.orange]
+    change.juices = [
+      try juice("orange", ["orange": 3]), try juice("kiwi", ["kiwi": 2, "orange": 1]),
+    ]
+    change.prices = ["orange": try euro("4.50")]
+    change.capacities = ["orange": 40]
+    let configuration = try read(Self.own, with: change)
+    #expect(configuration.unusedSettings.isEmpty)
+    #expect(configuration.menu.fruits.map(\.id).last == "orange")
+    #expect(configuration.menu.juices.map(\.id).last == "orange")
+    #expect(configuration.menu.juice("orange")?.price == (try euro("4.50")))
+    // A juice of the file keeps its place and its price.
+    #expect(configuration.menu.juice("kiwi")?.recipe.amounts == ["kiwi": 2, "orange": 1])
+    #expect(configuration.menu.juice("kiwi")?.price == (try euro("3.00")))
+    #expect(configuration.menu.juices.count == 8)
+    #expect(configuration.stock.capacities["orange"] == 40)
+    #expect(configuration.stock.lowMarks["orange"] == 5)
+    #expect(configuration.stock.initial["orange"] == nil)
+    #expect(configuration.settingsReport?.file.menu.juice("orange") == nil)
+    #expect(
+      configuration.settingsDifferences == [
+        "recipe of kiwi kiwi 2, orange 1 instead of kiwi 3", "texts of kiwi are changed",
+        "recipe of orange orange 3 instead of none", "price of orange 4.50 EUR instead of none",
+        "capacity of orange 40 instead of none", "low mark of orange 5 instead of none",
+      ])
+  }
+
+  @Test func whatDoesNotFitIsNotAdded() throws {
+    var change = SettingsChange()
+    change.fruits = [Fruit(id: "kiwi", name: LocalizedName(fallback: "Kiwi"))]
+    change.juices = [try juice("fig", ["fig": 3])]
+    change.prices = ["fig": try euro("4.50")]
+    let configuration = try read(Self.own, with: change)
+    #expect(configuration.menu.juices.count == 7 && configuration.menu.fruits.count == 5)
+    #expect(
+      configuration.unusedSettings.map(\.detail) == [
+        "kiwi is a fruit of the kiosk's file already",
+        "the recipe of fig takes fig, which is not on the menu", "there is no fig on the menu",
+      ])
+  }
+
+  /// The chain assigns the menu: of a change only prices and amounts apply to it.
+  @Test func nothingIsAddedToTheMenuOfTheChain() throws {
+    var change = SettingsChange()
+    change.fruits = [Self.orange]
+    change.prices = ["kiwi": try euro("3.50")]
+    var configuration = KioskConfiguration()
+    let stored = StoredSettings(
+      id: "s1", by: "minji", at: Timestamp(milliseconds: 0), change: change)
+    let menu = DesiredMenu(
+      version: 7, text: "menu: {base: standard, currency: EUR, juices: {kiwi: {price: 2.00}}}")
+    try Document.read(Self.own, file: "k.yaml", environment: [:]) {
+      configuration.read(&$0, under: menu, with: stored)
+    }
+    #expect(!configuration.menu.contains("orange"))
+    #expect(configuration.menu.juice("kiwi")?.price == (try euro("3.50")))
+    #expect(configuration.unusedSettings.map(\.reason) == [.conflict])
+  }
+
+  /// Without a machine the juice would be ready at once.
+  @Test func aJuiceThatNoMachineMakesIsNotAdded() throws {
+    var change = SettingsChange()
+    change.juices = [try juice("mix", ["kiwi": 1, "mango": 1]), try juice("kiwi", ["kiwi": 1])]
+    let yaml = "machines: [{name: bar, juices: [kiwi, mango]}]"
+    let configuration = try read(yaml, with: change)
+    #expect(configuration.unusedSettings.map(\.detail) == ["no machine of this kiosk makes mix"])
+    #expect(configuration.menu.juice("kiwi")?.recipe.amounts == ["kiwi": 1])
+    #expect(try read("machines: [{name: bar}]", with: change).menu.juice("mix") != nil)
+  }
+
+  @Test func eachSensorThatBlocksFruitBlocksAnAddedOne() throws {
+    var change = SettingsChange()
+    change.fruits = [Self.orange]
+    let yaml = """
+      machines: [{name: bar}]
+      sensors:
+        - {name: fridge, topic: a, unit: "°C", max: 7, fruits: [kiwi], block_after_seconds: 3600}
+        - {name: bar, topic: b, unit: "°C", max: 7, machines: [bar], block_after_seconds: 3600}
+      """
+    let configuration = try read(yaml, with: change)
+    #expect(configuration.sensors.map(\.fruits) == [["kiwi", "orange"], []])
+  }
+
   @Test func anotherCurrencyAndAnEmptyMenuAreLeftOut() throws {
     var change = SettingsChange()
     change.prices = ["kiwi": Money(units: 5_000, try #require(Currency("KRW")))]

@@ -97,6 +97,9 @@ def test_an_operator_changes_the_settings_without_a_pause(kiosk: Kiosk, panel: C
         ({"disabled": ["strawberry", "banana", "kiwi", "pineapple", "strawberry_banana", "mango", "mango_kiwi"]},
          "malformed", "at least one juice"),
         ({"hours": {"mon": "7-22"}}, "malformed", "hours has a day"),
+        ({"juices": [{"id": "fig", "name": {"en": "Fig"}, "recipe": {"fig": 1}}]}, "unknown_fruit", "takes fig"),
+        ({"juices": [{"id": "kiwi", "name": {"en": "Kiwi"}, "recipe": {"kiwi": 0}}]}, "malformed", "juices.kiwi.recipe.kiwi must"),
+        ({"fruits": [{"id": "kiwi", "name": {"en": "Kiwi"}}]}, "malformed", "a fruit of the kiosk's file"),
         ({"replaces": "s9"}, "conflict", "the settings have changed"),
         ({"id": "s1", "sent_at": "2020-01-01T00:00:00Z"}, "stale", "the limit is"),
     ],
@@ -114,6 +117,73 @@ def test_a_change_that_does_not_fit_changes_nothing(
     # Each reason has one line a minute.
     told = [line for line in kiosk.log if "settings/minji" in line and "rejected" in line]
     assert len(told) == 1 and reason in told[0]
+
+
+ORANGE = {
+    "fruits": [{"id": "orange", "name": {"en": "Orange", "ko": "오렌지"}, "color": "#ff922b"}],
+    "juices": [{"id": "orange", "name": {"en": "Orange juice", "ko": "오렌지쥬스"}, "recipe": {"orange": 3}}],
+    "currency": "EUR", "prices": {"orange": "4.00"}, "capacity": {"orange": 30},
+}
+
+
+def test_an_operator_adds_a_fruit_and_a_juice(kiosk: Kiosk, panel: Client) -> None:
+    assert change(panel, "s1", **ORANGE) == {"id": "s1", "status": "applied"}
+    menu = panel.messages.first(lambda m: m.topic == "kiosk/k1/menu" and b"orange" in m.payload).json
+    fruit = menu["fruits"][-1]
+    assert (fruit["id"], fruit["capacity"], fruit["low"], fruit["color"]) == ("orange", 30, 5, "#ff922b")
+    # Nobody has put fruit in.
+    assert panel.order("orange")["status"] == "out_of_stock"
+    assert panel.ask("restock/minji", {"id": "r1", "add": {"orange": 31}}).json["reason"] == "exceeds_capacity"
+    assert panel.ask("restock/minji", {"id": "r2", "add": {"orange": 20}}).json["status"] == "applied"
+    sold = panel.order("orange")
+    assert (sold["status"], sold["amount"]) == ("ready", "4.00")
+    assert "recipe of orange orange 3 instead of none" in kiosk.command("check").stdout
+
+    # It survives a crash.
+    kiosk.stop(signal.SIGKILL)
+    kiosk.start()
+    assert panel.order("orange")["status"] == "ready"
+
+    # Back to the file's menu: the juice is gone, its fruit is not lost.
+    assert change(panel, "s2", "s1")["status"] == "applied"
+    assert panel.order("orange")["reason"] == "unknown_juice"
+    assert panel.ask("restock/minji", {"id": "r3", "add": {"orange": 1}}).json["reason"] == "unknown_fruit"
+    kiosk.verify()
+    assert change(panel, "s3", "s2", **ORANGE)["status"] == "applied"
+    assert panel.order("orange")["status"] == "ready"
+    assert panel.ask("restock/minji", {"id": "r4", "set": {"orange": 11}, "expect": {"orange": 11}}).json["status"] == "applied"
+    kiosk.verify()
+
+    # A juice of the file gets another recipe, and the file gets the fruit.
+    mango = {"id": "mango", "name": {"en": "Mango"}, "recipe": {"mango": 1, "orange": 1}}
+    values = ORANGE | {"juices": [*ORANGE["juices"], mango]}
+    assert change(panel, "s4", "s3", **values)["status"] == "applied"
+    assert panel.order("mango")["used"] == {"mango": 1, "orange": 1}
+    since = len(panel.messages)
+    write(kiosk, menu=MENU | {"fruits": {"orange": "Orange"}})
+    reload(kiosk)
+    assert report(panel, since)["unused"] == ["orange is a fruit of the kiosk's file already"]
+    assert panel.order("orange")["used"] == {"orange": 3}
+    kiosk.verify()
+
+
+def test_an_open_order_of_a_juice_that_is_gone_ends_as_it_was_ordered(make_kiosk: MakeKiosk, panel: Client) -> None:
+    kiosk = make_kiosk(menu=MENU, machines=[{"name": "bar"}], stock={"initial": 30}).start()
+    assert change(panel, "s1", **ORANGE)["status"] == "applied"
+    assert panel.ask("restock/minji", {"id": "r1", "add": {"orange": 20}}).json["status"] == "applied"
+    panel.publish("kiosk/k1/machine/bar/status", "online", retain=True)
+    panel.messages.first(lambda m: m.topic == "kiosk/k1/machine/bar" and m.json["state"] == "idle")
+    accepted = panel.ask("order/p1", {"id": "o1", "juice": "orange"}).json
+    assert (accepted["status"], accepted["amount"]) == ("accepted", "4.00")
+    assert change(panel, "s2", "s1")["status"] == "applied"
+    since = len(panel.messages)
+    for status in ("started", "failed"):
+        panel.publish("kiosk/k1/made/bar", json.dumps({"job": accepted["seq"], "status": status}))
+    panel.messages.first(lambda m: m.topic.endswith("order/p1/result") and m.json["status"] == "failed", since)
+    # Its fruit is back, although the menu does not have it.
+    assert change(panel, "s3", "s2", **ORANGE)["status"] == "applied"
+    assert panel.ask("restock/minji", {"id": "r2", "set": {"orange": 20}, "expect": {"orange": 20}}).json["status"] == "applied"
+    kiosk.verify()
 
 
 def test_a_retained_change_is_not_made(kiosk: Kiosk, panel: Client) -> None:

@@ -22,51 +22,19 @@ extension KioskConfiguration {
   mutating func apply(_ stored: StoredSettings) {
     let file = FileSettings(menu: menu, stock: stock, hours: hours)
     (settings, fileSettings) = (stored, file)
-    let change = stored.change
-    let currency = menu.juices.lazy.compactMap(\.price?.currency).first
-    for (juice, price) in change.prices.sorted(by: { $0.key < $1.key }) {
-      if menu.juice(juice) == nil {
-        unusedSettings.append(Rejection(.unknownJuice, "there is no \(juice) on the menu"))
-      } else if let currency, price.currency != currency {
-        unusedSettings.append(
-          Rejection(.malformed, "the price of \(juice) is not in \(currency.code)"))
-      }
+    let (report, flaws) = stored.change.applied(to: file.report, isChain: desiredMenu != nil) {
+      juice in
+      machines.isEmpty || machines.contains { $0.makes(juice) }
     }
-    let prices = change.prices.filter { currency == nil || $0.value.currency == currency }
-    for juice in change.disabled.sorted() where menu.juice(juice) == nil {
-      unusedSettings.append(Rejection(.unknownJuice, "there is no \(juice) on the menu"))
-    }
-    let juices = menu.juices.map { juice in
-      var juice = juice
-      juice.price = prices[juice.id] ?? juice.price
-      return juice
-    }
-    do throws(MenuError) {
-      let sold = juices.filter { !change.disabled.contains($0.id) }
-      menu = try Menu(fruits: menu.fruits, juices: sold)
-    } catch {
-      unusedSettings.append(Rejection(.malformed, "a kiosk must sell at least one juice"))
-      menu = (try? Menu(fruits: menu.fruits, juices: juices)) ?? menu
-    }
-    apply(change.capacities, change.lowMarks)
-    hours = change.hours ?? hours
-  }
-
-  private mutating func apply(_ capacities: FruitAmounts, _ lowMarks: FruitAmounts) {
-    for fruit in Set((Array(capacities) + Array(lowMarks)).map(\.fruit)).sorted() {
-      guard let capacity = capacities[fruit] ?? stock.capacities[fruit],
-        let low = lowMarks[fruit] ?? stock.lowMarks[fruit]
-      else {
-        unusedSettings.append(Rejection(.unknownFruit, "\(fruit) is not a fruit of this kiosk"))
-        continue
-      }
-      guard low <= capacity else {
-        unusedSettings.append(
-          Rejection(
-            .malformed, "\(fruit) would be low at \(low), above its capacity of \(capacity)"))
-        continue
-      }
-      (stock.capacities[fruit], stock.lowMarks[fruit]) = (capacity, low)
+    unusedSettings = flaws.map(\.rejection)
+    let added = report.menu.fruits.map(\.id).filter { !menu.contains($0) }
+    menu = report.menu
+    (stock.capacities, stock.lowMarks) = (report.capacities, report.lowMarks)
+    hours = stored.change.hours ?? hours
+    // A change does not contain the place of an added fruit.
+    // guard: an added fruit is blocked by each sensor that blocks fruit
+    for index in sensors.indices where !sensors[index].fruits.isEmpty {
+      sensors[index].fruits += added
     }
   }
 
@@ -89,14 +57,18 @@ extension KioskConfiguration {
         differences.append("\(name) \(value ?? "none") instead of \(old ?? "none")")
       }
     }
-    for juice in file.menu.juices {
+    for juice in file.menu.juices + settings.change.juices.filter({ file.menu.juice($0.id) == nil })
+    {
       guard let now = menu.juice(juice.id) else {
         differences.append("\(juice.id) is not sold")
         continue
       }
-      add("price of \(juice.id)", now.price?.description, juice.price?.description)
+      let old = file.menu.juice(juice.id)
+      add("recipe of \(juice.id)", now.recipe.amounts.description, old?.recipe.amounts.description)
+      add("price of \(juice.id)", now.price?.description, old?.price?.description)
+      if let old, now.texts != old.texts { differences.append("texts of \(juice.id) are changed") }
     }
-    for fruit in file.menu.fruits.map(\.id) {
+    for fruit in menu.fruits.map(\.id) {
       func compare(_ name: String, _ amounts: (KioskSettings.Stock) -> FruitAmounts) {
         let (now, old) = (amounts(stock)[fruit], amounts(file.stock)[fruit])
         add("\(name) of \(fruit)", now.map(String.init), old.map(String.init))
@@ -106,6 +78,13 @@ extension KioskConfiguration {
     }
     if let hours = change.hours { add("hours", hours.text, file.hours?.text) }
     return differences + unusedSettings.map { "not used: \($0.detail)" }
+  }
+}
+
+extension Juice {
+  /// The texts and the picture for customers.
+  fileprivate var texts: [String?] {
+    Language.allCases.flatMap { [name[$0], allergens?[$0], note?[$0]] } + [picture?.description]
   }
 }
 

@@ -8,15 +8,15 @@ extension KioskSettings.Stock {
     let fruits = menu.fruits.map(\.id)
     self.init(
       initial: FruitAmounts(Amounts.initial, of: fruits),
-      capacities: FruitAmounts(Amounts.capacity, of: fruits),
-      lowMarks: FruitAmounts(Amounts.low, of: fruits))
+      capacities: FruitAmounts(Fruit.standardCapacity, of: fruits),
+      lowMarks: FruitAmounts(Fruit.standardLowMark, of: fruits))
   }
 
   init(_ section: inout Section, fruits: [Fruit.ID]) {
     let errorsBefore = section.collector.errors.count
     let initial = Amounts(&section, "initial", default: Amounts.initial, of: fruits)
-    let capacity = Amounts(&section, "capacity", default: Amounts.capacity, of: fruits)
-    let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
+    let capacity = Amounts(&section, "capacity", default: Fruit.standardCapacity, of: fruits)
+    let low = Amounts(&section, "low", default: Fruit.standardLowMark, of: fruits)
     self.init(
       initial: initial.amounts, capacities: capacity.amounts, lowMarks: low.amounts)
     // A default that replaces an invalid amount may contradict the others: no further error.
@@ -34,8 +34,6 @@ extension FruitAmounts {
 /// One amount for all fruits; or an amount for each named fruit, and a `default` for the others.
 private struct Amounts {
   static let initial = 10
-  static let capacity = 100
-  static let low = 5
 
   private struct Excess: Hashable {
     let amount: Int

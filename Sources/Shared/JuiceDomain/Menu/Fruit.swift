@@ -41,6 +41,10 @@ package struct Fruit: Hashable, Sendable, Identifiable {
     }
   }
 
+  /// The id that no fruit may have, because the configuration uses it for all other fruits.
+  package static let reservedID: ID = "default"
+  /// The capacity and the low mark of a fruit for which none are configured.
+  package static let (standardCapacity, standardLowMark) = (100, 5)
   package static let crates = 1...10_000
   /// The valid numbers of hours of `keepsHours`: up to a year.
   package static let keeps = 1...8_760

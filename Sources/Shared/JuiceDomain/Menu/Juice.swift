@@ -55,6 +55,9 @@ package struct Juice: Hashable, Sendable, Identifiable {
 package struct Recipe: Hashable, Sendable {
   package let amounts: FruitAmounts
 
+  /// The amounts of a fruit that a menu may contain.
+  package static let validAmounts = 1...1_000_000_000
+
   /// Creates a recipe.
   ///
   /// - Throws: `MenuError.Flaw` if there is no fruit, or an amount is below 1.

@@ -57,6 +57,17 @@ package struct Menu: Hashable, Sendable {
   package func contains(_ fruit: Fruit.ID) -> Bool { fruitIDs.contains(fruit) }
 }
 
+extension Array where Element: Identifiable {
+  /// Replaces the element with the same id, or appends the element.
+  package mutating func replaceOrAppend(_ element: Element) {
+    if let index = firstIndex(where: { $0.id == element.id }) {
+      self[index] = element
+    } else {
+      append(element)
+    }
+  }
+}
+
 /// The reason why a menu is invalid.
 package struct MenuError: Error, Hashable {
   /// The id of the invalid fruit or juice; `menu` if there is no juice.

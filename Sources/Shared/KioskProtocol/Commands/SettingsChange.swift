@@ -2,6 +2,11 @@ package import JuiceDomain
 
 /// The values that an operator has set instead of those of the kiosk's configuration file.
 package struct SettingsChange: Hashable, Sendable {
+  /// Fruits that the kiosk stocks in addition to those of the file, without a cost.
+  package var fruits: [Fruit] = []
+  /// Juices that the kiosk sells in addition to those of the file, or instead of the one with the same
+  /// id; without a price, because `prices` has those of all juices.
+  package var juices: [Juice] = []
   package var prices: [Juice.ID: Money] = [:]
   package var capacities: FruitAmounts = [:]
   package var lowMarks: FruitAmounts = [:]
@@ -44,6 +49,8 @@ extension SettingsCommand {
 extension SettingsChange {
   /// Parses the members of an object; unknown ones are ignored.
   init(_ json: JSON) throws(Rejection) {
+    fruits = try json.entries("fruits") { json throws(MenuEntryFlaw) in try Fruit(entry: json) }
+    juices = try json.entries("juices") { json throws(MenuEntryFlaw) in try Juice(entry: json) }
     let currency = json.text("currency").flatMap { Currency($0) }
     for member in try json.members("prices") {
       guard let juice = Juice.ID(member.key) else {
@@ -87,6 +94,29 @@ extension JSON {
     return members
   }
 
+  /// Returns the fruits or juices of the array at `key`; none if the array is absent.
+  fileprivate func entries<Entry: Identifiable>(
+    _ key: String, _ read: (JSON) throws(MenuEntryFlaw) -> Entry
+  ) throws(Rejection) -> [Entry] {
+    guard let value = self[key], value != .null else { return [] }
+    guard case .array(let elements) = value else {
+      throw Rejection(.malformed, "\(key) is \(value.kind); an array is expected")
+    }
+    var entries: [Entry] = []
+    var ids: Set<Entry.ID> = []
+    for (index, element) in elements.enumerated() {
+      do throws(MenuEntryFlaw) {
+        let entry = try read(element)
+        guard ids.insert(entry.id).inserted else { throw MenuEntryFlaw(.id, .duplicate) }
+        entries.append(entry)
+      } catch {
+        let name = element.visibleText("id", upTo: 64) ?? "\(index + 1)"
+        throw Rejection(.malformed, "\(key).\(name).\(error)")
+      }
+    }
+    return entries
+  }
+
   fileprivate func limits(_ key: String) throws(Rejection) -> FruitAmounts {
     var amounts: FruitAmounts = [:]
     for member in try members(key) {
@@ -110,6 +140,8 @@ extension JSONWriter {
   }
 
   mutating func members(_ change: SettingsChange) {
+    if !change.fruits.isEmpty { member("fruits", change.fruits) { $0.members($1) } }
+    if !change.juices.isEmpty { member("juices", change.juices) { $0.members($1) } }
     if let currency = change.prices.values.first?.currency {
       member("currency", currency.code)
       member("prices") { json in

@@ -17,6 +17,8 @@ package enum JSON: Hashable, Sendable {
   package struct Member: Hashable, Sendable {
     package let key: String
     package let value: JSON
+
+    package init(key: String, value: JSON) { (self.key, self.value) = (key, value) }
   }
 
   /// The value of a member, or `nil` if there is no such member or the value is not an object.

@@ -26,7 +26,7 @@ package struct MenuReport: Hashable, Sendable {
       throw JSONError("fruits or juices is missing")
     }
     do {
-      menu = try Menu(fruits: fruits.map(Fruit.init), juices: juices.map(Juice.init))
+      menu = try Menu(fruits: fruits.map { try Fruit($0) }, juices: juices.map { try Juice($0) })
     } catch {
       throw JSONError("\(error)")
     }
@@ -38,24 +38,30 @@ package struct MenuReport: Hashable, Sendable {
 extension JSONWriter {
   mutating func members(_ report: MenuReport) {
     member("fruits", report.menu.fruits) { json, fruit in
-      json.member("id", fruit.id.text)
-      json.member("name", fruit.name)
-      if let capacity = report.capacities[fruit.id] { json.member("capacity", capacity) }
-      if let low = report.lowMarks[fruit.id] { json.member("low", low) }
-      if let crate = fruit.crate { json.member("crate", crate) }
-      if let hours = fruit.keepsHours { json.member("keeps_hours", hours) }
-      if let cost = fruit.cost { json.member("cost", cost) }
-      if let color = fruit.color { json.member("color", color.description) }
+      json.members(fruit, capacity: report.capacities[fruit.id], low: report.lowMarks[fruit.id])
     }
-    member("juices", report.menu.juices) { json, juice in
-      json.member("id", juice.id.text)
-      json.member("name", juice.name)
-      json.member("recipe", juice.recipe.amounts)
-      if let price = juice.price { json.member("price", price) }
-      if let allergens = juice.allergens { json.member("allergens", allergens) }
-      if let note = juice.note { json.member("note", note) }
-      if let picture = juice.picture { json.member("picture", picture.description) }
-    }
+    member("juices", report.menu.juices) { $0.members($1) }
+  }
+
+  mutating func members(_ fruit: Fruit, capacity: Int? = nil, low: Int? = nil) {
+    member("id", fruit.id.text)
+    member("name", fruit.name)
+    if let capacity { member("capacity", capacity) }
+    if let low { member("low", low) }
+    if let crate = fruit.crate { member("crate", crate) }
+    if let hours = fruit.keepsHours { member("keeps_hours", hours) }
+    if let cost = fruit.cost { member("cost", cost) }
+    if let color = fruit.color { member("color", color.description) }
+  }
+
+  mutating func members(_ juice: Juice) {
+    member("id", juice.id.text)
+    member("name", juice.name)
+    member("recipe", juice.recipe.amounts)
+    if let price = juice.price { member("price", price) }
+    if let allergens = juice.allergens { member("allergens", allergens) }
+    if let note = juice.note { member("note", note) }
+    if let picture = juice.picture { member("picture", picture.description) }
   }
 
   package mutating func member(_ key: StaticString, _ name: LocalizedName) {

@@ -35,10 +35,7 @@ extension Format where Value == String {
   /// A non-empty text on one line without control characters, at most 1024 bytes.
   package static let text = Format { scalar throws(Diagnostic) in
     let text = try scalar.string()
-    guard text.contains(where: { !$0.isWhitespace }) else { throw Diagnostic("must not be empty") }
-    guard !text.unicodeScalars.contains(where: \.isInvisible) else {
-      throw Diagnostic("must be one line without control characters")
-    }
+    if let flaw = text.flaw() { throw Diagnostic("\(flaw)") }
     guard text.utf8.count <= 1024 else { throw Diagnostic("must not be longer than 1024 bytes") }
     return text
   }
@@ -50,9 +47,7 @@ extension Format where Value == String {
   package static func text(upTo limit: Int) -> Self {
     Format { scalar throws(Diagnostic) in
       let text = try text.read(scalar)
-      guard text.unicodeScalars.count <= limit else {
-        throw Diagnostic("must not be longer than \(limit) characters")
-      }
+      if let flaw = text.flaw(upTo: limit) { throw Diagnostic("\(flaw)") }
       return text
     }
   }

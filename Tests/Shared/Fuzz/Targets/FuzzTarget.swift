@@ -8,7 +8,8 @@ import YAMLConfiguration
 
 /// The decoders of input from the network or a file, each with the invariants that it must keep.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-  case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
+  case order, restock, service, settings, topic, source, json, result, report, entry, menu,
+    timestamp, filter
   case configuration, panel, learn, template, replay, desired, archived, zvt, charge, journal,
     sensor
 
@@ -26,6 +27,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .order: { Self.request($0, .order) }
     case .restock: { Self.request($0, .restock) }
     case .service: { Self.request($0, .service) }
+    case .settings: { Self.request($0, .settings) }
     case .topic: Self.topic
     case .source: Self.source
     case .json: Self.json
@@ -60,7 +62,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .success(let request):
       expect(payload.count <= Request.maximumPayload, "\(payload.count) bytes were let in")
       switch (request.command, kind) {
-      case (.order, .order), (.restock, .restock), (.service, .service): break
+      case (.order, .order), (.restock, .restock), (.service, .service), (.settings, .settings):
+        break
       default: expect(false, "\(kind) became \(request.command)")
       }
       let written = request.payload
