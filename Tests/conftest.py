@@ -71,6 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=shares, reverse=True)
 
 
+def pytest_sessionfinish() -> None:
+    Browser.quit_idle()
+
+
 @pytest.fixture
 def chance() -> random.Random:
     """Random numbers of a seed that a failing test prints; KIOSK_SEED names it."""

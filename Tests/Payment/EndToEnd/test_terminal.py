@@ -116,7 +116,7 @@ def test_a_terminal_that_asks_at_once_waits_for_the_machine(
     terminal.behave(poll_seconds=0, counts=True)
     device = start_device(asks=10, mode="goods_first")
     shop.held(17, ready_seconds=19)
-    eventually(lambda: sum(line["kind"] == "question" for line in terminal.journal.lines) == 3)
+    eventually(lambda: sum(line["kind"] == "question" for line in terminal.journal.lines) >= 3)
     assert shop.ask("capture", 17, "captured", amount=350)["amount"] == 350
     assert list(terminal.journal.booked.values()) == [350]
     check_equal(device, terminal)

@@ -37,8 +37,9 @@ PRICES = {"kiwi": 3.5, "strawberry_banana": 4.2, "mango": 3.9, "banana": 3.2, "m
 class Day:
     """A kiosk at eight in the evening of its time zone: it has sold for ten hours, and four customers wait."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, sold: dict[int, int] = DAY) -> None:
         self.stack, self.faults = stack, Faults(folder)
+        stack.callback(Browser.quit_idle)
         self.variables = self.faults.variables | {"CLOCK_STATE": "0"}
         broker = Mosquitto(folder / "broker").start()
         stack.callback(broker.stop)
@@ -58,7 +59,7 @@ class Day:
         stack.callback(self.kiosk.kill)
         self.client = Client(broker.port, "kiosk/k1/#")
         stack.callback(self.client.close)
-        for before, glasses in DAY.items():
+        for before, glasses in sold.items():
             self.sell(before, glasses)
         self.faults.set_clock(timedelta())
         twenty(self.client)
