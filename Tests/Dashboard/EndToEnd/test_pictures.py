@@ -14,7 +14,8 @@ IMAGES = ROOT / "deploy/docs/images"
 
 def test_the_photographed_pages_have_the_same_headings(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        found = {label(name, size): headings(browser) for name, size, browser in Day(tmp_path, stack).pages()}
+        day = Day(tmp_path, stack, sold={9: 1, 1: 2})
+        found = {label(name, size): headings(browser) for name, size, browser in day.pages()}
     assert found == json.loads((IMAGES / "headings.json").read_text())
 
 
