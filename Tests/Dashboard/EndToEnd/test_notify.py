@@ -21,7 +21,7 @@ from receivers import ACCOUNT, TOKEN, Authority, Hook, Mailbox
 
 LINK = "https://juice.example/kiosks"
 #: The quiet period in seconds; the default is sixty.
-QUIET = 2
+QUIET = 1
 #: A URL at which no server listens.
 NOBODY = [{"url": "http://127.0.0.1:9/"}]
 
@@ -269,14 +269,14 @@ def test_nothing_is_told_at_first_and_nothing_that_was_told(
 ) -> None:
     fleet.tell("k1/alert/kiwi", "out")
     fleet.tell("k2/status", "offline")
-    dashboard = make_dashboard(post=[by_post(hook)], quiet_seconds=6)
+    dashboard = make_dashboard(post=[by_post(hook)], quiet_seconds=3)
     for expected in (["k2: offline", "k1: kiwi is out"], ["k1: mango is out"]):
         before, since = time.monotonic(), len(hook.posts)
         dashboard.start()
         if since:
             fleet.tell("k1/alert/mango", "out")
         post = hook.posts.first(lambda _: True, since)
-        assert time.monotonic() - before >= 6
+        assert time.monotonic() - before >= 3
         assert lines([post.text]) == expected
         dashboard.stop(signal.SIGKILL if since else signal.SIGTERM)
     assert len(hook.posts) == 2
