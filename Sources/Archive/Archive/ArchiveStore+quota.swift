@@ -8,24 +8,27 @@ extension ArchiveStore {
   ///
   /// - Returns: The kiosks whose entries were removed.
   func applyQuotas(to batch: inout EventBatch) throws(DatabaseError) -> Set<KioskID> {
-    var excess = try ledgersOverQuota(in: batch)
-    let overLedgers = Set(excess.keys)
     var over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)] = [:]
+    var refused: [KioskID: Int] = [:]
     for span in LedgerSpan.spans(of: batch.rows) {
       let times = batch.rows[span.rows].lazy.map(\.at)
       guard let found = quotas.add(times, of: span.ledger.kiosk, at: .now) else { continue }
       over[span.ledger.kiosk] = found
     }
-    guard !over.isEmpty || !excess.isEmpty else { return [] }
     for row in batch.rows where over[row.key.ledger.kiosk] != nil {
-      excess[row.key.ledger, default: 0] += 1
+      refused[row.key.ledger.kiosk, default: 0] += 1
     }
+    batch.rows.removeAll { over[$0.key.ledger.kiosk] != nil }
+    // Afterwards: a ledger of which no entry is stored must not count as known.
+    let excess = try ledgersOverQuota(in: batch)
+    for (ledger, count) in excess {
+      refused[ledger.kiosk, default: 0] += count
+      if over[ledger.kiosk] == nil { over[ledger.kiosk] = (.ledgers, QuotaTracker.period) }
+    }
+    guard !over.isEmpty else { return [] }
     batch.rows.removeAll { excess[$0.key.ledger] != nil }
-    batch.positions = batch.positions.filter { !overLedgers.contains($0.key) }
-    for (ledger, _) in excess where over[ledger.kiosk] == nil {
-      over[ledger.kiosk] = (.ledgers, QuotaTracker.period)
-    }
-    try save(over, excess)
+    batch.positions = batch.positions.filter { excess[$0.key] == nil }
+    try save(over, refused)
     return Set(over.keys)
   }
 
@@ -58,11 +61,9 @@ extension ArchiveStore {
   }
 
   private func save(
-    _ over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)], _ excess: [LedgerKey: Int]
+    _ over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)], _ refused: [KioskID: Int]
   ) throws(DatabaseError) {
     let kiosks = over.sorted { $0.key < $1.key }
-    var refused: [KioskID: Int] = [:]
-    for (ledger, count) in excess { refused[ledger.kiosk, default: 0] += count }
     try database.run(
       """
       INSERT INTO over_quota AS old (kiosk, quota, until, refused)

@@ -730,10 +730,12 @@ def test_a_kiosk_over_its_quota_delays_nobody(
     tell(client, "k0", event(2001, "ready", -1440 * 2100))
     has(database, "SELECT quota, refused, until > now() + interval '50 minutes' FROM juice.over_quota"
         " WHERE kiosk = 'k0'", "days|1|t")
-    tell(client, "k0", event(2002, "ready", 1))
+    tell(client, "k0", event(2002, "ready", 1), *[event(1, epoch=epoch) for epoch in range(2, 152)])
     tell(client, "k2", event(2, "ready", juice="kiwi", quantity=1))
     has(database, "SELECT count(*) FROM juice.event WHERE kiosk = 'k2'", "2")
     assert database.query("SELECT high FROM juice.ledger WHERE kiosk = 'k0'") == "2000"
+    # Each refused entry counts once, also if it exceeds two quotas.
+    has(database, "SELECT refused FROM juice.over_quota WHERE kiosk = 'k0'", "152")
     assert database.query("SELECT over_quota FROM juice.archive_status") == "2"
 
 
