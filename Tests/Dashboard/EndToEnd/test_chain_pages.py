@@ -218,6 +218,26 @@ def test_what_a_kiosk_is_called_is_no_markup(viewer: WebClient) -> None:
     assert "251 kiosks" in text(viewer, "/chain/kiosks")
 
 
+def test_no_page_shows_what_is_not_listed_or_fails_at_an_impossible_time(viewer: WebClient, archive: Postgres) -> None:
+    times = ["9999-12-30T23:59:59.999Z", "2099-06-01T00:00:00Z", "1970-01-01T00:00:00Z", "0001-01-02T00:00:00Z"]
+    for kiosk in ("k9", "stray"):
+        for epoch, status in enumerate(("restocked", "closed", "sensor_alarm", "program_done", "failed"), 900):
+            archive.query("; ".join(
+                "INSERT INTO juice.event (kiosk, epoch, seq, at, status, source, juice, quantity, changes, more)"
+                f" VALUES ('{kiosk}', {epoch}, {seq}, '{at}', '{status}', 'restock/{kiosk}-van', 'kiwi', 2147483647,"
+                """ '{"kiwi": 7}', '{"sensor": "fridge", "hour": "9999-12-31T23:00:00Z", "program": "clean"}');"""
+                f" INSERT INTO juice.misdated VALUES ('{kiosk}', {epoch}, {seq}, now())"
+                for seq, at in enumerate(times, 1)))
+    try:
+        own = [f"/chain/kiosks/k9{page}" for page in ("", "/history", "/history?days=90", "/safety", "/safety.csv")]
+        for path in [*LISTS, *own, "/chain/history?days=90"]:
+            answer = viewer.get(path)
+            assert answer.status == 200, path
+            assert "stray-van" not in answer.text and "10000-" not in answer.text and "21474" not in answer.text, path
+    finally:
+        archive.query("DELETE FROM juice.event WHERE epoch >= 900; DELETE FROM juice.misdated")
+
+
 def test_a_user_of_a_region_sees_nothing_of_another(
     north: WebClient, viewer: WebClient, make_client: MakeClient, archive: Postgres
 ) -> None:
