@@ -266,35 +266,43 @@ class Chain:
             self.wrong.append(f"a way up was open and silent for {longest:.1f} s")
 
     def _compare(self) -> None:
-        archived: dict[str, list[tuple]] = {}
-        for kiosk, *row in csv.reader(io.StringIO(self._query(f"COPY ({ARCHIVED}) TO STDOUT CSV"))):
-            archived.setdefault(kiosk, []).append(row_of(row))
-        glasses, used, total = 0, {}, 0
-        for kiosk, path in self.ledgers:
-            recorded = crowd.entries(path)
-            total += len(recorded)
-            if recorded != archived.get(kiosk, []):
-                self.wrong.append(difference(kiosk, recorded, archived.get(kiosk, [])))
-            for entry in recorded:
-                if entry[3] == "ready":
-                    glasses += entry[7]
-                    for fruit, change in entry[-2].items():
-                        used[fruit] = used.get(fruit, 0) - change
-        self._expect("days FROM juice.summed_up", "0")
-        self._expect("sum(glasses) FROM juice.sales", f"{glasses}")
-        self._expect("string_agg(fruit || used, ' ' ORDER BY fruit) FROM (SELECT fruit, sum(used) AS used"
-                     " FROM juice.fruit_used GROUP BY fruit HAVING sum(used) > 0) AS fruits",
-                     " ".join(f"{fruit}{used[fruit]}" for fruit in sorted(used)))
-        for table in ("gap", "conflict", "quarantine"):
-            self._expect(f"count(*) FROM juice.{table}", "0")
-        say(f"{total} entries of {len(self.ledgers)} ledgers compared")
+        self.wrong += compare(self._query, self.ledgers)
 
-    def _expect(self, sql: str, answer: str) -> None:
+
+def compare(query: Callable[[str], str], ledgers: list[tuple[str, Path]]) -> list[str]:
+    """Returns the differences between an archive and the ledgers of its kiosks."""
+    wrong: list[str] = []
+
+    def expect(sql: str, answer: str) -> None:
         try:
             # The archive updates its sums within a second when no events arrive.
-            eventually(lambda: self._query(f"SELECT {sql}") == answer, 30)
+            eventually(lambda: query(f"SELECT {sql}") == answer, 30)
         except TimeoutError:
-            self.wrong.append(f"{sql}: {self._query(f'SELECT {sql}')} instead of {answer}")
+            wrong.append(f"{sql}: {query(f'SELECT {sql}')} instead of {answer}")
+
+    archived: dict[str, list[tuple]] = {}
+    for kiosk, *row in csv.reader(io.StringIO(query(f"COPY ({ARCHIVED}) TO STDOUT CSV"))):
+        archived.setdefault(kiosk, []).append(row_of(row))
+    glasses, used, total = 0, {}, 0
+    for kiosk, path in ledgers:
+        recorded = crowd.entries(path)
+        total += len(recorded)
+        if recorded != archived.get(kiosk, []):
+            wrong.append(difference(kiosk, recorded, archived.get(kiosk, [])))
+        for entry in recorded:
+            if entry[3] == "ready":
+                glasses += entry[7]
+                for fruit, change in entry[-2].items():
+                    used[fruit] = used.get(fruit, 0) - change
+    expect("days FROM juice.summed_up", "0")
+    expect("sum(glasses) FROM juice.sales", f"{glasses}")
+    expect("string_agg(fruit || used, ' ' ORDER BY fruit) FROM (SELECT fruit, sum(used) AS used"
+           " FROM juice.fruit_used GROUP BY fruit HAVING sum(used) > 0) AS fruits",
+           " ".join(f"{fruit}{used[fruit]}" for fruit in sorted(used)))
+    for table in ("gap", "conflict", "quarantine"):
+        expect(f"count(*) FROM juice.{table}", "0")
+    say(f"{total} entries of {len(ledgers)} ledgers compared")
+    return wrong
 
 
 def row_of(row: list[str]) -> tuple:
