@@ -150,6 +150,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         driver.set_page_load_timeout(TIMEOUT)
+        driver.set_script_timeout(TIMEOUT)
         return driver
 
     def close(self) -> None:
