@@ -4,6 +4,7 @@ import errno
 import json
 import signal
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 
@@ -171,15 +172,22 @@ def test_a_restore_that_is_killed_leaves_one_of_the_two(
     # With a write-ahead log that is not merged into the file.
     kiosk.kill()
     restore = ["ledger", "restore", str(copy), "--replace"]
+    ledger = kiosk.folder / "ledger.sqlite"
+
+    def count(file: Path) -> int:
+        # Only reads, so that the next restore finds what the killed one has left.
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            return database.execute("SELECT count(*) FROM entry").fetchone()[0]
+
     found = []
     for call in interruptions(kiosk.folder, [program(), *restore, "--config", str(kiosk.config)]):
         kiosk.verify()
-        found.append(len(kiosk.ledger()))
+        found.append(count(ledger))
         assert found[-1] in (2, 3), call
         for kept in kiosk.folder.glob("*.replaced-?"):
-            assert len(entries(kiosk, kept)) == 3, call
+            assert count(kept) == 3, call
         assert kiosk.command(*restore).returncode == 0
-        assert len(kiosk.ledger()) == 2
+        assert count(ledger) == 2
         assert not list(kiosk.folder.glob("*restoring*"))
     say(f"killed at {len(found)} calls")
     assert len(found) > 10 and set(found) == {2, 3}
