@@ -5,7 +5,8 @@ import Postgres
 
 extension ChainQuery {
   /// Returns the latest records: entries, stockouts, and the outages of kiosks that are offline now
-  /// and not in the fleet. Also returns the names of the kiosks of these records.
+  /// and not in the fleet. An entry with an impossible time has the time of its arrival. Also
+  /// returns the names of the kiosks of these records.
   ///
   /// - Parameters:
   ///   - kiosk: The kiosk, or `nil` for all kiosks.
@@ -19,7 +20,13 @@ extension ChainQuery {
       """
       , past (kiosk, kind, at, until, what) AS (
         SELECT kiosk, 'entry', at, at, \(Self.entry)
-        FROM juice.event WHERE at >= $4::timestamptz AND status = ANY ($3::text[])
+        FROM juice.event WHERE at >= $4::timestamptz AND status = ANY ($3::text[]) AND NOT EXISTS (
+          SELECT FROM juice.misdated wrong
+          WHERE wrong.kiosk = event.kiosk AND wrong.epoch = event.epoch AND wrong.seq = event.seq)
+        UNION ALL
+        SELECT kiosk, 'entry', arrived, arrived, \(Self.entry)
+        FROM juice.misdated JOIN juice.event USING (kiosk, epoch, seq)
+        WHERE arrived >= $4::timestamptz AND status = ANY ($3::text[])
         UNION ALL
         SELECT kiosk, 'out', since, until, fruit FROM juice.sold_out
         WHERE coalesce(until, now()) >= $4::timestamptz AND \(kind == nil || kind == .stockouts)
