@@ -61,14 +61,14 @@ def folders(above: Path, name: str) -> Iterator[Path]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a file that share a server run in one process, from the beginning; the others anywhere."""
+    """Tests of a file that share a server or a group run in one process, from the beginning; the others anywhere."""
     def shares(item: pytest.Item) -> bool:
         fixtures = item._fixtureinfo.name2fixturedefs.values()
         return any(fixture.scope == "module" for fixtures in fixtures for fixture in fixtures)
 
     for item in filter(shares, items):
         item.add_marker(pytest.mark.xdist_group(item.path.name))
-    items.sort(key=shares, reverse=True)
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is not None, reverse=True)
 
 
 def pytest_sessionfinish() -> None:

@@ -10,6 +10,9 @@ import pytest
 from kiosk import ROOT
 from pages import LINK, PROGRAMS, complaints, pages
 
+# Each process would collect all tests, and read the help of each program.
+pytestmark = pytest.mark.xdist_group("pages")
+
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_names_exists(page: Path) -> None:
