@@ -37,6 +37,8 @@ package struct KioskState: Sendable, Identifiable {
   /// The reason why the kiosk does not use the menu of its chain, or `nil` if the kiosk uses that
   /// menu or has received none.
   package private(set) var menuProblem: String?
+  /// The version of the chain's menu, or `nil` if the kiosk uses its own menu.
+  package private(set) var menuVersion: Int?
   /// The settings, or `nil` if the kiosk has neither opening hours nor a change of an operator.
   package private(set) var settings: SettingsReport?
   package private(set) var forecast: ForecastReport?
@@ -76,6 +78,20 @@ package struct KioskState: Sendable, Identifiable {
 
   /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
+
+  /// Returns the kiosk with the menu of a change, as if it were open and had all fruit in stock.
+  package func preview(of change: SettingsChange) -> KioskState {
+    var kiosk = KioskState(id: id)
+    (kiosk.name, kiosk.notice) = (name, notice)
+    kiosk.menu = fileMenu.map { change.applied(to: $0, isChain: menuVersion != nil).report }
+    let fruits = kiosk.menu?.menu.recipeAmounts.mapValues(\.upperBound) ?? [:]
+    kiosk.stock = StockReport(
+      seq: 0, at: Timestamp(milliseconds: 0),
+      fruits: FruitAmounts(
+        fruits.map { (fruit: $0.key, amount: max($0.value, kiosk.menu?.capacities[$0.key] ?? 0)) }))
+    (kiosk.status, kiosk.service) = (.online, .open)
+    return kiosk
+  }
 
   /// Reads a message on a topic of this kiosk. Ignores an unreadable message without a log record,
   /// because any number of them may arrive; the earlier state remains. An unreadable alert is none.
@@ -147,7 +163,8 @@ package struct KioskState: Sendable, Identifiable {
       updateLastMessage(at: health.at)
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
-      (name, place, menuProblem) = (info.name, info.place, info.menuProblem)
+      (name, place) = (info.name, info.place)
+      (menuVersion, menuProblem) = (info.menuVersion, info.menuProblem)
       (notice, language) = (info.notice, info.language)
       startedAt = info.startedAt
       updateLastMessage(at: info.startedAt)

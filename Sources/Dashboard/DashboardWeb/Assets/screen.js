@@ -144,7 +144,8 @@ const close = () => {
 
 const open = () => {
   close();
-  if (document.hidden) return;
+  // A preview has no live updates.
+  if (document.hidden || !body.dataset.live) return;
   source = new EventSource(body.dataset.live);
   source.onmessage = (event) => replace(event.data);
   source.onerror = () => {
@@ -162,7 +163,7 @@ addEventListener("pageshow", (event) => { if (event.persisted) open(); });
 let connectedAt = Date.now();
 const watch = () => {
   const now = Date.now();
-  if (now - updatedAt < 30000) return;
+  if (now - updatedAt < 30000 || !body.dataset.live) return;
   body.classList.add("silent");
   if (now - connectedAt < 10000 || document.hidden) return;
   connectedAt = now;

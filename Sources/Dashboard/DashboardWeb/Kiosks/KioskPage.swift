@@ -139,6 +139,7 @@ struct KioskPage {
   private var settingsLink: HTML {
     """
     <a class="button" href="/kiosks/\(kiosk.id)/settings">\(language("Settings", "설정"))</a>
+    <a class="button" href="/kiosks/\(kiosk.id)/menu">\(language("Menu", "메뉴"))</a>
     """
   }
 

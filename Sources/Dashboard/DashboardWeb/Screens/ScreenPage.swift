@@ -11,7 +11,7 @@ struct ScreenPage {
   let language: Language
   /// The path of the page, which a browser without scripts loads again every 15 seconds.
   let path: String
-  /// The path of the page's live updates.
+  /// The path of the page's live updates, or empty for a preview.
   let live: String
 
   /// The value of `data-version` with which an open page is up to date. If it changes, the script
@@ -21,6 +21,13 @@ struct ScreenPage {
   }
 
   func response(_ context: PageContext) -> Response {
+    Response(
+      status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: html(context).text)))
+  }
+
+  /// Returns the whole document. Without a path of live updates it does not change.
+  func html(_ context: PageContext) -> HTML {
     let html: HTML = """
       <!doctype html>
       <html lang="\(language.rawValue)">
@@ -28,7 +35,7 @@ struct ScreenPage {
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
-      <noscript><meta http-equiv="refresh" content="15;url=\(context.basePath.text)\(path)"></noscript>
+      \(live.isEmpty ? nil : "<noscript><meta http-equiv=\"refresh\" content=\"15;url=\(context.basePath.text)\(path)\"></noscript>" as HTML)
       <title>\(title)</title>
       <link rel="icon" href="\(Asset.icon.path)">
       <link rel="stylesheet" href="\(Asset.screenStylesheet.path)">
@@ -42,9 +49,7 @@ struct ScreenPage {
       </html>
 
       """
-    return Response(
-      status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: html.links(below: context.basePath).text)))
+    return html.links(below: context.basePath)
   }
 
   /// A part that changes with each periodic update. If no update arrives for 30 seconds, the script

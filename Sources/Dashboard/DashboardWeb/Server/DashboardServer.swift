@@ -24,6 +24,7 @@ package import ServiceLifecycle
 /// | `/kiosks/:kiosk` | `addKiosk` | one kiosk |
 /// | `/kiosks/:kiosk/panel`, `/display` | `addPanel` | its virtual panel and its display |
 /// | `/kiosks/:kiosk/settings` | `addSettings` | its settings |
+/// | `/kiosks/:kiosk/menu` | `addMenu` | fruits and juices that are added to its menu |
 /// | `/routes` | `addRoutes` | routes and their stops |
 /// | `/kiosks/:kiosk/sales` | `addSales` | sales in a period, compared with the period before |
 /// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
@@ -140,6 +141,7 @@ package struct DashboardServer: Sendable {
     addKiosk(to: authenticated.group("kiosks/:kiosk"))
     addPanel(to: authenticated.group("kiosks/:kiosk"))
     addSettings(to: authenticated.group("kiosks/:kiosk"))
+    addMenu(to: authenticated.group("kiosks/:kiosk"))
     addScreenForm(to: authenticated.group("kiosks/:kiosk"))
     addScreens(to: router)
     addPictures(to: router.group("pictures"))

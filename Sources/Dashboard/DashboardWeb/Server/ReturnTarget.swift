@@ -22,7 +22,8 @@ enum ReturnTarget {
     }
     let parts = request.uri.path.split(separator: "/")
     switch (parts.first, parts.count) {
-    case ("kiosks", 3) where ["panel", "settings"].contains(parts[2]), ("routes", 4), ("login", 1),
+    case ("kiosks", 3) where ["panel", "settings", "menu"].contains(parts[2]), ("routes", 4),
+      ("login", 1),
       ("users", 1), ("password", 2):
       return "/" + parts.joined(separator: "/")
     case ("routes", 3) where parts[2] == "edit": return "/" + parts.joined(separator: "/")
@@ -57,7 +58,7 @@ enum ReturnTarget {
     "add", "set", "remove", "reason", "word", "brought", "counted", "ledger", "arrival", "until",
     "margin", "fill", "q",
     "kiosk", "all", "same_currency", "price", "disabled", "capacity", "low", "currency", "hours",
-    "from", "to",
+    "from", "to", "amount", "fruit", "juice", "allergens", "note", "picture",
     "order", "name", "driver",
     "user", "role", "region",
   ]

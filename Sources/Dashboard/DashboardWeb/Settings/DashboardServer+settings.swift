@@ -23,14 +23,19 @@ extension DashboardServer {
 
   private func settingsPage(_ context: PageContext) throws -> SettingsPage {
     let kiosk = try kiosk(context)
+    return SettingsPage(
+      kiosk: kiosk, others: otherKiosks(than: kiosk, context),
+      connectionError: link.connectionError, now: link.time, context: context)
+  }
+
+  /// Returns the kiosks that the user may change together with a kiosk.
+  func otherKiosks(than kiosk: KioskState, _ context: PageContext) -> OtherKiosks {
     // The path names the only kiosk that `RequireRegion` has checked.
     let others =
       context.user?.region == nil
       ? link.fleet.kiosks.filter { $0.id != kiosk.id && $0.fileMenu != nil } : []
     func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
-    return SettingsPage(
-      kiosk: kiosk, others: others.sorted { key($0) < key($1) },
-      connectionError: link.connectionError, now: link.time, context: context)
+    return OtherKiosks(kiosk: kiosk, others: others.sorted { key($0) < key($1) })
   }
 
   private func change(_ form: Form, _ context: PageContext) async throws -> Page {
@@ -49,11 +54,7 @@ extension DashboardServer {
     // Continue if this kiosk has already applied the form: other kiosks may not have applied it.
     let stored = kiosk.settings?.stored?.id
     guard stored == id || replaced == stored?.text ?? "" else {
-      return again(
-        language.notice(
-          .warn,
-          "Nothing was changed: \(kiosk.settings?.stored?.by ?? "") has changed the settings meanwhile. Compare with the values of the kiosk, and save again.",
-          "그사이 \(kiosk.settings?.stored?.by ?? "")님이 설정을 바꿔서 아무것도 변경하지 않았어요. 확인하고 다시 저장해 주세요."))
+      return again(SettingsPage.outdated(kiosk, language))
     }
     let edit: SettingsEdit
     do throws(SettingsEdit.Problem) {
@@ -61,48 +62,23 @@ extension DashboardServer {
     } catch {
       return again(.notice(.bad, error.text(language)))
     }
-    let chosen = try Set(
-      form.names("kiosk.").map { name in
-        guard let id = KioskID(name) else { throw RequestError.badForm }
-        return id
-      })
-    // This also rejects a kiosk that a user with a region has added to the form.
-    guard chosen.isSubset(of: page.others.map(\.id)) else { throw RequestError.badForm }
-    let targets = page.others.filter { other in
-      chosen.contains(other.id) || form["all"] != nil
-        || form["same_currency"] != nil && other.currency == kiosk.currency
-    }
-    guard targets.count <= SettingsPage.maximumOthers else {
-      return again(
-        language.notice(
-          .warn,
-          "Nothing was changed: a form changes at most \(SettingsPage.maximumOthers) other kiosks.",
-          "한 번에 다른 키오스크 \(SettingsPage.maximumOthers)곳까지만 바꿀 수 있어 아무것도 바꾸지 않았어요."))
-    }
+    let targets = try page.others.chosen(in: form)
+    guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
     guard isDrop || !edit.isEmpty else {
       return again(language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요."))
     }
     let kiosks = [kiosk] + targets
-    if !isDrop, form["sure"] == nil, let step = page.largestStep(of: edit, at: kiosks) {
+    if !isDrop, form["sure"] == nil,
+      let question = SettingsPage.question(about: edit, at: kiosks, language)
+    {
       page.mustConfirm = true
-      return again(
-        language.notice(
-          .warn,
-          "Nothing was changed yet: a price more than doubles or falls below half: \(step). If that is right, tick it at the button and save again.",
-          "아직 바꾸지 않았어요. 가격이 두 배를 넘거나 절반 아래로 바뀌어요: \(step). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
-      )
+      return again(question)
     }
-    let words = isDrop ? page.words(SettingsChange()) : page.words(edit, at: kiosk)
-    let results = try await send(edit, isDrop: isDrop, to: kiosks, form, context, id: id)
-    for kiosk in kiosks where results[kiosk.id]?.status == .applied {
-      let new = isDrop ? SettingsChange() : kiosk.change(by: edit)
-      guard new != kiosk.change else { continue }
-      await activity.record(
-        ActivityLog.Action(
-          context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id,
-          detail: (isDrop ? words : page.words(edit, at: kiosk)).visible(upTo: 500)))
+    let (results, notice) = try await save(
+      isDrop ? nil : edit, at: kiosks, form, context, id: id
+    ) { [page] kiosk in
+      isDrop ? page.words(SettingsChange()) : SettingsPage.words(edit, at: kiosk, language)
     }
-    let notice = notice(results, of: edit, words, kiosks, language)
     // The kiosk publishes its settings before it answers.
     page = try settingsPage(context)
     if kiosks.allSatisfy({ results[$0.id]?.status == .applied }) {
@@ -112,20 +88,45 @@ extension DashboardServer {
     return again(notice, id: isRejected ? .random : id)
   }
 
-  /// Sends the edit, or the removal of all changes, to the kiosks concurrently.
+  /// Sends an edit to kiosks, and records the changes.
+  ///
+  /// - Parameters:
+  ///   - edit: The edit, or `nil` to remove all changes.
+  ///   - words: Returns the changed values of a kiosk with their old ones.
+  /// - Returns: The results of the kiosks that answered, and the notice for the user.
+  func save(
+    _ edit: SettingsEdit?, at kiosks: [KioskState], _ form: Form, _ context: PageContext,
+    id: CommandID, words: (KioskState) -> String
+  ) async throws -> (results: [KioskID: CommandResult], notice: HTML) {
+    let results = try await send(edit, to: kiosks, form, context, id: id)
+    for kiosk in kiosks where results[kiosk.id]?.status == .applied {
+      let new = edit.map { kiosk.change(by: $0) } ?? SettingsChange()
+      guard new != kiosk.change else { continue }
+      await activity.record(
+        ActivityLog.Action(
+          context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id,
+          detail: words(kiosk).visible(upTo: 500)))
+    }
+    let first = kiosks.first.map(words) ?? ""
+    return (
+      results, notice(results, of: edit ?? SettingsEdit(), first, kiosks, context.language)
+    )
+  }
+
+  /// Sends the edit, or the removal of all changes for `nil`, to the kiosks concurrently.
   ///
   /// - Returns: The results of the kiosks that answered; `applied` for a kiosk that already has the
   ///   values.
   private func send(
-    _ edit: SettingsEdit, isDrop: Bool, to kiosks: [KioskState], _ form: Form,
-    _ context: PageContext, id: CommandID
+    _ edit: SettingsEdit?, to kiosks: [KioskState], _ form: Form, _ context: PageContext,
+    id: CommandID
   ) async throws -> [KioskID: CommandResult] {
     guard let user = context.user else { throw RequestError.loggedOut }
     let source = Source(kind: .settings, name: user.name.text)
     return try await withThrowingTaskGroup { group in
       for kiosk in kiosks {
         group.addTask { () -> (KioskID, CommandResult?) in
-          let change = isDrop ? SettingsChange() : kiosk.change(by: edit)
+          let change = edit.map { kiosk.change(by: $0) } ?? SettingsChange()
           guard change != kiosk.change else { return (kiosk.id, CommandResult(status: .applied)) }
           let command = SettingsCommand(replacing: kiosk.settings?.stored?.id, with: change)
           let result = try await send(.settings(command), to: kiosk.id, as: source, form, id: id)
@@ -230,8 +231,8 @@ extension SettingsEdit {
   /// omits unchanged values, even if the kiosk's values have changed since the page was loaded.
   fileprivate init(_ form: Form, at kiosk: KioskState) throws(Problem) {
     self.init()
-    guard let file = kiosk.fileMenu else { return }
-    for juice in file.menu.juices {
+    guard let base = kiosk.baseMenu?.menu else { return }
+    for juice in base.juices {
       if form.isChanged("price.\(juice.id)"),
         let text = form["price.\(juice.id)"]?.filter({ !$0.isWhitespace })
       {
@@ -247,7 +248,7 @@ extension SettingsEdit {
         sold[juice.id] = form["disabled.\(juice.id)"] == nil
       }
     }
-    for fruit in file.menu.fruits {
+    for fruit in base.fruits {
       capacities[fruit.id] = try Self.amount(form, "capacity", fruit)
       lowMarks[fruit.id] = try Self.amount(form, "low", fruit)
       if let capacity = capacities[fruit.id] ?? kiosk.menu?.capacities[fruit.id],
@@ -310,5 +311,5 @@ extension String {
 
 extension Currency {
   /// An amount with the decimals of the currency.
-  fileprivate var example: String { Money(units: decimals == 0 ? 3_500 : 350, self).text }
+  var example: String { Money(units: decimals == 0 ? 3_500 : 350, self).text }
 }

@@ -6,12 +6,8 @@ import MessageBroker
 /// The page that changes the prices, capacities, low marks and opening hours of one or several
 /// kiosks, and which juices they sell.
 struct SettingsPage {
-  /// Maximum number of other kiosks that the page lists, and that one form changes.
-  static let maximumOthers = 200
-
   let kiosk: KioskState
-  /// The kiosks that may be changed together with `kiosk`; none for a user with a region.
-  let others: [KioskState]
+  let others: OtherKiosks
   let connectionError: BrokerError?
   let now: Timestamp
   let context: PageContext
@@ -62,7 +58,7 @@ struct SettingsPage {
   private var replaces: HTML { .hidden("replaces", kiosk.settings?.stored?.id.text ?? "") }
 
   private var form: HTML {
-    guard let file = kiosk.fileMenu else {
+    guard let base = kiosk.baseMenu else {
       return """
         <p class="empty">\(language("The kiosk has not sent its menu yet.", "아직 메뉴를 받지 못했어요."))</p>
         """
@@ -72,10 +68,10 @@ struct SettingsPage {
       \(context.fields(id: id))\(replaces)
       <div class="columns"><div class="column">
       <section class="card"><h2>\(language("Juices", "쥬스"))</h2>\(currencyField)
-      \(file.menu.juices.map(juice))</section>
-      \(othersCard)
+      \(base.menu.juices.map(juice))</section>
+      \(others.card(filled, language))
       </div><div class="column">
-      <section class="card"><h2>\(language("Fruits", "과일"))</h2>\(file.menu.fruits.map(fruit))</section>
+      <section class="card"><h2>\(language("Fruits", "과일"))</h2>\(base.menu.fruits.map(fruit))</section>
       \(hours)
       </div></div>
       <div class="actions">\(confirmation)<button class="primary" name="do" value="save">\(language("Save", "저장"))</button></div>
@@ -83,12 +79,14 @@ struct SettingsPage {
       """
   }
 
-  private var confirmation: HTML? {
-    guard mustConfirm else { return nil }
-    return """
-      <label class="choice"><input type="checkbox" name="sure" value="1"> \
-      \(language("The prices are right", "가격이 맞아요"))</label>
-      """
+  private var confirmation: HTML? { mustConfirm ? Self.confirmation(language) : nil }
+
+  /// The box to tick for a price that changes much.
+  static func confirmation(_ language: Language) -> HTML {
+    """
+    <label class="choice"><input type="checkbox" name="sure" value="1"> \
+    \(language("The prices are right", "가격이 맞아요"))</label>
+    """
   }
 
   private var currencyField: HTML? {
@@ -117,7 +115,7 @@ struct SettingsPage {
     let label = language("Price", "가격")
     return """
       <fieldset class="line"><legend>\(name)</legend>
-      <label>\(label)\(kiosk.currency.map { " (\($0.code))" as HTML })\(fileNote(price, juice.price) { $0.text(language) })
+      <label>\(label)\(kiosk.currency.map { " (\($0.code))" as HTML })\(fileNote(price, kiosk.fileMenu?.menu.juice(juice.id)?.price) { $0.text(language) })
       <input name="price.\(juice.id)" inputmode="decimal" maxlength="20" autocomplete="off" \
       value="\(priceField.value ?? "")">\(priceField.was)</label>
       <label class="choice"><input type="checkbox" name="disabled.\(juice.id)" value="1"\
@@ -199,71 +197,35 @@ struct SettingsPage {
       """
   }
 
-  /// Whether the form names other kiosks.
-  private var isOthersOpen: Bool {
-    guard let filled else { return false }
-    return !filled.names("kiosk.").isEmpty || filled["all"] != nil
-      || filled["same_currency"] != nil
-  }
-
-  private var othersCard: HTML? {
-    guard !others.isEmpty else { return nil }
-    let rows: [HTML] = others.prefix(Self.maximumOthers).map { other in
-      let isTicked = filled?["kiosk.\(other.id)"] != nil
-      return """
-        <li><label class="choice"><input type="checkbox" name="kiosk.\(other.id)" value="1"\
-        \(isTicked ? " checked" : .empty)>
-        <span><b>\(other.title(language))</b> <span class="muted">\(other.place ?? "")</span></span></label>
-        \(other.isOnline ? nil : "<span class=\"chip bad\">\(language("Offline", "오프라인"))</span>" as HTML)</li>
-
-        """
-    }
-    let same = others.count { $0.currency == kiosk.currency }
-    let currency = kiosk.currency.map { language("with prices in \($0.code)", "\($0.code) 가격인") }
-    func choice(_ name: String, _ text: String) -> HTML {
-      """
-      <li><label class="choice"><input type="checkbox" name="\(name)" value="1"\
-      \(filled?[name] == nil ? .empty : " checked")> <b>\(text)</b></label></li>
-
-      """
-    }
-    let groups: [HTML] =
-      [choice("all", language("All \(others.count)", "모두 (\(others.count)곳)"))]
-      + (currency.map {
-        [choice("same_currency", language("All \(same) \($0)", "\($0) \(same)곳 모두"))]
-      } ?? [])
-    let more = others.count - Self.maximumOthers
-    return """
-      <section class="card"><details\(isOthersOpen ? " open" : .empty)>
-      <summary>\(language("Change other kiosks, too", "다른 키오스크도 함께 바꾸기"))</summary>
-      <p class="muted">\(language(
-        "They get only what you change on this page, as far as they have the juice or the fruit and the same currency.",
-        "이 페이지에서 바꾼 값만, 같은 쥬스·과일·통화가 있는 키오스크에 적용돼요."))</p>
-      <ul class="choices">\(groups)\(rows)</ul>\(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)</details></section>
-      """
-  }
-
   // MARK: Words
 
   /// Returns the new value, or `OLD → NEW` if the old value differs.
-  private func step(_ old: String?, _ new: String) -> String {
+  private static func step(_ old: String?, _ new: String) -> String {
     guard let old, old != new else { return new }
     return "\(old) → \(new)"
   }
 
   /// Returns the values of a change, separated by commas.
   func words(_ change: SettingsChange) -> String {
-    var words: [String] = []
-    for juice in kiosk.fileMenu?.menu.juices ?? [] {
+    let base = kiosk.baseMenu(with: change)?.menu
+    var words = change.fruits.map { fruit in
+      language("new fruit: \(fruit.name[language])", "새 과일: \(fruit.name[language])")
+    }
+    words += change.juices.map { juice in
+      let text = "\(juice.name[language]) (\(juice.recipe.text(on: base, language)))"
+      return kiosk.fileMenu?.menu.juice(juice.id) == nil
+        ? language("new juice: \(text)", "새 쥬스: \(text)") : text
+    }
+    for juice in base?.juices ?? [] {
       let name = juice.name[language]
       if let price = change.prices[juice.id] {
-        words.append("\(name) \(step(juice.price?.text(language), price.text(language)))")
+        words.append("\(name) \(Self.step(juice.price?.text(language), price.text(language)))")
       }
       if change.disabled.contains(juice.id) {
         words.append(language("\(name) not sold", "\(name) 판매하지 않음"))
       }
     }
-    for fruit in kiosk.fileMenu?.menu.fruits ?? [] {
+    for fruit in base?.fruits ?? [] {
       let name = fruit.name[language]
       if let amount = change.capacities[fruit.id] {
         words.append(language("\(name): capacity \(amount)", "\(name): 최대 \(amount)"))
@@ -279,7 +241,9 @@ struct SettingsPage {
 
   /// Returns the largest change of a price to more than its double or to less than its half, or `nil`
   /// if there is none: `Kiwi juice ₩3,000 → ₩30,000`.
-  func largestStep(of edit: SettingsEdit, at kiosks: [KioskState]) -> String? {
+  private static func largestStep(
+    of edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
+  ) -> String? {
     let steps = kiosks.flatMap { kiosk in
       edit.prices.compactMap { juice, price -> (ratio: Double, text: String)? in
         guard let old = kiosk.price(of: juice), old.currency == price.currency, old.units > 0,
@@ -287,16 +251,31 @@ struct SettingsPage {
         else { return nil }
         let ratio = Double(max(price.units, 1)) / Double(old.units)
         let name = kiosk.fileMenu?.menu.juice(juice)?.name[language] ?? juice.text
-        return (max(ratio, 1 / ratio), "\(name) \(step(old.text(language), price.text(language)))")
+        return (
+          max(ratio, 1 / ratio), "\(name) \(Self.step(old.text(language), price.text(language)))"
+        )
       }
     }
     return steps.max { $0 < $1 }?.text
   }
 
+  /// Returns the question about a price that changes much, or `nil` if none does.
+  static func question(
+    about edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
+  ) -> HTML? {
+    largestStep(of: edit, at: kiosks, language).map { step in
+      language.notice(
+        .warn,
+        "Nothing was changed yet: a price more than doubles or falls below half: \(step). If that is right, tick it at the button and save again.",
+        "아직 바꾸지 않았어요. 가격이 두 배를 넘거나 절반 아래로 바뀌어요: \(step). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
+    }
+  }
+
   /// Returns the changed values of a kiosk, such as `Kiwi juice ₩3,000 → ₩3,500`.
-  func words(_ edit: SettingsEdit, at kiosk: KioskState) -> String {
+  static func words(_ edit: SettingsEdit, at kiosk: KioskState, _ language: Language) -> String {
+    let base = kiosk.baseMenu(with: kiosk.change(by: edit))?.menu
     var words: [String] = []
-    for juice in kiosk.fileMenu?.menu.juices ?? [] {
+    for juice in base?.juices ?? [] {
       let name = juice.name[language]
       if let price = edit.prices[juice.id] {
         let old = kiosk.price(of: juice.id)?.text(language)
@@ -309,7 +288,7 @@ struct SettingsPage {
             : language("\(name) not sold", "\(name) 판매하지 않음"))
       }
     }
-    for fruit in kiosk.fileMenu?.menu.fruits ?? [] {
+    for fruit in base?.fruits ?? [] {
       let name = fruit.name[language]
       if let amount = edit.capacities[fruit.id] {
         let amounts = step(kiosk.menu?.capacities[fruit.id].map { "\($0)" }, "\(amount)")
@@ -326,6 +305,17 @@ struct SettingsPage {
     case nil: break
     }
     return words.joined(separator: ", ")
+  }
+}
+
+extension SettingsPage {
+  /// The notice that another user has changed the settings since the page was loaded.
+  static func outdated(_ kiosk: KioskState, _ language: Language) -> HTML {
+    let by = kiosk.settings?.stored?.by ?? ""
+    return language.notice(
+      .warn,
+      "Nothing was changed: \(by) has changed the settings meanwhile. Compare with the values of the kiosk, and save again.",
+      "그사이 \(by)님이 설정을 바꿔서 아무것도 변경하지 않았어요. 확인하고 다시 저장해 주세요.")
   }
 }
 

@@ -46,6 +46,8 @@ struct OwnPictures: Sendable {
   }
 
   subscript(picture: Juice.Picture) -> [UInt8]? { files[picture] }
+
+  var names: [String] { files.keys.map(\.description) }
 }
 
 extension DashboardServer {

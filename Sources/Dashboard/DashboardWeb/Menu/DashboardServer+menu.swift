@@ -1,0 +1,113 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+extension DashboardServer {
+  /// Adds the page of a kiosk's menu.
+  ///
+  /// - Parameter router: The group of a kiosk's path.
+  func addMenu(to router: RouterGroup<PageContext>) {
+    router.get("menu") { request, context in
+      guard context.isOperator else { throw RequestError.notAllowed }
+      return try menuPage(context, context.filled).page().response(context)
+    }
+    router.post("menu") { request, context in
+      try await changeMenu(try context.form(sessions), context).response(context)
+    }
+  }
+
+  private func menuPage(_ context: PageContext, _ filled: Form = Form("")) throws -> MenuPage {
+    let kiosk = try kiosk(context)
+    return MenuPage(
+      kiosk: kiosk, others: otherKiosks(than: kiosk, context),
+      connectionError: link.connectionError,
+      now: link.time, context: context, pictures: pictures, filled: filled)
+  }
+
+  private func changeMenu(_ form: Form, _ context: PageContext) async throws -> Page {
+    guard let id = form.commandID, let replaced = form["replaces"], let action = form["do"] else {
+      throw RequestError.badForm
+    }
+    var page = try menuPage(context, form)
+    let (kiosk, language) = (page.kiosk, context.language)
+    func again(_ notice: HTML, id: CommandID = .random) -> Page {
+      page.id = id
+      return page.page(notice: notice)
+    }
+    let stored = kiosk.settings?.stored?.id
+    guard stored == id || replaced == stored?.text ?? "" else {
+      return again(SettingsPage.outdated(kiosk, language))
+    }
+    let edit: SettingsEdit
+    do throws(MenuForm.Problem) {
+      if let removal = SettingsEdit(removing: action, at: kiosk) {
+        edit = removal
+      } else {
+        edit = try MenuForm.edit(form, at: kiosk)
+      }
+    } catch {
+      return again(.notice(.bad, error.text(language)))
+    }
+    let change = kiosk.change(by: edit)
+    let isRemoval = !edit.removedJuices.isEmpty || !edit.removedFruits.isEmpty
+    if !isRemoval, let flaw = kiosk.flaws(of: edit).first {
+      let menu = kiosk.baseMenu(with: change)?.menu
+      return again(.notice(.bad, flaw.text(language, menu)))
+    }
+    let command = Command.settings(SettingsCommand(replacing: stored, with: change))
+    let request = KioskProtocol.Request(id: id, sentAt: link.time, command: command)
+    guard request.payload.count <= KioskProtocol.Request.maximumPayload
+    else {
+      return again(
+        language.notice(
+          .bad,
+          "Nothing was changed: with this, the change is too long. Write some of the juices into the kiosk's file.",
+          "변경 내용이 너무 길어 아무것도 바꾸지 않았어요. 쥬스 몇 개를 키오스크 파일에 옮겨 주세요."))
+    }
+    guard action != "preview" else {
+      page.previewed = change
+      return page.page()
+    }
+    let targets = isRemoval ? [] : try page.others.chosen(in: form)
+    guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
+    let kiosks = [kiosk] + targets
+    if form["sure"] == nil, let question = SettingsPage.question(about: edit, at: kiosks, language)
+    {
+      page.mustConfirm = true
+      return again(question)
+    }
+    let (results, notice) = try await save(edit, at: kiosks, form, context, id: id) { kiosk in
+      (edit.menuWords(at: kiosk, language) + [SettingsPage.words(edit, at: kiosk, language)])
+        .filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+    page = try menuPage(context)
+    if kiosks.allSatisfy({ results[$0.id]?.status == .applied }) {
+      return page.page(notice: notice)
+    }
+    page.filled = form
+    let isRejected = results.values.contains { $0.status == .rejected }
+    return again(notice, id: isRejected ? .random : id)
+  }
+}
+
+extension SettingsEdit {
+  /// Creates the edit of a button: `back`, `remove.juice.orange` or `remove.fruit.orange`. Returns `nil`
+  /// for another button.
+  fileprivate init?(removing action: String, at kiosk: KioskState) {
+    self.init()
+    let parts = action.split(separator: ".", omittingEmptySubsequences: false)
+    switch (parts.first, parts.count) {
+    case ("back", 1):
+      removedFruits = Set(kiosk.change.fruits.map(\.id))
+      removedJuices = Set(kiosk.change.juices.map(\.id))
+    case ("remove", 3) where parts[1] == "juice":
+      guard let juice = Juice.ID(parts[2]) else { return nil }
+      removedJuices = [juice]
+    case ("remove", 3) where parts[1] == "fruit":
+      guard let fruit = Fruit.ID(parts[2]) else { return nil }
+      removedFruits = [fruit]
+    default: return nil
+    }
+  }
+}
