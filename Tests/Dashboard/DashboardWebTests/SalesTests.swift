@@ -194,4 +194,101 @@ import Testing
       #expect(page.contains("nothing is compared") && !page.contains("class=\"trend"))
     }
   }
+
+  /// Publishes 30 days of a kiosk: 10 glasses of kiwi juice on each day up to November 21, and 20 in
+  /// the last week.
+  private func publish(
+    _ kiosk: KioskID, place: String?, days: Int = 30, status: String = "online", in scene: Scene
+  ) async throws {
+    let today = try day("2026-11-21")
+    let won = try #require(Currency("KRW"))
+    var report = SalesReport(
+      at: scene.now, timeZone: "Asia/Seoul", today: CivilDate(daysSinceEpoch: today))
+    report.days = (0..<Int64(days)).reversed().map { ago in
+      var tally = SalesReport.Tally()
+      tally.made = ["kiwi": ago < 7 ? 20 : 10]
+      tally.takings.add(Money(units: ago < 7 ? 100_000 : 50_000, won), for: "kiwi")
+      return SalesReport.Day(day: CivilDate(daysSinceEpoch: today - ago), tally: tally)
+    }
+    // The hours are those of today.
+    report.hours = [.init(hour: 9, tally: try #require(report.days.last?.tally))]
+    try await scene.kiosk("sales", report.payload, of: kiosk)
+    let info = KioskInfo(version: "1", startedAt: scene.now, place: place)
+    try await scene.kiosk("info", info.payload, of: kiosk)
+    try await scene.kiosk("status", Array(status.utf8), of: kiosk)
+  }
+
+  @Test func theSalesOfAllKiosksAreComparedByKioskPlaceAndJuice() async throws {
+    try await Scene.run { scene in
+      try await publish("k1", place: "Lobby", in: scene)
+      try await publish("k2", place: "<Lobby>", in: scene)
+      try await publish("k3", place: "Lobby", in: scene)
+      try await scene.kiosk("status", Array("online".utf8), of: "k4")
+      try await scene.authenticate("vera")
+      let query = "from=2026-11-15&to=2026-11-21"
+      let page = try await scene.get("/sales?\(query)").text.replacing("\n", with: "")
+      let row =
+        "<td>420 <span class=\"trend good\">+100%</span> <span class=\"muted\">(210)</span></td>"
+      #expect(page.contains("<th scope=\"row\">All</th>\(row)"))
+      #expect(page.contains("<th scope=\"row\">Kiwi juice</th>\(row)"))
+      #expect(page.contains("<th scope=\"row\">Lobby</th><td>280 "))
+      #expect(page.contains("<th scope=\"row\">&lt;Lobby&gt;</th><td>140 "))
+      #expect(page.contains("<a href=\"/kiosks/k2/sales\">k2</a></th><td>140 "))
+      #expect(
+        page.contains(
+          "₩2,100,000 <span class=\"trend good\">+100%</span> <span class=\"muted\">(₩1,050,000)"))
+      #expect(page.contains("have sent none yet: 1"))
+      // Any other period, also one of another length.
+      let chosen = try await scene.get(
+        "/sales?\(query)&before_from=2026-11-01&before_to=2026-11-01"
+      )
+      .text
+      #expect(chosen.contains("(30)") && chosen.contains("value=\"2026-11-01\""))
+      let csv = try await scene.get("/sales.csv?from=2026-11-20&to=2026-11-21").text
+      let lines = csv.split(separator: "\r\n").map { String($0) }
+      #expect(
+        lines.prefix(3) == [
+          "\u{FEFF}kiosk,name,place,day,hour,juice,glasses,orders_out_of_stock,sold,currency",
+          "k1,k1,Lobby,2026-11-20,,kiwi,20,0,100000,KRW",
+          "k1,k1,Lobby,2026-11-21,9,kiwi,20,0,100000,KRW",
+        ])
+      #expect(lines.count == 7)
+    }
+  }
+
+  /// A kiosk that has sold for some days only, or that is offline, has unknown days.
+  @Test(arguments: [
+    (
+      days: 10, status: "online", known: "known from 2026-11-12",
+      all: "no sales from before 2026-11-12"
+    ),
+    (days: 30, status: "offline", known: "known up to 2026-11-20", all: "from after 2026-11-20"),
+  ])
+  func theSalesOfAllKiosksAreNotComparedIfThoseOfOneAreUnknown(
+    _ days: Int, _ status: String, _ known: String, _ all: String
+  ) async throws {
+    try await Scene.run { scene in
+      try await publish("k1", place: nil, in: scene)
+      try await publish("k2", place: nil, days: days, status: status, in: scene)
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/sales?from=2026-11-15&to=2026-11-21").text
+        .replacing("\n", with: "")
+      #expect(page.contains(all) && page.contains(known))
+      #expect(page.contains("<th scope=\"row\">All</th><td>280 </td>"))
+      // The other kiosk is compared nevertheless.
+      #expect(page.contains("k1</a></th><td>140 <span class=\"trend good\">+100%"))
+      #expect(page.components(separatedBy: "class=\"trend").count == 3)
+    }
+  }
+
+  @Test(arguments: [
+    "before_from=2026-11-05&before_to=2026-11-01", "before_from=2030-01-01&before_to=2030-01-02",
+    "before_from=x&before_to=2026-11-01", "before_from=1900-01-01&before_to=1900-01-02",
+    "before_from=2020-01-01&before_to=2026-01-01",
+  ])
+  func aPeriodToCompareWithThatIsNoneIsThePeriodBefore(query: String) throws {
+    let today = try #require(CivilDate("2026-11-21"))
+    let period = SalesPeriod(Form(query), today: today, canChoose: true)
+    #expect(period == SalesPeriod(Form(""), today: today))
+  }
 }

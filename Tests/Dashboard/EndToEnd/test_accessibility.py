@@ -211,7 +211,7 @@ def test_the_checker_finds_nothing_on_any_page(
         browser.open("/kiosks/k1")
     for path, name in (
         ("/history?days=90", "history"), ("/kiosks/k1/history", "history-of-one"),
-        ("/kiosks/k1/sales", "sales"), ("/account", "account"),
+        ("/sales", "sales-of-all"), ("/kiosks/k1/sales", "sales"), ("/account", "account"),
     ):
         browser.open(path)
         look.at(name)

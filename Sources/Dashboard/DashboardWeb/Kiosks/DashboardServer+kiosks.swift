@@ -18,7 +18,7 @@ extension DashboardServer {
   }
 
   /// Returns the kiosks of the user's region, or `nil` if the user may see all kiosks.
-  private func ownKiosks(_ context: PageContext) async throws -> Set<KioskID>? {
+  func ownKiosks(_ context: PageContext) async throws -> Set<KioskID>? {
     guard let user = context.user, user.region != nil else { return nil }
     guard let archive else { throw RequestError.notFound }
     return try await archive.query(user) { query throws(DatabaseError) in try query.kiosks() }

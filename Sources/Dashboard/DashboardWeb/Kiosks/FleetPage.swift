@@ -46,7 +46,8 @@ struct FleetPage {
 
   private var count: LivePart {
     let count = fleet.count
-    // A tile with a filter links to the list of the kiosks that match the filter.
+    // A tile with a filter links to the list of the kiosks that match the filter; the one without, to
+    // the sales.
     let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
       (language("Kiosks", "키오스크"), count.kiosks, "", ""),
       (language("Offline", "오프라인"), count.offline, "bad", language("offline", "오프라인")),
@@ -67,7 +68,9 @@ struct FleetPage {
       }
     }
     let html: [HTML] = shown.map { name, number, style, word in
-      .tile(name, number, style, href: word.map { Self.address("/", filter: $0, number: 1) })
+      .tile(
+        name, number, style,
+        href: word.map { Self.address("/", filter: $0, number: 1) } ?? "/sales")
     }
     return LivePart(
       "count", tag: "dl", class: "tiles",

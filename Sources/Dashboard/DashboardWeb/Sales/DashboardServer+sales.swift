@@ -19,8 +19,10 @@ extension DashboardServer {
       let page = SalesPage(
         title: language("Sales of \(name)", "\(name) 판매"), path: "/kiosks/\(kiosk.id)/sales",
         period: sales.period,
-        sales: SalesComparison(sales.figures, since: sales.start, sales.period),
-        notice: sales.notice, name: { kiosk.name(of: $0, language) }, localTime: sales.localTime)
+        sales: SalesComparison(
+          sales.figures, since: sales.start, until: sales.end, sales.period),
+        notice: sales.notice, canChoose: true, name: { kiosk.name(of: $0, language) },
+        localTime: sales.localTime)
       return Page(
         title: page.title,
         body: """
@@ -42,15 +44,16 @@ extension DashboardServer {
   private func sales(
     _ request: Request, _ context: PageContext
   ) async throws -> (
-    kiosk: KioskState, figures: HourlyFigures, start: Int64?, period: SalesPeriod,
+    kiosk: KioskState, figures: HourlyFigures, start: Int64?, end: Int64?, period: SalesPeriod,
     localTime: LocalTime, notice: HTML?
   ) {
     let kiosk = try kiosk(context)
     let (language, now) = (context.language, link.time)
     let localTime = LocalTime(kiosk.timeZone, now: now, language)
-    let period = SalesPeriod(Form(request.uri.query ?? ""), today: localTime.today)
+    let period = SalesPeriod(
+      Form(request.uri.query ?? ""), today: localTime.today, canChoose: true)
     // Start one day earlier: a UTC offset is shorter than a day.
-    let start = Timestamp(milliseconds: (period.before.lowerBound - 1) * 86_400_000)
+    let start = Timestamp(milliseconds: (period.start - 1) * 86_400_000)
     let sums = kiosk.isOnline ? await salesReader.sums(of: kiosk.id, since: start) : nil
     guard let sums else {
       let report = link.sales.report(of: kiosk)
@@ -59,13 +62,11 @@ extension DashboardServer {
         .hint,
         "The kiosk does not answer. These are the \(SalesReport.dayCount) days that it has published, as of \(time).",
         "키오스크가 응답하지 않아요. 키오스크가 보내 둔 \(SalesReport.dayCount)일의 기록이에요. 기준: \(time)")
-      let figures = report.map(HourlyFigures.init) ?? HourlyFigures()
-      let first = report.map { report in
-        max(
-          report.today.daysSinceEpoch - Int64(SalesReport.dayCount) + 1,
-          figures.firstDay ?? report.today.daysSinceEpoch)
-      }
-      return (kiosk, figures, first, period, localTime, notice)
+      let published = report.map { PublishedSales($0, isCurrent: false) }
+      return (
+        kiosk, published?.figures ?? HourlyFigures(), published?.first, published?.last, period,
+        localTime, notice
+      )
     }
     let isPartial = sums.next != nil && sums.start >= start
     let notice =
@@ -81,7 +82,7 @@ extension DashboardServer {
       sums.next == nil
       ? sums.figures.firstDay
       : isPartial ? zone.date(of: sums.start).daysSinceEpoch + 1 : nil
-    return (kiosk, sums.figures, first, period, zone, notice)
+    return (kiosk, sums.figures, first, nil, period, zone, notice)
   }
 
   /// Adds the sales of a chain, from the archive.

@@ -9,6 +9,11 @@ struct SalesComparison: Sendable {
   struct Pair: Sendable {
     var now = SalesFigures()
     var before = SalesFigures()
+
+    static func += (left: inout Self, right: Self) {
+      left.now += right.now
+      left.before += right.before
+    }
   }
 
   var juices: [Juice.ID: Pair] = [:]
@@ -24,14 +29,24 @@ struct SalesComparison: Sendable {
   var hasTakingsOfJuices = true
   /// The first day of which sales are known, or `nil` if all days of both periods are known.
   var knownSince: Int64?
+  /// The last day of which all sales are known, or `nil` if all days of both periods are known.
+  var knownUntil: Int64?
+
+  /// Whether all days of both periods are known.
+  var isComparable: Bool { knownSince == nil && knownUntil == nil }
 
   init() {}
 
   /// Creates the comparison of the sales of a kiosk.
   ///
-  /// - Parameter first: The first day that the figures cover.
-  init(_ figures: HourlyFigures, since first: Int64?, _ period: SalesPeriod) {
-    knownSince = first.flatMap { $0 > period.before.lowerBound ? $0 : nil }
+  /// - Parameters:
+  ///   - first: The first day that the figures cover.
+  ///   - last: The last day that the figures cover, or `nil` if they cover today.
+  init(
+    _ figures: HourlyFigures, since first: Int64?, until last: Int64? = nil, _ period: SalesPeriod
+  ) {
+    knownSince = first.flatMap { $0 > period.start ? $0 : nil }
+    knownUntil = last.flatMap { $0 < period.end ? $0 : nil }
     func pairs<Group: Hashable>(by key: (HourlyFigures.Key) -> Group?) -> [Group: Pair] {
       let now = figures.sums(of: period.days, by: key)
       let before = figures.sums(of: period.before, by: key)
@@ -45,15 +60,20 @@ struct SalesComparison: Sendable {
     hours = pairs(by: \.hour)
     days = figures.sums(of: period.days, by: \.day).mapValues(\.glasses)
     money = figures.money(of: period.days)
-    for pair in juices.values {
-      total.now += pair.now
-      total.before += pair.before
-    }
+    for pair in juices.values { total += pair }
+  }
+
+  /// Adds the sales of another kiosk. Only days that are known of both count as known.
+  static func += (left: inout Self, right: Self) {
+    for (juice, pair) in right.juices { left.juices[juice, default: Pair()] += pair }
+    left.days.merge(right.days) { $0.plus($1) }
+    left.total += right.total
+    left.knownSince = [left.knownSince, right.knownSince].compactMap(\.self).max()
+    left.knownUntil = [left.knownUntil, right.knownUntil].compactMap(\.self).min()
   }
 }
 
-/// The page that compares the sales of a period with those of the period before: of a kiosk, or of
-/// a chain.
+/// The page that compares the sales of two periods: of a kiosk, of all kiosks, or of a chain.
 struct SalesPage {
   let title: String
   let path: String
@@ -63,8 +83,21 @@ struct SalesPage {
   let sales: SalesComparison
   /// The reason why the numbers are incomplete, or `nil` if they are complete.
   var notice: HTML?
+  /// Whether the user may choose the period to compare with.
+  var canChoose = false
+  /// Further tables, such as the sales by kiosk.
+  var groups: [Group] = []
   let name: (Juice.ID) -> String
   let localTime: LocalTime
+
+  /// A table with one row for each kiosk or place.
+  struct Group: Sendable {
+    let title: String
+    let id: HTML
+    let rows: [(name: HTML, sales: SalesComparison)]
+    /// Links to the further rows of a long table.
+    var links: HTML = .empty
+  }
 
   private var language: Language { localTime.language }
 
@@ -79,6 +112,7 @@ struct SalesPage {
     \(notice)
     <p class="muted" id="compared">\(span(period.days)) · \(compared)</p>
     <div class="card wide" tabindex="0">\(juices)</div>
+    \(groups.map(table))
     \(money)
     \(daysChart)
     \(hours)
@@ -108,22 +142,35 @@ struct SalesPage {
       <form class="dates">\(hidden)
       \(field("from", language("From", "시작일"), period.days.lowerBound))
       \(field("to", language("To", "종료일"), period.days.upperBound))
+      \(canChoose ? field("before_from", language("Compare from", "비교 시작일"), period.before.lowerBound) : .empty)
+      \(canChoose ? field("before_to", language("Compare to", "비교 종료일"), period.before.upperBound) : .empty)
       <button>\(language("Show", "보기"))</button>
       </form>
       """
   }
 
   private var compared: HTML {
-    guard let day = sales.knownSince else {
-      return "\(language("compared with", "비교:")) \(span(period.before))"
+    if let day = sales.knownSince {
+      let date = CivilDate(daysSinceEpoch: day).description
+      return
+        "\(language("There are no sales from before \(date) here, so nothing is compared", "\(date) 이전 기록이 없어 비교하지 않아요"))"
     }
-    let date = CivilDate(daysSinceEpoch: day).description
-    return
-      "\(language("There are no sales from before \(date) here, so nothing is compared", "\(date) 이전 기록이 없어 비교하지 않아요"))"
+    if let day = sales.knownUntil {
+      let date = CivilDate(daysSinceEpoch: day).description
+      return
+        "\(language("Not all sales from after \(date) are here, so nothing is compared", "\(date) 이후 기록이 모자라 비교하지 않아요"))"
+    }
+    return "\(language("compared with (in parentheses)", "비교(괄호 안):")) \(span(period.before))"
   }
 
-  private func trend(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
-    sales.knownSince == nil ? Trend.html(Double(now), Double(before), isGood) : .empty
+  /// Returns the change and the number of the period before, or nothing if that number is not known.
+  private func trend(
+    _ now: Int, _ before: Int, _ text: String? = nil, isGood: Bool = true, of sales: SalesComparison
+  ) -> HTML {
+    guard sales.isComparable else { return .empty }
+    return """
+      \(Trend.html(Double(now), Double(before), isGood)) <span class="muted">(\(text ?? "\(before)"))</span>
+      """
   }
 
   private func span(_ days: ClosedRange<Int64>) -> HTML {
@@ -142,33 +189,61 @@ struct SalesPage {
       ($0.value.now.glasses, $1.key) > ($1.value.now.glasses, $0.key)
     }
     let rows: [HTML] = sorted.map { juice, pair in
-      row(name(juice), pair, hasTakings: sales.hasTakingsOfJuices)
+      row("\(name(juice))", pair, hasTakings: sales.hasTakingsOfJuices, of: sales)
     }
-    let heads = [
-      language("Juice", "쥬스"), language("Glasses", "잔"), language("Sold", "판매액"),
+    let all = row("\(language("All", "모두"))", sales.total, hasTakings: true, of: sales)
+    return HTML.table(
+      heads(language("Juice", "쥬스")), [all] + rows, id: "juices", style: "review chain")
+  }
+
+  private func heads(_ first: String) -> [String] {
+    [
+      first, language("Glasses", "잔"), language("Sold", "판매액"),
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
-    return HTML.table(
-      heads, [row(language("All", "모두"), sales.total, hasTakings: true)] + rows, id: "juices",
-      style: "review chain")
   }
 
-  private func row(_ name: String, _ pair: SalesComparison.Pair, hasTakings: Bool) -> HTML {
+  private func table(_ group: Group) -> HTML {
+    let rows: [HTML] = group.rows.map { name, sales in
+      let known: [HTML] = [
+        sales.knownSince.map { day in
+          let date = CivilDate(daysSinceEpoch: day).description
+          return
+            "<br><span class=\"muted\">\(language("known from \(date)", "\(date)부터 기록 있음"))</span>"
+        },
+        sales.knownUntil.map { day in
+          let date = CivilDate(daysSinceEpoch: day).description
+          return
+            "<br><span class=\"muted\">\(language("known up to \(date)", "\(date)까지 기록 있음"))</span>"
+        },
+      ].compactMap(\.self)
+      return row("\(name)\(known)", sales.total, hasTakings: true, of: sales)
+    }
+    return """
+      <h2>\(group.title)</h2>
+      <div class="card wide" tabindex="0">\(HTML.table(heads(group.title), rows, id: group.id, style: "review chain"))</div>
+      \(group.links)
+      """
+  }
+
+  private func row(
+    _ name: HTML, _ pair: SalesComparison.Pair, hasTakings: Bool, of sales: SalesComparison
+  ) -> HTML {
     """
     <tr><th scope="row">\(name)</th>\
-    <td>\(pair.now.glasses) \(trend(pair.now.glasses, pair.before.glasses))</td>
-    \(hasTakings ? takings(pair) : "<td></td>")\
-    <td>\(pair.now.outOfStock) \(trend(pair.now.outOfStock, pair.before.outOfStock, isGood: false))</td></tr>
+    <td>\(pair.now.glasses) \(trend(pair.now.glasses, pair.before.glasses, of: sales))</td>
+    \(hasTakings ? takings(pair, of: sales) : "<td></td>")\
+    <td>\(pair.now.outOfStock) \(trend(pair.now.outOfStock, pair.before.outOfStock, isGood: false, of: sales))</td></tr>
 
     """
   }
 
-  private func takings(_ pair: SalesComparison.Pair) -> HTML {
+  private func takings(_ pair: SalesComparison.Pair, of sales: SalesComparison) -> HTML {
     let currencies = Set(pair.now.takings.keys).union(pair.before.takings.keys).sorted()
     let sums: [HTML] = currencies.map { currency in
       let (now, before) = (pair.now.takings[currency] ?? 0, pair.before.takings[currency] ?? 0)
       return """
-        <span class="sum">\(Money(units: now, currency).text(language)) \(trend(now, before))</span>
+        <span class="sum">\(Money(units: now, currency).text(language)) \(trend(now, before, Money(units: before, currency).text(language), of: sales))</span>
 
         """
     }
@@ -198,15 +273,12 @@ struct SalesPage {
     guard !sales.hours.isEmpty else { return nil }
     let shown = (0..<24).filter { sales.hours[$0] != nil }
     let rows: [HTML] = shown.map { hour in
-      row("\(hour):00", sales.hours[hour] ?? .init(), hasTakings: sales.hasTakingsOfJuices)
+      row(
+        "\(hour):00", sales.hours[hour] ?? .init(), hasTakings: sales.hasTakingsOfJuices, of: sales)
     }
-    let heads = [
-      language("Hour", "시간"), language("Glasses", "잔"), language("Sold", "판매액"),
-      language("Orders out of stock", "품절로 못 받은 주문"),
-    ]
     return """
       <h2>\(language("By hour of the day", "시간대별"))</h2>
-      <div class="card wide" tabindex="0">\(HTML.table(heads, rows, id: "by-hour", style: "review chain"))</div>
+      <div class="card wide" tabindex="0">\(HTML.table(heads(language("Hour", "시간")), rows, id: "by-hour", style: "review chain"))</div>
       """
   }
 
@@ -259,6 +331,8 @@ enum Trend {
 /// hour, juice and currency that has sales or out-of-stock orders. If only the day is known, the row
 /// is for the day. For a chain, see `ChainQuery.salesRows(_:_:)`.
 enum SalesCSV {
+  /// The columns that precede those of `header` in the sales of several kiosks.
+  static let kioskHeader: [CSVWriter.Cell] = ["kiosk", "name", "place"]
   static let header: [CSVWriter.Cell] = [
     "day", "hour", "juice", "glasses", "orders_out_of_stock", "sold", "currency",
   ]

@@ -1,16 +1,18 @@
 import JuiceDomain
 import KioskProtocol
 
-/// A period of days, and the period before it with which it is compared.
+/// A period of days, and the period with which it is compared.
 struct SalesPeriod: Sendable, Equatable {
   /// Maximum number of days.
   static let maximum = 366
 
   /// The days of the period, in days since 1970-01-01.
   let days: ClosedRange<Int64>
-  /// The period before, which has the same number of days; if the period consists of whole months,
-  /// the same number of months.
-  let before: ClosedRange<Int64>
+  /// The period to compare with: the one that the user has chosen, or the period before, which has
+  /// the same number of days; if the period consists of whole months, the same number of months.
+  private(set) var before: ClosedRange<Int64>
+  /// Whether the user has chosen `before`.
+  private(set) var isBeforeChosen = false
 
   init(_ days: ClosedRange<Int64>) {
     self.days = days
@@ -25,20 +27,38 @@ struct SalesPeriod: Sendable, Equatable {
     before = start...(days.lowerBound - 1)
   }
 
-  /// Reads `from` and `to` of a query. The default is the last 28 days, including today.
-  init(_ query: Form, today: CivilDate) {
+  /// Reads `from` and `to` of a query, and `before_from` and `before_to` of the period to compare
+  /// with.
+  ///
+  /// - Parameters:
+  ///   - dayCount: Number of days of the default period, which ends today.
+  ///   - canChoose: Whether the query may contain the period to compare with.
+  init(_ query: Form, today: CivilDate, dayCount: Int64 = 28, canChoose: Bool = false) {
     let today = today.daysSinceEpoch
     func day(_ name: String) -> Int64? {
       query[name].flatMap { CivilDate($0) }?.daysSinceEpoch
     }
     let to = min(day("to") ?? today, today)
-    let from = min(max(day("from") ?? to - 27, to - Int64(Self.maximum) + 1), to)
+    let from = min(max(day("from") ?? to - dayCount + 1, to - Int64(Self.maximum) + 1), to)
     // There are no sales before 1970, and `before` must not begin before 1970, either.
     self.init(max(from, Int64(Self.maximum))...max(to, Int64(Self.maximum)))
+    guard canChoose, let from = day("before_from"), let to = day("before_to"),
+      Int64(Self.maximum) <= from, from <= to, to <= today, to - from < Int64(Self.maximum)
+    else { return }
+    (before, isBeforeChosen) = (from...to, true)
   }
 
+  /// The first day of both periods.
+  var start: Int64 { min(days.lowerBound, before.lowerBound) }
+
+  /// The last day of both periods.
+  var end: Int64 { max(days.upperBound, before.upperBound) }
+
   var query: String {
-    "from=\(CivilDate(daysSinceEpoch: days.lowerBound))&to=\(CivilDate(daysSinceEpoch: days.upperBound))"
+    func range(_ days: ClosedRange<Int64>, _ prefix: String = "") -> String {
+      "\(prefix)from=\(CivilDate(daysSinceEpoch: days.lowerBound))&\(prefix)to=\(CivilDate(daysSinceEpoch: days.upperBound))"
+    }
+    return isBeforeChosen ? "\(range(days))&\(range(before, "before_"))" : range(days)
   }
 
   /// Returns the periods to choose from, with their names.

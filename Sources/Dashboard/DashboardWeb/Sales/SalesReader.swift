@@ -170,7 +170,7 @@ struct HourlyFigures: Sendable {
 
 extension Int {
   /// Returns the sum, limited to `Int.max`: numbers from kiosks are untrusted.
-  fileprivate func plus(_ other: Int) -> Int {
+  func plus(_ other: Int) -> Int {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? .max : sum
   }

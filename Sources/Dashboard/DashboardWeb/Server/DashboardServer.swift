@@ -26,6 +26,7 @@ package import ServiceLifecycle
 /// | `/kiosks/:kiosk/settings` | `addSettings` | its settings |
 /// | `/kiosks/:kiosk/menu` | `addMenu` | fruits and juices that are added to its menu |
 /// | `/routes` | `addRoutes` | routes and their stops |
+/// | `/sales` | `addFleetSales` | sales of all kiosks, as far as they have published them |
 /// | `/kiosks/:kiosk/sales` | `addSales` | sales in a period, compared with the period before |
 /// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
 /// | `/kiosks/:kiosk/screens` | `addScreenForm` | the form for the links `/wall/:token` and `/tablet/:token` |
@@ -151,6 +152,7 @@ package struct DashboardServer: Sendable {
     addUsers(to: authenticated.group("users").add(middleware: RequireAdmin()))
     addRoutes(to: authenticated.group("routes"))
     addHistory(to: authenticated)
+    addFleetSales(to: authenticated)
     addSales(to: authenticated.group("kiosks/:kiosk"))
     addSafety(to: authenticated.group("kiosks/:kiosk"))
     if let archive {

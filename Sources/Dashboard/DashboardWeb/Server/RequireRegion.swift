@@ -16,8 +16,8 @@ struct RequireRegion: RouterMiddleware {
       return try await next(request, context)
     }
     guard let archive else { throw RequestError.notFound }
-    // `addFleet` limits the list.
-    if ["/", "/live"].contains(request.uri.path) { return try await next(request, context) }
+    // `addFleet` and `addFleetSales` limit the list.
+    if ["/", "/live", "/sales", "/sales.csv"].contains(request.uri.path) { return try await next(request, context) }
     if request.uri.path.split(separator: "/").first == "chain" {
       return try await next(request, context)
     }

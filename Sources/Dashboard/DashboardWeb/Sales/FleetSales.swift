@@ -1,0 +1,87 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The sales that a kiosk has published, and the days that they cover.
+struct PublishedSales: Sendable {
+  let figures: HourlyFigures
+  /// The first day with sales. Earlier days may be missing in the ledger, so they count as unknown.
+  let first: Int64
+  /// The last day of which all sales are known, or `nil` if they are known up to now.
+  let last: Int64?
+
+  /// Creates the sales of a report.
+  ///
+  /// - Parameter isCurrent: Whether the kiosk would have published later sales.
+  init(_ report: SalesReport, isCurrent: Bool) {
+    figures = HourlyFigures(report)
+    let today = report.today.daysSinceEpoch
+    first = max(today - Int64(SalesReport.dayCount) + 1, figures.firstDay ?? today)
+    last = isCurrent ? nil : today - 1
+  }
+
+  /// Returns the sales that a kiosk has published, or `nil` if it has published none.
+  init?(of kiosk: KioskState, now: Timestamp) {
+    guard let report = kiosk.sales else { return nil }
+    let today = LocalTime(report.timeZone, now: now, .english).today
+    self.init(
+      report, isCurrent: kiosk.isOnline && report.today.daysSinceEpoch >= today.daysSinceEpoch)
+  }
+}
+
+/// The published sales of several kiosks in two periods: of all, by kiosk and by place.
+struct FleetSales: Sendable {
+  private(set) var all = SalesComparison()
+  private(set) var kiosks: [(kiosk: KioskState, sales: SalesComparison)] = []
+  private(set) var places: [String: SalesComparison] = [:]
+  /// Number of kiosks that have not published their sales. No sum contains them.
+  private(set) var missing = 0
+
+  mutating func add(_ kiosk: KioskState, _ published: PublishedSales?, _ period: SalesPeriod) {
+    guard let published else {
+      missing += 1
+      return
+    }
+    var sales = SalesComparison(
+      published.figures, since: published.first, until: published.last, period)
+    // Hours are published of today only.
+    sales.hours = [:]
+    all += sales
+    kiosks.append((kiosk, sales))
+    places[kiosk.place ?? "", default: SalesComparison()] += sales
+  }
+
+  /// Returns the tables by kiosk and by place, those with the most glasses first.
+  ///
+  /// - Parameters:
+  ///   - number: The requested page number of the table by kiosk.
+  ///   - address: Returns the address of a page of that table.
+  func groups(
+    _ language: Language, page number: Int, _ address: (Int) -> String
+  ) -> [SalesPage.Group] {
+    let kiosks = kiosks.sorted {
+      ($0.sales.total.now.glasses, $1.kiosk.id) > ($1.sales.total.now.glasses, $0.kiosk.id)
+    }
+    let slice = ListSlice(page: number, of: kiosks.count)
+    let shown: [(name: HTML, sales: SalesComparison)] = kiosks.dropFirst(slice.start)
+      .prefix(ListSlice.length).map { kiosk, sales in
+        ("<a href=\"/kiosks/\(kiosk.id)/sales\">\(kiosk.title(language))</a>", sales)
+      }
+    let named = places.filter { !$0.key.isEmpty }.sorted {
+      ($0.value.total.now.glasses, $1.key) > ($1.value.total.now.glasses, $0.key)
+    }
+    var groups: [SalesPage.Group] = []
+    if !named.isEmpty {
+      let others =
+        places[""].map { [("\(language("without a place", "위치 없음"))" as HTML, $0)] } ?? []
+      let rows = named.prefix(ListSlice.length).map { ("\($0.key)" as HTML, $0.value) }
+      groups.append(
+        SalesPage.Group(title: language("Place", "위치"), id: "places", rows: rows + others))
+    }
+    groups.append(
+      SalesPage.Group(
+        title: language("Kiosk", "키오스크"), id: "by-kiosk", rows: shown,
+        links: slice.links(language, address)))
+    return groups
+  }
+}
