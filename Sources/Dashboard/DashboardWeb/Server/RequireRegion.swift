@@ -17,7 +17,9 @@ struct RequireRegion: RouterMiddleware {
     }
     guard let archive else { throw RequestError.notFound }
     // `addFleet` and `addFleetSales` limit the list.
-    if ["/", "/live", "/sales", "/sales.csv"].contains(request.uri.path) { return try await next(request, context) }
+    if ["/", "/live", "/sales", "/sales.csv"].contains(request.uri.path) {
+      return try await next(request, context)
+    }
     if request.uri.path.split(separator: "/").first == "chain" {
       return try await next(request, context)
     }
