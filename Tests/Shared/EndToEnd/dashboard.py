@@ -165,11 +165,6 @@ class Browser:
         Browser.quit_idle(Browser.MOST_IDLE)
 
     def _clear(self) -> None:
-        origin = {"origin": self.dashboard.url("").rstrip("/"), "storageTypes": "all"}
-        for command, options in (
-            ("Storage.clearDataForOrigin", origin), ("Network.clearBrowserCookies", {}), ("Network.clearBrowserCache", {}),
-        ):
-            self.driver.execute_cdp_cmd(command, options)
         # A new tab has none of the emulations of the old ones.
         old = self.driver.window_handles
         self.driver.switch_to.new_window("tab")
@@ -178,6 +173,12 @@ class Browser:
             self.driver.switch_to.window(tab)
             self.driver.close()
         self.driver.switch_to.window(new)
+        # After the old pages are closed: an answer on its way may set a cookie.
+        origin = {"origin": self.dashboard.url("").rstrip("/"), "storageTypes": "all"}
+        for command, options in (
+            ("Storage.clearDataForOrigin", origin), ("Network.clearBrowserCookies", {}), ("Network.clearBrowserCache", {}),
+        ):
+            self.driver.execute_cdp_cmd(command, options)
         for log in ("browser", "performance"):
             self.driver.get_log(log)
 
