@@ -121,6 +121,11 @@ import Testing
       change.lowMarks = ["kiwi": 9, "orange": 2]
       change.prices["kiwi"] = Money(units: 300, .euro)
       try await Self.publish(scene, "s2", change)
+      let asked = try await Self.post(
+        scene,
+        "id=s4&replaces=s2&do=save&juice=orange_juice&name.en=Orange+juice&amount.kiwi=1"
+          + "&amount.orange=3&price=45&was.price=4.50")
+      #expect(asked.contains("Orange juice €4.50 → €45.00"))
       let (page, command) = try await Self.save(scene, "id=s3&replaces=s2&do=back")
       var rest = SettingsChange()
       rest.lowMarks = ["kiwi": 9]

@@ -250,7 +250,7 @@ struct SettingsPage {
           price.units > 2 * old.units || 2 * price.units < old.units
         else { return nil }
         let ratio = Double(max(price.units, 1)) / Double(old.units)
-        let name = kiosk.fileMenu?.menu.juice(juice)?.name[language] ?? juice.text
+        let name = kiosk.baseMenu?.menu.juice(juice)?.name[language] ?? juice.text
         return (
           max(ratio, 1 / ratio), "\(name) \(Self.step(old.text(language), price.text(language)))"
         )
