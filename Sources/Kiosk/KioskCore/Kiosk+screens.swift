@@ -34,7 +34,7 @@ extension Kiosk {
   func value(of placeholder: Template.Placeholder, status: KioskStatus = .online) -> String? {
     switch placeholder {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
-    case .alert(let fruit): alerts[fruit]?.rawValue
+    case .alert(let fruit): stock[fruit].map { _ in alert(of: fruit).rawValue }
     // The stock suffices for 0 glasses of a juice that is not on the menu.
     case .servings(let juice): String(servings(of: juice) ?? 0)
     case .price(let juice): settings.menu.juice(juice)?.price?.text(settings.language)

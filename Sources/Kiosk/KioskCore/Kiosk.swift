@@ -31,7 +31,8 @@ package struct Kiosk: ~Copyable, Sendable {
   /// The state that the last accepted service command has set; `open` before the first.
   var switched: ServiceState
   private(set) var isWithinHours: Bool
-  package private(set) var alerts: [Fruit.ID: StockAlert]
+  /// The levels of the fruits whose level is not `ok`.
+  private var levels: Journaled<Fruit.ID, StockAlert>
   /// The number of the last entry.
   package internal(set) var seq: Int
   /// The epoch of new entries; see `LedgerEntry`.
@@ -68,7 +69,10 @@ package struct Kiosk: ~Copyable, Sendable {
       store: FruitStore(
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
     switched = state.service
-    (isWithinHours, alerts) = (true, [:])
+    isWithinHours = true
+    let stock = juiceMaker.stock
+    // guard: a restart keeps the level of a fruit
+    levels = Journaled(state.alerts.filter { stock[$0.key] != nil })
     seq = state.seq
     epoch = state.epoch
     tickets = state.tickets
@@ -88,15 +92,16 @@ package struct Kiosk: ~Copyable, Sendable {
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
     // Swift 6.2 permits no mutating call in the initializer of a noncopyable value.
-    for (fruit, quantity) in juiceMaker.stock {
-      alerts[fruit] = settings.alert(of: fruit, quantity: quantity, previous: .ok)
+    for (fruit, quantity) in stock {
+      let level = settings.alert(of: fruit, quantity: quantity, previous: alert(of: fruit))
+      levels[fruit] = level == .ok ? nil : level
     }
   }
 
   // The compiler does not require optional properties and those with a default here: copy each.
   private init(copying other: borrowing Kiosk) {
     (settings, feedback) = (other.settings, other.feedback)
-    (juiceMaker, alerts, tickets) = (other.juiceMaker, other.alerts, other.tickets)
+    (juiceMaker, levels, tickets) = (other.juiceMaker, other.levels, other.tickets)
     (switched, isWithinHours) = (other.switched, other.isWithinHours)
     (seq, epoch) = (other.seq, other.epoch)
     (jobs, programs, charges) = (other.jobs, other.programs, other.charges)
@@ -124,7 +129,7 @@ package struct Kiosk: ~Copyable, Sendable {
   }
 
   /// Replaces the settings. Keeps the state, also the part that the ledger does not store (debounce,
-  /// timers of jobs, alerts), except `jobs.closed`, which the next `updateHours` determines.
+  /// timers of jobs), except `jobs.closed`, which the next `updateHours` determines.
   ///
   /// - Parameter state: The content of the ledger.
   package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {
@@ -139,8 +144,6 @@ package struct Kiosk: ~Copyable, Sendable {
     next.batches.adopt(batches)
     next.elapsed = elapsed
     next.marks.adopt(marks)
-    next.alerts = alerts.filter { next.stock[$0.key] != nil }
-    next.updateAlerts()
     self = next
   }
 
@@ -185,6 +188,7 @@ package struct Kiosk: ~Copyable, Sendable {
     elapsed.save(in: &decision.transaction, at: now)
     if switched != before { decision.transaction.service = switched }
     updateAlerts(since: stockBefore)
+    levels.save(in: &decision.transaction)
     return decision
   }
 
@@ -369,6 +373,11 @@ package struct Kiosk: ~Copyable, Sendable {
     if programs != nil { updatePrograms(at: now, wasWithinHours: before) }
   }
 
+  package func alert(of fruit: Fruit.ID) -> StockAlert { levels[fruit] ?? .ok }
+
+  /// Returns the number of fruits with a level.
+  package func fruits(at level: StockAlert) -> Int { stock.count { alert(of: $0.fruit) == level } }
+
   func isWithinHours(at now: Timestamp) -> Bool {
     guard let hours = settings.hours else { return true }
     let (day, minute) = settings.wallClock.reachedMinute(at: now)
@@ -396,8 +405,8 @@ package struct Kiosk: ~Copyable, Sendable {
   private mutating func updateAlerts(since before: FruitAmounts? = nil) {
     guard stock != before else { return }
     for (fruit, quantity) in stock where before?[fruit] != quantity {
-      alerts[fruit] = settings.alert(
-        of: fruit, quantity: quantity, previous: alerts[fruit] ?? .ok)
+      let level = settings.alert(of: fruit, quantity: quantity, previous: alert(of: fruit))
+      levels[fruit] = level == .ok ? nil : level
     }
   }
 }

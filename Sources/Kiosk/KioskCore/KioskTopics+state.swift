@@ -12,7 +12,7 @@ extension KioskTopics {
     }
     for (fruit, quantity) in core.juiceMaker.stock {
       messages.append(stock(of: fruit, quantity))
-      messages.append(alert(for: fruit, core.alerts[fruit] ?? .ok))
+      messages.append(alert(for: fruit, core.alert(of: fruit)))
     }
     let expiries = core.batches.nextExpiries
     for fruit in core.datedFruits.sorted() {
@@ -81,7 +81,8 @@ extension KioskTopics {
     else { return messages }
     for (fruit, quantity) in changed {
       messages.append(stock(of: fruit, quantity))
-      if let alert = after.alerts[fruit], alert != before.alerts[fruit] {
+      let alert = after.alert(of: fruit)
+      if alert != before.alert(of: fruit) {
         messages.append(self.alert(for: fruit, alert))
       }
     }

@@ -10,6 +10,8 @@ package struct LedgerState: Hashable, Sendable {
   /// The stock of every fruit that the ledger has ever held.
   package var stock: FruitAmounts = [:]
   package var service: ServiceState = .open
+  /// The levels of the fruits whose level is not `ok`.
+  package var alerts: [Fruit.ID: StockAlert] = [:]
   /// The last ticket number of each day, by days since 1970-01-01.
   package var tickets: [Int: Int] = [:]
   /// The entry up to which the broker has confirmed answers and events.

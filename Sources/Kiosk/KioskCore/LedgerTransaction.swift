@@ -26,6 +26,8 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var batches: [BatchID: Batch?] = [:]
   /// Changed amounts of expired fruit. The value is `nil` for fruit that a person has taken out.
   package var expired: [BatchID: Int?] = [:]
+  /// Changed rows of the table `state`: payloads, or `nil` for a record that has ended.
+  package var state: [StateKey: [UInt8]?] = [:]
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
   package var clockStep: ClockStep?
@@ -41,7 +43,7 @@ package struct LedgerTransaction: Hashable, Sendable {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
       && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil && sensors.isEmpty
-      && batches.isEmpty && expired.isEmpty && clock == nil
+      && batches.isEmpty && expired.isEmpty && clock == nil && state.isEmpty
   }
 
   /// A row with the key of its repeats and the destination of its answer.

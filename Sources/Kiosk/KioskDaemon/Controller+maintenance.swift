@@ -110,7 +110,7 @@ extension Controller {
     let health = KioskHealth(
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
       memory: ProcessMemory.resident, queue: tracker.depth, service: core.service,
-      low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
+      low: core.fruits(at: .low), out: core.fruits(at: .out),
       machinesDown: core.machineReports.count(where: \.report.state.isProblem),
       undecided: core.jobs.open.count(where: \.state.isUndecided)
         + core.charges.open.count { $0.state == .undecided },

@@ -1,5 +1,6 @@
 import GRDB
 import JuiceDomain
+import KioskCore
 
 extension KioskLedger {
   /// The number of entries after which the kiosk moves the checkpoint.
@@ -51,7 +52,7 @@ extension KioskLedger {
         throw LedgerError.inconsistent(
           path: path, detail: "there is a row of \(table) without its \(parent)")
       }
-      return try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM entry") ?? 0
+      return try Self.state(in: database).seq
     }
   }
 

@@ -15,6 +15,7 @@ package import KioskProtocol
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `batch` | the part of the stock that has a date | with entries, with `clock`, and periodically |
 /// | `expired` | expired fruit in the kiosk | with the entries that change it |
+/// | `state` | levels of fruits | when they change |
 /// | `job` | the open orders and programs of machines | when they begin, change and end |
 /// | `machine` | last status, number of consecutive failures | when they change |
 /// | `program` | the schedule of each machine's programs | when it changes, and with each juice |
@@ -174,6 +175,7 @@ extension KioskLedger {
     for row in try database.rows("SELECT key, value FROM mark") {
       state.marks[row["key"]] = row["value"]
     }
+    state.alerts = try records(in: database)
     (state.jobs, state.machines) = try machineState(in: database)
     state.programs = try programs(in: database)
     (state.charges, state.paymentDevices) = try paymentState(in: database)
@@ -224,6 +226,24 @@ extension KioskLedger {
       WHERE extra IS NOT NULL AND status = 'awaiting_payment'
       """
     return try database.rows(last).first?[0] ?? 0
+  }
+
+  /// Returns the records of a kind of the table `state`.
+  ///
+  /// - Throws: `LedgerError.unreadableState` if a record cannot be read.
+  private static func records<Key: Hashable & LosslessStringConvertible, Record: StateRecord>(
+    in database: Database
+  ) throws -> [Key: Record] {
+    let kind = Record.kind.rawValue
+    var records: [Key: Record] = [:]
+    for row in try database.rows("SELECT key, value FROM state WHERE kind = ?", [kind]) {
+      let (text, value): (String, String) = (row["key"], row["value"])
+      guard let key = Key(text), let record = try? Record(payload: Array(value.utf8)) else {
+        throw LedgerError.unreadableState(kind: kind, key: text)
+      }
+      records[key] = record
+    }
+    return records
   }
 
   /// Returns the open jobs in the order of their numbers, and the recorded state of each machine.

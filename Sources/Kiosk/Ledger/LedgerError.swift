@@ -37,6 +37,8 @@ package enum LedgerError: Error, Hashable {
   case unknownFruit(String)
   /// The columns of a row are invalid. The value is the `seq` of the entry, or the number of a charge without an order.
   case unreadable(Int)
+  /// A record of the table `state` is invalid.
+  case unreadableState(kind: String, key: String)
 
   /// Runs `body`, and converts its errors to `LedgerError`.
   static func catching<Value>(
@@ -143,6 +145,9 @@ extension LedgerError: CustomStringConvertible {
       "the ledger does not contain \(fruit)"
     case .unreadable(let seq):
       "entry \(seq) of the ledger cannot be read: run juice-kiosk ledger verify"
+    case .unreadableState(let kind, let key):
+      "the ledger's record of the \(kind) \(key) cannot be read: another program changed the file. Put a "
+        + "backup in its place with juice-kiosk ledger restore --replace, which keeps this file"
     }
   }
 

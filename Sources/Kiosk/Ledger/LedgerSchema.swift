@@ -159,6 +159,14 @@ enum LedgerSchema {
     ) STRICT;
     INSERT INTO kiosk VALUES (1, 'open', 0, 0, \(newEpoch), 0);
 
+    -- What the kiosk knows besides the entries: each record is a JSON object.
+    CREATE TABLE state (
+      kind TEXT NOT NULL,
+      key TEXT NOT NULL,
+      value TEXT NOT NULL,
+      PRIMARY KEY (kind, key)
+    ) STRICT, WITHOUT ROWID;
+
     -- Accepted orders and requested programs that are not made yet.
     CREATE TABLE job (
       seq INTEGER PRIMARY KEY REFERENCES entry,   -- the order or request

@@ -23,7 +23,7 @@ final class LedgerWriter {
   private let setJob, removeJob, setMachine, setProgram: Statement
   private let setCharge, removeCharge, setPaymentDevice: Statement
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
-  private let setMark, setTicket, setCheckpoint: Statement
+  private let setState, removeState, setMark, setTicket, setCheckpoint: Statement
 
   /// The number of latest entries whose unconfirmed replies remain when the writer moves the checkpoint.
   static let unconfirmed = 10_000
@@ -66,6 +66,8 @@ final class LedgerWriter {
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
     setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
+    setState = try database.makeStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?, ?)")
+    removeState = try database.makeStatement(sql: "DELETE FROM state WHERE kind = ? AND key = ?")
     setMark = try database.makeStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
     setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
     setCheckpoint = try database.makeStatement(sql: KioskLedger.checkpoint)
@@ -143,6 +145,13 @@ final class LedgerWriter {
       if let uplinked = transaction.uplinked {
         try setUplinked.bind(1, uplinked)
         try setUplinked.run(on: database)
+      }
+      for (key, value) in transaction.state {
+        let statement = value == nil ? removeState : setState
+        try statement.bind(1, key.kind.rawValue)
+        try statement.bind(2, key.key)
+        if let value { try statement.bind(3, text: value) }
+        try statement.run(on: database)
       }
       for (key, value) in transaction.marks {
         try setMark.bind(1, key)

@@ -198,7 +198,7 @@ import TimeZones
       decision.events[0]
         == #"{"seq":3,"at":"2026-11-24T09:00:00Z","status":"expired","changes":{"kiwi":-7},"#
         + #""batches":[{"fruit":"kiwi","batch":1,"amount":-7}]}"#)
-    #expect(kiosk.stock["kiwi"] == 0 && kiosk.core.alerts["kiwi"] == .out)
+    #expect(kiosk.stock["kiwi"] == 0 && kiosk.core.alert(of: "kiwi") == .out)
     #expect(
       Set(kiosk.reports).isSuperset(of: [
         "freshness/kiwi none", "stock/kiwi 0", "juice/kiwi 0", "juice/mango_kiwi 0",

@@ -54,6 +54,28 @@ import Testing
       ])
   }
 
+  /// A stock between the mark and a quarter above it: its level depends on the level before.
+  @Test(arguments: ["restart", "recover", "reload"])
+  func aLevelStaysWhatItIs(after event: String) throws {
+    func restart(_ kiosk: TestKiosk) throws {
+      switch event {
+      case "restart": try kiosk.restart()
+      case "recover": try kiosk.recover()
+      default: try kiosk.reload()
+      }
+    }
+
+    try kiosk.receive(.restock(#"{"set":{"kiwi":5,"mango":0}}"#))
+    try kiosk.receive(.restock(#"{"set":{"kiwi":6,"mango":6}}"#))
+    try restart(kiosk)
+    #expect(kiosk.core.alert(of: "kiwi") == .low && kiosk.core.alert(of: "mango") == .low)
+    try kiosk.receive(.restock(#"{"set":{"kiwi":7}}"#))
+    try kiosk.receive(.restock(#"{"set":{"kiwi":6}}"#))
+    try restart(kiosk)
+    #expect(kiosk.core.alert(of: "kiwi") == .ok && kiosk.core.alert(of: "mango") == .low)
+    #expect(kiosk.core.fruits(at: .low) == 1)
+  }
+
   @Test func serviceIsToldWhenItChanges() throws {
     try kiosk.receive(.service("open"))
     #expect(kiosk.reports.isEmpty)

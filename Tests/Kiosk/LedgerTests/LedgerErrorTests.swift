@@ -80,6 +80,11 @@ import Testing
       (.notAllowed("x"), "the ledger cannot store this: x"),
       (.unknownFruit("kiwi"), "the ledger does not contain kiwi"),
       (.unreadable(7), "entry 7 of the ledger cannot be read: run juice-kiosk ledger verify"),
+      (
+        .unreadableState(kind: "alert", key: "kiwi"),
+        "the ledger's record of the alert kiwi cannot be read: another program changed the file. Put a "
+          + "backup in its place with juice-kiosk ledger restore --replace, which keeps this file"
+      ),
     ] as [(LedgerError, String)])
   func eachErrorSaysWhatToDo(error: LedgerError, text: String) {
     #expect("\(error)" == text)
@@ -104,6 +109,7 @@ import Testing
   @Test func aLedgerThatContradictsItselfIsForSomebodyToSee() {
     let errors: [LedgerError] = [
       .newer(path: "/l"), .inconsistent(path: "/l", detail: ""), .unreadable(7),
+      .unreadableState(kind: "alert", key: "kiwi"),
     ]
     #expect(errors.allSatisfy { $0.remedy == .needsOperator })
     #expect(LedgerError.unknownFruit("kiwi").remedy == .rejectCommand)

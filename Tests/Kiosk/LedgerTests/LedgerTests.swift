@@ -51,6 +51,21 @@ import Testing
     #expect(try place.open().state().marks == ["hall/0": "5", "hall/1": "7"])
   }
 
+  @Test func recordsOfTheStateAreReplacedAndRemoved() throws {
+    let (kiwi, mango) = (StateKey(.alert, "kiwi"), StateKey(.alert, "mango"))
+    var transaction = LedgerTransaction()
+    transaction.state = [kiwi: StockAlert.low.payload, mango: StockAlert.low.payload]
+    try place.write(transaction)
+    #expect(try place.open().state().alerts == ["kiwi": .low, "mango": .low])
+    transaction.state = [kiwi: StockAlert.out.payload, mango: nil]
+    try place.write(transaction)
+    #expect(try place.open().state().alerts == ["kiwi": .out])
+    try place.tamper("UPDATE state SET value = '{}'")
+    let error = LedgerError.unreadableState(kind: "alert", key: "kiwi")
+    #expect(throws: error) { try place.open().state() }
+    #expect(throws: error) { try place.open().verify() }
+  }
+
   @Test func whatWasCommittedIsThereAfterReopening() throws {
     var transaction = LedgerTransaction(
       .opened(1, ["banana": 10, "kiwi": 0]), .banana(2, ticket: 1),
@@ -301,7 +316,8 @@ import Testing
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
       "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
-      "machine", "maker", "clock", "last_clock", "charge", "payment_device", "program", "sensor",
+      "machine", "state", "maker", "clock", "last_clock", "charge", "payment_device", "program",
+      "sensor",
       "batch",
       "expired",
     ]

@@ -10,7 +10,7 @@ extension LedgerError: ExitCodeConvertible {
     case .cannotOpen, .readOnly: .badConfiguration("\(self)")
     case .badBackup, .damaged, .inconsistent, .newer, .notAllowed, .notReplaced, .notRestored,
       .removed,
-      .unknownFruit, .unreadable:
+      .unknownFruit, .unreadable, .unreadableState:
       .badData("\(self)")
     case .diskFull, .disk, .locked: Failure(status: ExitCode(74), message: "\(self)")
     }

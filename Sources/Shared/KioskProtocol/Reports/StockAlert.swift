@@ -17,3 +17,5 @@ package enum StockAlert: String, Hashable, Sendable {
     self = quantity < least ? .out : quantity <= clear ? .low : .ok
   }
 }
+
+extension StockAlert: MemberValue {}
