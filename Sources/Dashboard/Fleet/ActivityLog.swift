@@ -93,6 +93,7 @@ package struct ActivityLog: Sendable, Equatable {
       case failedLogin = "failed_login"
       case addedUser = "added_user"
       case changedRole = "changed_role"
+      case changedRegions = "changed_regions"
       case removedUser = "removed_user"
       case madeLink = "made_link"
       case setPassword = "set_password"
@@ -113,7 +114,7 @@ package struct ActivityLog: Sendable, Equatable {
     /// account.
     package var subject: String?
     package var kiosk: KioskID?
-    /// The new role, the address of the browser, `link` for a password that was set with a link, the
+    /// The new role or regions, the address of the browser, `link` for a password that was set with a link, the
     /// changed settings with their old values, or the name and the stops of a route.
     package var detail: String?
 

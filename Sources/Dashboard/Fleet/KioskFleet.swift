@@ -56,12 +56,15 @@ package struct KioskFleet: Sendable {
 
   package subscript(kiosk: KioskID) -> KioskState? { states[kiosk]?.state }
 
-  /// Returns the fleet with only the given kiosks.
-  package func limited(to kiosks: Set<KioskID>) -> Self {
+  /// Returns the fleet with only the kiosks that satisfy a condition.
+  package func limited(where isIncluded: (KioskState) -> Bool) -> Self {
     var fleet = self
-    fleet.states = states.filter { kiosks.contains($0.key) }
+    fleet.states = states.filter { isIncluded($0.value.state) }
     return fleet
   }
+
+  /// The regions that kiosks publish, sorted.
+  package var regions: [String] { Set(kiosks.compactMap(\.region)).sorted() }
 
   /// Returns the topic filters of all messages that a fleet reads.
   package static func filters(root: String) -> [String] {

@@ -6,6 +6,8 @@ package struct KioskState: Sendable, Identifiable {
   package let id: KioskID
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
+  /// The region that the kiosk publishes, with single spaces between words, or `nil` if none.
+  package private(set) var region: String?
   /// The kiosk's own words to customers, or `nil` if there are none.
   package private(set) var notice: LocalizedName?
   /// The language of the kiosk's messages to customers, or `nil` if it is unknown.
@@ -164,6 +166,8 @@ package struct KioskState: Sendable, Identifiable {
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
       (name, place) = (info.name, info.place)
+      let words = (info.region ?? "").split(whereSeparator: \.isWhitespace)
+      region = words.isEmpty ? nil : words.joined(separator: " ")
       (menuVersion, menuProblem) = (info.menuVersion, info.menuProblem)
       (notice, language) = (info.notice, info.language)
       startedAt = info.startedAt

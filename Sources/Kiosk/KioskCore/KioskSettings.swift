@@ -10,6 +10,7 @@ package struct KioskSettings: Sendable {
   /// The display name and the location, or `nil` if not configured.
   package var name: LocalizedName?
   package var place: String?
+  package var region: String?
   /// The kiosk's own words to customers, or `nil` if there are none.
   package var notice: LocalizedName?
   package var language: Language
@@ -308,8 +309,8 @@ extension KioskSettings {
 
   package func info(startedAt: Timestamp) -> KioskInfo {
     KioskInfo(
-      version: version, startedAt: startedAt, name: name, place: place, notice: notice,
-      language: language, menuVersion: menuVersion, menuProblem: menuProblem)
+      version: version, startedAt: startedAt, name: name, place: place, region: region,
+      notice: notice, language: language, menuVersion: menuVersion, menuProblem: menuProblem)
   }
 
   package var menuReport: MenuReport {

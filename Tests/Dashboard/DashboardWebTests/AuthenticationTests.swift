@@ -1,6 +1,8 @@
 import CommandLineSupport
 import Foundation
+import HTTPTypes
 import JuiceDomain
+import KioskProtocol
 import Logging
 import Synchronization
 import Testing
@@ -146,11 +148,12 @@ import Testing
     }
   }
 
-  @Test func theRegionOfAUserIsKeptAsItIsWritten() async throws {
+  @Test(arguments: [["서울 North, 2"], ["Busan", "Seoul South"], []])
+  func theRegionsOfAUserAreKeptAsTheyAreWritten(regions: [String]) async throws {
     try await withUserFile { file in
       let minji = try User.test("minji", .operator)
       let user = User(
-        name: minji.name, role: .viewer, password: minji.password, region: "서울 North, 2")
+        name: minji.name, role: .viewer, password: minji.password, regions: regions)
       try file.update { $0[user.name] = user }
       #expect(try UserFile(path: file.path).users() == [user.name: user])
     }
@@ -183,6 +186,65 @@ import Testing
     #expect(sessions.user(of: token + "x", at: now) == nil)
     #expect(sessions.user(of: token, at: now + Sessions.lifetime) == nil)
     #expect(sessions.user(of: token, at: now) == nil)
+  }
+
+  /// A session survives a restart of the dashboard with the tokens of its pages, unless it has ended or
+  /// its user is changed.
+  @Test func aSessionSurvivesARestart() async throws {
+    try await Scene.run { scene in
+      for name in ["minji", "vera", "minji"] {
+        scene.cookieJar = [:]
+        try await scene.authenticate(name)
+      }
+      let cookies = scene.cookieJar
+      let path = "\(scene.dashboard.settings.stateFolder)/sessions.json"
+      let stored = try String(contentsOfFile: path, encoding: .utf8)
+      #expect(stored.contains("vera") && !stored.contains(scene.session))
+      let restarted = scene.restarted()
+      restarted.cookieJar = cookies
+      #expect(try await restarted.get("/kiosks/k1").status == .ok)
+      #expect(restarted.csrfToken == scene.csrfToken)
+      let sessions = restarted.dashboard.sessions
+      let listed = sessions.list(of: nil, at: .start, token: restarted.session) { _ in true }
+      #expect(listed.map(\.user.text).sorted() == ["minji", "minji", "vera"])
+      #expect(sessions.user(of: restarted.session, at: .start + Sessions.lifetime) == nil)
+      // Another role ends the session, also while the dashboard does not run.
+      try scene.dashboard.users.update { users in
+        users["vera"] = users["vera"].map {
+          User(name: $0.name, role: .operator, password: $0.password)
+        }
+      }
+      _ = try await restarted.post("/logout", "csrf_token=\(restarted.csrfToken)")
+      let again = restarted.restarted()
+      again.cookieJar = cookies
+      #expect(try await again.get("/kiosks/k1").status == .seeOther)
+      let left = again.dashboard.sessions.list(of: nil, at: .start, token: "") { _ in true }
+      #expect(left.map(\.user.text) == ["minji"])
+    }
+  }
+
+  @Test(arguments: [(-1, false), (0, true), (43_199_999, true), (43_200_000, false)])
+  func aStoredSessionHasTheRestOfItsTime(age: Int64, isValid: Bool) async throws {
+    try await withUserFile { users in
+      let minji = try User.test("minji", .operator)
+      let folder = StateFolder(path: "\(users.path).state")
+      let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      func sessions(at time: Int64) -> Sessions {
+        Sessions(
+          in: folder, of: [minji.name: minji], at: .start, time: Timestamp(milliseconds: time),
+          logger: logger)
+      }
+      let first = sessions(at: 5)
+      let token = first.begin(
+        for: minji, at: .start, from: Sessions.Origin(at: Timestamp(milliseconds: 1_000)))
+      await first.save()
+      let second = sessions(at: 1_000 + age)
+      #expect((second.user(of: token, at: .start) != nil) == isValid)
+      if isValid {
+        let rest = Sessions.lifetime - .milliseconds(age)
+        #expect(second.user(of: token, at: .start + rest) == nil)
+      }
+    }
   }
 
   @Test func onlySoManySessionsAreKept() throws {
@@ -296,14 +358,14 @@ import Testing
       #expect(try users.change("jun", password: old).after == nil)
       #expect(try users.users().isEmpty)
       let jun = try users.change(
-        "jun", password: old, role: .operator, region: .some("Seoul"), addingNew: true)
-      #expect(jun.before == nil && jun.after?.role == .operator && jun.after?.region == "Seoul")
+        "jun", password: old, role: .operator, regions: ["Seoul"], addingNew: true)
+      #expect(jun.before == nil && jun.after?.role == .operator && jun.after?.regions == ["Seoul"])
       #expect(try users.change("jun", password: new, addingNew: true).before == jun.after)
       let changed = try users.users()["jun"]
-      #expect(changed == User(name: "jun", role: .operator, password: new, region: "Seoul"))
-      #expect(try users.change("jun", role: .viewer, region: .some(nil)).after?.region == nil)
+      #expect(changed == User(name: "jun", role: .operator, password: new, regions: ["Seoul"]))
+      #expect(try users.change("jun", role: .viewer, regions: []).after?.regions == [])
       #expect(
-        try users.users() == ["jun": User(name: "jun", role: .viewer, password: new, region: nil)])
+        try users.users() == ["jun": User(name: "jun", role: .viewer, password: new)])
       #expect(try users.change("ben", password: old, addingNew: true).after?.role == .viewer)
     }
   }

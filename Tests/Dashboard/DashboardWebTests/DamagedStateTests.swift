@@ -16,6 +16,7 @@ import Testing
     case users
     case passwordLinks = "users.state/password-links.json"
     case screens = "users.state/screens.json"
+    case sessions = "users.state/sessions.json"
     case alerts = "users.state/alerts.json"
     case historyState = "users.state/history-state.json"
     case history = "users.state/history/2026-11-21.jsonl"
@@ -35,6 +36,7 @@ import Testing
     let token = try await dashboard.administration.link(
       for: "vera", by: admin, at: scene.now)
     try await dashboard.screens.replace("wall-token", for: "k1", .wall)
+    await dashboard.sessions.save()
     let plan = try #require(
       RoutePlan(
         arrival: scene.now, end: Timestamp(milliseconds: scene.now.milliseconds + 1), margin: 0,

@@ -1,6 +1,8 @@
+import Fleet
 import HTTPTypes
 import Hummingbird
 import JuiceDomain
+import KioskProtocol
 import Testing
 
 @testable import DashboardWeb
@@ -41,21 +43,28 @@ import Testing
     var isLive: Bool { pattern.hasSuffix("live") }
   }
 
-  /// Runs an attack on each path, with a chain whose database is away.
+  /// Runs an attack on each path, with a chain whose database is away. The kiosk is in the region
+  /// `North`. Of the routes with a stop at the kiosk, `r1` has the driver `dan`, `r2` another one.
   private func attack(
-    _ user: String? = nil, region: String? = nil,
+    _ user: String? = nil,
     _ body: @Sendable @escaping (Scene, Path) async throws -> Void
   ) async throws {
     let archive = ChainArchive(ChainSettings(database: "host=/nowhere dbname=juice"))
     // No kiosk answers, so the pages that ask one do not wait.
     try await Scene.run(
-      answerTimeout: .zero, archive: region == nil ? archive : nil
+      answerTimeout: .zero, archive: archive
     ) { scene in
-      let admin = try User.test("ada", .admin)
-      let regional = User(name: "rita", role: .admin, password: admin.password, region: region)
+      let (admin, driver) = (try User.test("ada", .admin), try User.test("dan", .driver))
+      let regional = User(
+        name: "rita", role: .admin, password: admin.password, regions: ["West", "South"])
       try scene.dashboard.users.update { users in
-        for user in [admin, regional] { users[user.name] = user }
+        for user in [admin, driver, regional] { users[user.name] = user }
       }
+      let info = KioskInfo(
+        version: "1", startedAt: scene.now, name: LocalizedName(fallback: "Harbour"),
+        region: "North")
+      try await scene.kiosk("info", info.payload)
+      try await Self.addRoutes(to: scene)
       scene.session = try await scene.get("/login").session ?? ""
       if let user { try await scene.authenticate(user) }
       let paths = scene.dashboard.router().routes.map {
@@ -63,6 +72,21 @@ import Testing
       }
       #expect(paths.count { $0.method == .post } > 20 && paths.count > 50)
       for path in paths { try await body(scene, path) }
+    }
+  }
+
+  private static func addRoutes(to scene: Scene) async throws {
+    let later = Timestamp(milliseconds: scene.now.milliseconds + 86_400_000)
+    let plan = try #require(RoutePlan(arrival: scene.now, end: later, margin: 20, fill: .capacity))
+    let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+    for (id, driver) in [("r1", " Dan"), ("r2", "Danny")] as [(Route.ID, String)] {
+      let stop = Route.Stop(
+        kiosk: "k1", name: kiosk.name, place: nil, wasOnline: true,
+        lines: plan.lines(for: kiosk, at: scene.now) ?? [], command: .random)
+      try await scene.dashboard.routes.add(
+        Route(
+          id: id, createdAt: scene.now, createdBy: "ada", plan: plan, timeZone: nil, stops: [stop],
+          driver: driver))
     }
   }
 
@@ -105,8 +129,9 @@ import Testing
   @Test(arguments: ["vera", "minji"])
   func aRoleThatIsTooLowChangesNothing(user: String) async throws {
     try await attack(user) { scene, path in
+      let isTechnical = ChainLayout.Tab.all.contains { $0.isTechnical && $0.path == path.pattern }
       let isDenied =
-        path.pattern.hasPrefix("/users")
+        path.pattern.hasPrefix("/users") || isTechnical
         || path.method == .post && user == "vera" && !Self.own.contains(path.pattern)
       guard isDenied, !Self.open.contains(path.pattern) else { return }
       let target = path.filled(Self.values)
@@ -118,16 +143,85 @@ import Testing
     }
   }
 
-  /// Without a chain there is nothing that such a user may see.
-  @Test func aUserOfARegionSeesNothingElse() async throws {
-    try await attack("rita", region: "South") { scene, path in
-      guard !Self.open.contains(path.pattern), !path.pattern.hasPrefix("/account") else { return }
+  @Test func aUserOfOtherRegionsSeesNothingOfTheKiosk() async throws {
+    try await attack("rita") { scene, path in
+      // The live list of kiosks does not end.
+      guard !Self.open.contains(path.pattern), path.pattern != "/live" else { return }
       let target = path.filled(Self.values)
       let answer =
         path.method == .get
         ? try await scene.get(target)
-        : try await scene.post(target, "csrf_token=\(scene.csrfToken)")
-      #expect(answer.status == .notFound, "\(path)")
+        : try await scene.post(
+          target,
+          "csrf_token=\(scene.csrfToken)&kiosk.k1=1&margin=20&arrival=2026-11-22T08:00"
+            + "&until=2026-11-23T08:00")
+      if path.pattern.contains("{kiosk}") || path.pattern.contains("{route}"),
+        !path.pattern.hasPrefix("/chain")
+      {
+        #expect(answer.status == .notFound, "\(path)")
+      }
+      if path.pattern.hasPrefix("/users") {
+        #expect([.notFound, .forbidden].contains(answer.status), "\(path)")
+      }
+      #expect(!answer.text.contains("Harbour"), "\(path)")
+      #expect(await scene.dashboard.routes.all.count == 2, "\(path)")
+    }
+  }
+
+  /// A user of the kiosk's region needs no archive for it.
+  @Test func aUserOfTheRegionSeesTheKiosk() async throws {
+    try await attack("rita") { scene, path in
+      let info = KioskInfo(
+        version: "1", startedAt: scene.now, name: LocalizedName(fallback: "Harbour"),
+        region: "West")
+      if scene.dashboard.link.fleet["k1"]?.region != "West" {
+        try await scene.kiosk("info", info.payload)
+      }
+      guard path.method == .get, !path.isLive, !Self.open.contains(path.pattern),
+        !["users", "chain"].contains(path.pattern.split(separator: "/").first)
+      else { return }
+      let answer = try await scene.get(path.filled(Self.values))
+      #expect(answer.status == .ok, "\(path)")
+      let isOfKiosks = ["", "kiosks", "routes"].contains(
+        path.pattern.split(separator: "/").first ?? "")
+      if isOfKiosks, path.pattern != "/routes" {
+        #expect(answer.text.contains("Harbour") || path.pattern.hasSuffix("csv"), "\(path)")
+      }
+    }
+  }
+
+  /// A driver sees only the own routes, and of these only what the driver needs.
+  @Test(arguments: ["r1", "r2"])
+  func aDriverSeesOnlyTheOwnRoutes(route: String) async throws {
+    let allowed: Set<String> = [
+      "/routes/{route}", "/routes/{route}/live", "/routes/{route}/stops.csv",
+      "/routes/{route}/load.csv", "/routes/{route}/kiosks/{kiosk}",
+      "/routes/{route}/kiosks/{kiosk}/live", "/routes/{route}/kiosks/{kiosk}/skip",
+      "/routes/{route}/kiosks/{kiosk}/correct",
+    ]
+    try await attack("dan") { scene, path in
+      guard !Self.open.contains(path.pattern), !path.pattern.hasPrefix("/account") else { return }
+      let isAllowed =
+        allowed.contains(path.pattern)
+        && (path.method == .get || path.pattern.contains("{kiosk}"))
+      // The live updates of an own route do not end.
+      if isAllowed, path.isLive, route == "r1" { return }
+      let target = path.filled(Self.values.merging(["route": route]) { $1 })
+      let answer =
+        path.method == .get
+        ? try await scene.get(target)
+        : try await scene.post(target, "csrf_token=\(scene.csrfToken)&skip=1&sure=1")
+      switch (path.pattern, path.method) {
+      case ("/", .get): #expect(answer.headers[.location] == "/routes")
+      case ("/routes", .get):
+        #expect(answer.text.contains("/routes/r1") && !answer.text.contains("/routes/r2"))
+      case _ where isAllowed && route == "r1":
+        #expect(![.notFound, .forbidden].contains(answer.status), "\(path)")
+      case _ where isAllowed: #expect(answer.status == .notFound, "\(path)")
+      default: #expect([.forbidden, .notFound].contains(answer.status), "\(path)")
+      }
+      #expect(await scene.dashboard.routes["r2"]?.stops.first?.isSkipped == false)
+      #expect(await scene.dashboard.routes.all.count == 2)
     }
   }
 

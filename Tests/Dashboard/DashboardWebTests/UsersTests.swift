@@ -11,12 +11,12 @@ import Testing
 
 /// The pages with which administrators manage users, and users their password.
 @Suite struct UsersTests {
-  @Test(arguments: [(String?.none, User.Role.admin), ("Seoul", .viewer)])
-  func theFirstUserIsAnAdministrator(region: String?, role: User.Role) async throws {
+  @Test(arguments: [([String]?.none, User.Role.admin), (["Seoul"], .viewer)])
+  func theFirstUserIsAnAdministrator(regions: [String]?, role: User.Role) async throws {
     try await withUserFile { users in
       let hash = PasswordHash.dummy(cost: .small)
       let first = try users.change(
-        "minji", password: hash, region: region.map { .some($0) }, addingNew: true)
+        "minji", password: hash, regions: regions, addingNew: true)
       let second = try users.change("jun", password: hash, addingNew: true)
       #expect(first.after?.role == role && second.after?.role == .viewer)
       #expect(try users.change("minji", password: hash).after?.role == role)
@@ -83,7 +83,7 @@ import Testing
 
   @Test func aHelperIsAddedWithALinkThatWorksOnce() async throws {
     try await run { scene in
-      let page = try await post("do=add&user=nora&role=operator&region=", in: scene)
+      let page = try await post("do=add&user=nora&role=operator", in: scene)
       let link = try link(page)
       let file = try String(
         contentsOfFile: "\(scene.dashboard.settings.stateFolder)/password-links.json",
@@ -179,7 +179,6 @@ import Testing
       }
       for body in [
         "do=add&user=x&role=root", "do=dance&user=x", "do=role&user=vera",
-        "do=add&user=x&role=viewer&region=\(String(repeating: "x", count: 65))",
       ] {
         #expect(try await post(body, in: scene).status == .badRequest)
       }
@@ -190,6 +189,43 @@ import Testing
       }
       #expect(try await post("do=remove&user=vera", in: scene).status != .ok)
       #expect(scene.dashboard.users.current.users["vera"] != nil)
+    }
+  }
+
+  @Test func regionsAreChosenFromThoseOfTheKiosks() async throws {
+    try await run { scene in
+      #expect(try await !scene.get("/users").text.contains("region."))
+      for (kiosk, region) in [("k1", "Seoul  North"), ("k2", "Busan")] as [(KioskID, String)] {
+        let info = KioskInfo(version: "1", startedAt: scene.now, region: region)
+        try await scene.kiosk("info", info.payload, of: kiosk)
+        try await scene.kiosk("status", Array("online".utf8), of: kiosk)
+      }
+      let page = try await scene.get("/users").text
+      #expect(page.contains("value=\"Busan\"") && page.contains("value=\"Seoul North\""))
+      func regions(of user: User.Name) -> [String]? {
+        scene.dashboard.users.current.users[user]?.regions
+      }
+      for (action, user) in [("add", "jun"), ("regions", "vera")] {
+        let body = "do=\(action)&user=\(user)&role=viewer&region.0=Busan&region.1=Bussan"
+        let answer = try await post(body, in: scene)
+        #expect(answer.text.contains("There is no kiosk in the region Bussan"))
+      }
+      #expect(regions(of: "jun") == nil && regions(of: "vera") == [])
+      _ = try await post(
+        "do=add&user=jun&role=viewer&region.1=Seoul+North&region.0=Busan", in: scene)
+      #expect(regions(of: "jun") == ["Busan", "Seoul North"])
+      _ = try await post("do=regions&user=jun&region.0=Busan", in: scene)
+      _ = try await post("do=role&user=jun&role=operator", in: scene)
+      #expect(regions(of: "jun") == ["Busan"])
+      #expect(scene.dashboard.users.current.users["jun"]?.role == .operator)
+      // A region whose last kiosk was removed can stay.
+      try await scene.kiosk("status", [], of: "k2")
+      _ = try await post("do=regions&user=jun&region.0=Busan&region.1=Seoul+North", in: scene)
+      #expect(regions(of: "jun") == ["Busan", "Seoul North"])
+      _ = try await post("do=regions&user=jun", in: scene)
+      #expect(regions(of: "jun") == [])
+      let audit = try await scene.get("/users/audit").text
+      #expect(audit.contains("changed the regions") && audit.contains("viewer, Busan, Seoul North"))
     }
   }
 

@@ -38,7 +38,7 @@ def state_files(dashboard: Dashboard) -> list[Path]:
     state = dashboard.folder / "state"
     found = [dashboard.folder / "users", *state.glob("*.json"), *state.glob("history/*.jsonl")]
     assert {file.name.split(".")[0] for file in found[:-1]} == {
-        "users", "password-links", "screens", "alerts", "history-state"}, found
+        "users", "password-links", "screens", "sessions", "alerts", "history-state"}, found
     return found
 
 

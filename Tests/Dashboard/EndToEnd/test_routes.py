@@ -338,6 +338,8 @@ def test_whoever_is_logged_out_meanwhile_loses_no_stop(
     fill(phone, kiwi="+7")
     # The dashboard restarts and loses its sessions.
     dashboard.stop()
+    for name in ("sessions.json", "sessions.json.good"):
+        (dashboard.folder / "state" / name).unlink()
     confirm(phone)
     dashboard.start()
     phone.open(f"{path}/kiosks/k1")

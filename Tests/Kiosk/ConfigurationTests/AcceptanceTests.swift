@@ -29,6 +29,7 @@ import TimeZones
     expected.kiosk.id = "shop-1"
     expected.kiosk.name = LocalizedName(english: "City hall", korean: "시청", fallback: "City hall")
     expected.kiosk.place = "1 Main Street"
+    expected.kiosk.region = "Seoul"
     expected.kiosk.root = "seoul/juice"
     expected.kiosk.language = .korean
     expected.kiosk.timeZone = try #require(WallClock("Asia/Seoul"))
@@ -71,7 +72,7 @@ import TimeZones
     let yaml = """
       kiosk:
         {id: shop-1, root: seoul/juice, language: ko, time_zone: Asia/Seoul, place: 1 Main Street,
-         name: {en: City hall, ko: 시청}}
+         region: Seoul, name: {en: City hall, ko: 시청}}
       broker:
         host: '[::1]'
         port: 8884

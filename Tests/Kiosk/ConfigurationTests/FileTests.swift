@@ -98,6 +98,7 @@ import Testing
     var expected = KioskConfiguration()
     expected.kiosk.name = LocalizedName(fallback: "City hall")
     expected.kiosk.place = "1 Main Street"
+    expected.kiosk.region = "Seoul"
     expected.kiosk.notice = LocalizedName(fallback: "Something wrong? Call 030 1234567")
     expected.broker.username = "controller"
     expected.broker.passwordFile = "/etc/juice-kiosk/password"

@@ -57,7 +57,8 @@ import Testing
   /// Each key is either in the table or in the file above.
   @Test func noKeyIsForgotten() {
     let others = [
-      "kiosk.language", "kiosk.name", "kiosk.place", "kiosk.notice", "stock", "orders",
+      "kiosk.language", "kiosk.name", "kiosk.place", "kiosk.region", "kiosk.notice", "stock",
+      "orders",
       "home_assistant", "menu", "payment", "hours",
     ]
     for path in KioskConfiguration.settings.map({ $0.joined(separator: ".") }) {

@@ -18,8 +18,11 @@ import Testing
 
   @Test func itIsReadAsItIsWritten() throws {
     let name = LocalizedName(english: "City hall", korean: "시청", fallback: "City hall")
-    let info = KioskInfo(version: "1", startedAt: at, name: name, place: "37.566, 126.978")
-    let names = #""name":{"en":"City hall","ko":"시청"},"place":"37.566, 126.978"}"#
+    let info = KioskInfo(
+      version: "1", startedAt: at, name: name, place: "37.566, 126.978",
+      region: "서울 North")
+    let names =
+      #""name":{"en":"City hall","ko":"시청"},"place":"37.566, 126.978","region":"서울 North"}"#
     #expect(String(decoding: info.payload, as: UTF8.self).hasSuffix(names))
     #expect(try KioskInfo(payload: info.payload) == info)
   }

@@ -40,11 +40,12 @@ extension DashboardServer {
       }
       await activity.record(
         ActivityLog.Action(user.name.text, .loggedIn, detail: context.address))
-      return logIn(user, request, context, to: target)
+      return await logIn(user, request, context, to: target)
     }
     router.post("logout") { request, context in
       _ = try context.form(sessions)
       sessions.end(context.sessionToken)
+      await sessions.save()
       var response = Response.redirect(to: "/login", type: .normal)
       response.setCookie(context.cookie(SessionMiddleware.sessionCookie, HMACSigner.makeToken()))
       return response
@@ -66,15 +67,17 @@ extension DashboardServer {
   /// the session's cookie and a new `DeviceCookie`.
   func logIn(
     _ user: User, _ request: Request, _ context: PageContext, to target: String
-  ) -> Response {
+  ) async -> Response {
     sessions.end(context.sessionToken)
     let origin = Sessions.Origin(
       at: link.time, address: context.address,
       browser: (request.headers[.userAgent] ?? "").visible(upTo: 120))
+    let token = sessions.begin(for: user, at: now(), from: origin)
+    await sessions.save()
     var response = Response.redirect(to: target, type: .normal)
     response.setCookie(
       context.cookie(
-        SessionMiddleware.sessionCookie, sessions.begin(for: user, at: now(), from: origin),
+        SessionMiddleware.sessionCookie, token,
         life: Int(Sessions.lifetime.components.seconds)))
     response.setCookie(
       context.cookie(

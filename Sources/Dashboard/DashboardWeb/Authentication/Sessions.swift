@@ -1,15 +1,36 @@
+import CommandLineSupport
+import Dispatch
 import JuiceDomain
 import KioskProtocol
+import Logging
 import Synchronization
 
-/// The sessions of logged-in users, in memory. A random token in a cookie identifies a session. A
-/// session ends at the latest after `lifetime` or with the process.
+/// The sessions of logged-in users. A random token in a cookie identifies a session, which ends at the
+/// latest after `lifetime`.
+///
+/// Only the hashes of tokens are stored, in memory and in a file, so that sessions survive a restart and a
+/// reader of the file cannot use them.
 final class Sessions: Sendable {
   typealias Instant = ContinuousClock.Instant
 
   private struct Session {
     let user: User
     let expires: Instant
+    let origin: Origin
+  }
+
+  /// The sessions and the key of CSRF tokens, as the file contains them.
+  struct Stored: Sendable {
+    var key: String
+    var sessions: [StoredSession] = []
+  }
+
+  struct StoredSession: Sendable {
+    /// The hash of the token.
+    let hash: String
+    let user: User.Name
+    /// The hash of the user, which a change of the user changes.
+    let userHash: String
     let origin: Origin
   }
 
@@ -36,8 +57,80 @@ final class Sessions: Sendable {
   /// of the same user if the limit is that of the user.
   static let (maximum, maximumOfUser) = (1_000, 20)
 
-  private let sessions = Mutex<[String: Session]>([:])
-  private let signer = HMACSigner()
+  /// The sessions by the hash of the token.
+  private let sessions: Mutex<[String: Session]>
+  private let key: String
+  private let signer: HMACSigner
+  /// The file, or `nil` if the sessions are not stored.
+  private let file: StateFile<Stored>?
+  private let logger: Logger?
+  /// The serial dispatch queue that writes the file, because fsync blocks the calling thread.
+  private let disk = DispatchQueue(label: "sessions")
+
+  /// Creates sessions that are not stored.
+  init() {
+    key = HMACSigner.makeToken()
+    sessions = Mutex([:])
+    signer = HMACSigner(key: Array(key.utf8))
+    (file, logger) = (nil, nil)
+  }
+
+  /// Creates the sessions that a folder has stored. Omits those that have expired, those of users who are
+  /// changed or removed, and those that begin later than `time`, because the clock was wrong.
+  init(
+    in folder: StateFolder, of users: [User.Name: User], at now: Instant, time: Timestamp,
+    logger: Logger
+  ) {
+    let file = Self.file(in: folder)
+    let (stored, problem) = file.load()
+    if let problem { logger.error("\(problem)") }
+    var sessions: [String: Session] = [:]
+    for session in stored?.sessions ?? [] {
+      let age = time.since(session.origin.at)
+      // guard: a stored session ends with its time and with a change of its user
+      guard let user = users[session.user], user.hash == session.userHash, age >= .zero,
+        age < Self.lifetime
+      else { continue }
+      sessions[session.hash] = Session(
+        user: user, expires: now + (Self.lifetime - age), origin: session.origin)
+    }
+    key = stored?.key ?? HMACSigner.makeToken()
+    (self.file, self.logger, signer) = (file, logger, HMACSigner(key: Array(key.utf8)))
+    self.sessions = Mutex(sessions)
+  }
+
+  /// The file of the sessions.
+  static func file(in folder: StateFolder) -> StateFile<Stored> {
+    StateFile(
+      folder.path(of: "sessions.json"), upTo: 1 << 20, makesFolder: true,
+      withoutCopy: "users log in again, and the next login replaces the file",
+      encode: payload(of:), decode: stored(in:))
+  }
+
+  /// Stores the sessions. Returns when these or later ones are on the disk. If that fails, removes the
+  /// file, so that a restart revives no ended session.
+  func save() async {
+    guard let file else { return }
+    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+      disk.async { [self] in
+        do throws(StateError) { try file.write(stored) } catch {
+          logger?.error("sessions are not stored, and end with the dashboard: \(error)")
+          do throws(StateError) { try file.remove() } catch { logger?.error("\(error)") }
+        }
+        done.resume()
+      }
+    }
+  }
+
+  private var stored: Stored {
+    let sessions = sessions.withLock(\.self)
+    return Stored(
+      key: key,
+      sessions: sessions.sorted { $0.key < $1.key }.map {
+        StoredSession(
+          hash: $0, user: $1.user.name, userHash: $1.user.hash, origin: $1.origin)
+      })
+  }
 
   /// Starts a session and returns its new token.
   func begin(for user: User, at now: Instant, from origin: Origin = Origin()) -> String {
@@ -58,15 +151,17 @@ final class Sessions: Sendable {
           sessions[oldest] = nil
         }
       }
-      sessions[token] = Session(user: user, expires: now + Self.lifetime, origin: origin)
+      sessions[Self.hash(of: token)] = Session(
+        user: user, expires: now + Self.lifetime, origin: origin)
     }
     return token
   }
 
   func user(of token: String, at now: Instant) -> User? {
-    sessions.withLock { sessions in
-      guard let session = sessions[token], session.expires > now else {
-        sessions[token] = nil
+    let hash = Self.hash(of: token)
+    return sessions.withLock { sessions in
+      guard let session = sessions[hash], session.expires > now else {
+        sessions[hash] = nil
         return nil
       }
       return session.user
@@ -74,7 +169,7 @@ final class Sessions: Sendable {
   }
 
   func end(_ token: String) {
-    sessions.withLock { $0[token] = nil }
+    sessions.withLock { $0[Self.hash(of: token)] = nil }
   }
 
   /// Returns the sessions of a user, or of all users, the latest first.
@@ -86,12 +181,13 @@ final class Sessions: Sendable {
   func list(
     of user: User.Name?, at now: Instant, token: String, where isValid: (User) -> Bool
   ) -> [Listed] {
-    sessions.withLock(\.self)
+    let own = Self.hash(of: token)
+    return sessions.withLock(\.self)
       .filter { $0.value.expires > now && user ?? $0.value.user.name == $0.value.user.name }
       .filter { isValid($0.value.user) }
       .map {
         Listed(
-          id: id(of: $0), user: $1.user.name, origin: $1.origin, isOwn: $0 == token)
+          id: id(of: $0), user: $1.user.name, origin: $1.origin, isOwn: $0 == own)
       }
       .sorted { ($0.origin.at, $0.id) > ($1.origin.at, $1.id) }
   }
@@ -110,9 +206,11 @@ final class Sessions: Sendable {
     }
   }
 
-  private func id(of token: String) -> String {
-    String(signer.signature(for: "session \(token)").prefix(20))
+  private func id(of hash: String) -> String {
+    String(signer.signature(for: "session \(hash)").prefix(20))
   }
+
+  private static func hash(of token: String) -> String { UserAdministration.hash(of: token) }
 
   /// Returns the token by which a form proves that it is part of a page sent to the browser with
   /// this session token. A browser that is not logged in has a session token, too, but no session.
@@ -120,5 +218,43 @@ final class Sessions: Sendable {
 
   func isValid(csrfToken: String, for token: String) -> Bool {
     signer.isValid(csrfToken, for: token)
+  }
+}
+
+// The sessions as JSON, for the disk.
+extension Sessions {
+  private static func payload(of stored: Stored) -> [UInt8] {
+    JSONWriter.object { json in
+      json.member("key", stored.key)
+      json.member("sessions", stored.sessions) { json, session in
+        json.member("sha256", session.hash)
+        json.member("user", session.user.text)
+        json.member("user_sha256", session.userHash)
+        json.member("at", session.origin.at.description)
+        json.member("address", session.origin.address)
+        json.member("browser", session.origin.browser)
+      }
+    }
+  }
+
+  private static func stored(in payload: [UInt8]) throws -> Stored {
+    let json = try JSON.parse(payload)
+    guard let key = json.text("key"), key.utf8.count >= 43, let elements = json.elements("sessions")
+    else {
+      throw JSONError("'key' or 'sessions' is missing")
+    }
+    return Stored(
+      key: key,
+      sessions: try elements.map { session in
+        guard let hash = session.text("sha256"),
+          let user = session.text("user").flatMap({ User.Name($0) }),
+          let userHash = session.text("user_sha256"),
+          let at = session.text("at").flatMap(Timestamp.init),
+          let address = session.text("address"), let browser = session.text("browser")
+        else { throw JSONError("a session is incomplete") }
+        return StoredSession(
+          hash: hash, user: user, userHash: userHash,
+          origin: Origin(at: at, address: address, browser: browser))
+      })
   }
 }

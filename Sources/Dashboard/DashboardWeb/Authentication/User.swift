@@ -9,28 +9,33 @@ package struct User: Sendable, Hashable {
   package enum Role: String, CaseIterable, Sendable {
     /// May see kiosks, routes and the history, and change only the user's own account.
     case viewer
+    /// May see only the routes that name the user as their driver, and report their stops.
+    case driver
     /// May also plan routes and send commands to kiosks.
     case `operator`
-    /// May also manage the users, unless restricted to a region.
+    /// May also manage the users, unless restricted to regions.
     case admin
   }
 
   package let name: Name
   package let role: Role
   package let password: PasswordHash
-  /// The only region of the archive whose kiosks the user may see, or `nil` for all kiosks.
-  package let region: String?
+  /// The only regions whose kiosks the user may see, sorted; empty for all kiosks.
+  package let regions: [String]
 
   /// Whether the user may plan routes and send commands to kiosks.
-  var isOperator: Bool { role != .viewer }
+  var isOperator: Bool { role == .operator || role == .admin }
+  /// Whether the user may report the stops of routes.
+  var canReport: Bool { isOperator || role == .driver }
   /// Whether the user may manage the users. This requires access to all kiosks.
-  var isAdmin: Bool { role == .admin && region == nil }
+  var isAdmin: Bool { role == .admin && regions.isEmpty }
 
-  package init(name: Name, role: Role, password: PasswordHash, region: String? = nil) {
+  package init(name: Name, role: Role, password: PasswordHash, regions: some Sequence<String> = [])
+  {
     self.name = name
     self.role = role
     self.password = password
-    self.region = region
+    self.regions = Set(regions).sorted()
   }
 
   /// Returns the name of a new user, or `nil` if it is invalid or looks like an option of a command.

@@ -50,10 +50,10 @@ actor UserAdministration {
   ///
   /// - Returns: The token of the link.
   func add(
-    _ name: User.Name, _ role: User.Role, region: String?, by admin: User, at now: Timestamp
+    _ name: User.Name, _ role: User.Role, regions: [String], by admin: User, at now: Timestamp
   ) throws -> String {
     let user = User(
-      name: name, role: role, password: .dummy(cost: cost), region: region)
+      name: name, role: role, password: .dummy(cost: cost), regions: regions)
     try change(by: admin) { users in
       guard users[name] == nil else { return .exists }
       users[name] = user
@@ -62,10 +62,15 @@ actor UserAdministration {
     return try makeLink(for: name, at: now)
   }
 
-  func setRole(_ role: User.Role, of name: User.Name, by admin: User) throws {
+  /// Changes the role or the regions of a user, and keeps the other one.
+  func set(
+    _ role: User.Role? = nil, regions: [String]? = nil, of name: User.Name, by admin: User
+  ) throws {
     try change(by: admin, of: name) { users in
       guard let user = users[name] else { return .unknown }
-      users[name] = User(name: name, role: role, password: user.password, region: user.region)
+      users[name] = User(
+        name: name, role: role ?? user.role, password: user.password,
+        regions: regions ?? user.regions)
       return nil
     }
   }
@@ -175,10 +180,10 @@ actor UserAdministration {
     }
   }
 
-  /// Returns the SHA-256 of the first 256 bytes of a text, in hexadecimal digits. Tokens have 256
-  /// random bits, so a slow hash would not make them safer.
+  /// Returns the SHA-256 of a text, in hexadecimal digits. Tokens have 256 random bits, so a slow hash
+  /// would not make them safer.
   static func hash(of text: String) -> String {
-    let text = Array(text.utf8.prefix(256))
+    let text = Array(text.utf8)
     var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
     _ = SHA256(text, text.count, &digest)
     return digest.map { $0 < 16 ? "0\(String($0, radix: 16))" : String($0, radix: 16) }.joined()

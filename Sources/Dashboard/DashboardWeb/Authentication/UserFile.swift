@@ -4,8 +4,8 @@ import JuiceDomain
 package import Logging
 import Synchronization
 
-/// The file of users: a line for each user, `<name> <role> <hash>`, followed by the region if the
-/// user has one.
+/// The file of users: a line for each user, `<name> <role> <hash>`, followed by the regions if the
+/// user has some, separated by tabs.
 ///
 /// A change of the file takes effect at once: it logs out a user whose line is changed or removed.
 /// While the file cannot be read, the users read last remain valid.
@@ -128,7 +128,7 @@ package final class UserFile: Sendable {
     for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty && !line.hasPrefix("#") {
       guard let user = User(line: line), users.updateValue(user, forKey: user.name) == nil else {
-        throw LineError(number + 1, "invalid or repeated user; a line is: name role hash region")
+        throw LineError(number + 1, "invalid or repeated user; a line is: name role hash regions")
       }
     }
     return users
@@ -158,26 +158,26 @@ package final class UserFile: Sendable {
 
 extension UserFile {
   /// Changes the given properties of a user and keeps the others. A new user is a viewer of all
-  /// regions unless another role or a region is given.
+  /// regions unless another role or regions are given.
   ///
   /// - Parameters:
   ///   - password: The new password; a new user needs one.
-  ///   - region: The only region that the user sees, or `.some(nil)` for all regions.
+  ///   - regions: The only regions that the user sees; none for all regions.
   ///   - isNew: Whether a user who does not exist is added.
   /// - Returns: The user before and after the change; both `nil` if nothing is changed.
   package func change(
     _ name: User.Name, password: PasswordHash? = nil, role: User.Role? = nil,
-    region: String?? = nil, addingNew isNew: Bool = false
+    regions: [String]? = nil, addingNew isNew: Bool = false
   ) throws(StateError) -> (before: User?, after: User?) {
     var result: (before: User?, after: User?) = (nil, nil)
     try update { users in
       let before = users[name]
       guard before != nil || isNew, let hash = password ?? before?.password else { return }
       // The first user can add others in the browser.
-      let usual: User.Role = users.isEmpty && (region ?? nil) == nil ? .admin : .viewer
+      let usual: User.Role = users.isEmpty && (regions ?? []).isEmpty ? .admin : .viewer
       let after = User(
         name: name, role: role ?? before?.role ?? usual, password: hash,
-        region: region ?? before?.region)
+        regions: regions ?? before?.regions ?? [])
       users[name] = after
       result = (before, after)
     }
@@ -201,8 +201,11 @@ extension UserFile {
 }
 
 extension User {
+  /// The hash of the user's line in the file.
+  var hash: String { UserAdministration.hash(of: line) }
+
   fileprivate var line: String {
-    "\(name) \(role.rawValue) \(password)\(region.map { " \($0)" } ?? "")"
+    "\(name) \(role.rawValue) \(password)\(regions.isEmpty ? "" : " ")\(regions.joined(separator: "\t"))"
   }
 
   fileprivate init?(line: some StringProtocol) {
@@ -211,6 +214,7 @@ extension User {
       let password = PasswordHash(words[2])
     else { return nil }
     self.init(
-      name: name, role: role, password: password, region: words.count > 3 ? String(words[3]) : nil)
+      name: name, role: role, password: password,
+      regions: words.dropFirst(3).flatMap { $0.split(separator: "\t") }.map { String($0) })
   }
 }

@@ -14,11 +14,11 @@ actor ArchiveReader {
   }
 
   func query<Value: Sendable>(
-    _ region: String?, by deadline: ContinuousClock.Instant,
+    _ regions: [String], by deadline: ContinuousClock.Instant,
     _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) throws(DatabaseError) -> Value {
     func run(_ connection: PostgresConnection) throws(DatabaseError) -> Value {
-      try question(ChainQuery(connection, region: region, deadline: deadline))
+      try question(ChainQuery(connection, regions: regions, deadline: deadline))
     }
     if let connection {
       let start = ContinuousClock.now

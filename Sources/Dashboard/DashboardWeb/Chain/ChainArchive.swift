@@ -49,21 +49,21 @@ package final class ChainArchive: Sendable {
 
   /// Runs a query for a page.
   ///
-  /// - Parameter user: The user of the page. If the user has a region, the query returns only the
-  ///   kiosks of that region.
+  /// - Parameter user: The user of the page. If the user has regions, the query returns only their
+  ///   kiosks.
   func query<Value: Sendable>(
     _ user: User, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) async throws(ChainError) -> Value {
-    try await query(of: user.region, question)
+    try await query(of: user.regions, question)
   }
 
   /// Returns the regions in the list of kiosks, or `nil` if the archive does not answer.
   package func regions() async -> [String]? {
-    try? await query(of: nil) { query throws(DatabaseError) in try query.regionNames() }
+    try? await query(of: []) { query throws(DatabaseError) in try query.regionNames() }
   }
 
   private func query<Value: Sendable>(
-    of region: String?, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
+    of regions: [String], _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) async throws(ChainError) -> Value {
     let deadline = ContinuousClock.now + settings.timeout
     let number = waiting.withLock { waiting -> Int? in
@@ -76,7 +76,7 @@ package final class ChainArchive: Sendable {
     guard let number else { throw .busy }
     defer { waiting.withLock { $0[number] -= 1 } }
     do throws(DatabaseError) {
-      return try await readers[number].query(region, by: deadline, question)
+      return try await readers[number].query(regions, by: deadline, question)
     } catch {
       throw .database(error)
     }

@@ -23,7 +23,7 @@ struct ChainLayout {
       }
     }
 
-    /// Whether the page shows the operation of the archive rather than kiosks.
+    /// Whether the page shows the operation of the archive rather than kiosks, for administrators.
     var isTechnical: Bool {
       switch self {
       case .regions, .kiosks, .sales, .history, .issue(.soldOut), .issue(.clocks): false
@@ -58,7 +58,7 @@ struct ChainLayout {
   var language: Language { context.language }
 
   func page(_ body: HTML, title: String? = nil, status: HTTPResponse.Status = .ok) -> Page {
-    let shown = Tab.all.filter { context.user?.region == nil || !$0.isTechnical }
+    let shown = Tab.all.filter { context.isAdmin || !$0.isTechnical }
     let tabs: [HTML] = shown.map { tab in
       """
       <a href="\(tab.path)"\(tab == self.tab ? " aria-current=\"page\"" : .empty)>\(tab.name(language))</a>
@@ -66,7 +66,8 @@ struct ChainLayout {
       """
     }
     let title = title ?? tab.name(language)
-    let region: HTML? = context.user?.region.map { "<p class=\"place\">\($0)</p>" }
+    let regions = (context.user?.regions ?? []).joined(separator: ", ")
+    let region: HTML? = regions.isEmpty ? nil : "<p class=\"place\">\(regions)</p>"
     return Page(
       title: title,
       body: """

@@ -53,7 +53,7 @@ struct ChainRegionsPage {
         (language("Offline", "오프라인"), sum(2), "bad"),
       ]
       + ChainIssue.allCases.filter {
-        layout.context.user?.region == nil || !ChainLayout.Tab.issue($0).isTechnical
+        layout.context.isAdmin || !ChainLayout.Tab.issue($0).isTechnical
       }.map { issue in
         (
           ChainLayout.Tab.issue(issue).name(language), issues[issue] ?? 0,

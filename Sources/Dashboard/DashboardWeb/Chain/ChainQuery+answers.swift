@@ -150,7 +150,7 @@ extension ChainQuery {
       """)
   }
 
-  /// Returns an SQL expression that joins `own` with the sums of each kiosk. For a region, it looks
+  /// Returns an SQL expression that joins `own` with the sums of each kiosk. For regions, it looks
   /// up each kiosk separately, because a join would read the whole chain.
   ///
   /// - Parameter key: A column by which the sums of a kiosk are grouped.
@@ -159,7 +159,7 @@ extension ChainQuery {
     _ period: ChainPeriod
   ) -> String {
     let selected = ([key].compactMap(\.self) + sums).joined(separator: ", ")
-    guard isOfRegion else {
+    guard isOfRegions else {
       return """
         own LEFT JOIN (
           SELECT kiosk, \(selected) FROM \(view) WHERE \(period.condition) GROUP BY kiosk\(key.map { ", \($0)" } ?? "")
@@ -287,8 +287,8 @@ extension ChainQuery {
   /// the whole chain before a join. The table `quarantine` has no index on kiosks.
   private func found(_ issue: ChainIssue, at kiosk: KioskID?) -> String {
     let condition = kiosk == nil ? "true" : "kiosk = $2"
-    guard isOfRegion, issue != .quarantine else {
-      let join = isOfRegion || !issue.isOfAnybody ? "JOIN" : "LEFT JOIN"
+    guard isOfRegions, issue != .quarantine else {
+      let join = isOfRegions || !issue.isOfAnybody ? "JOIN" : "LEFT JOIN"
       return "(\(issue.view)) issue \(join) own USING (kiosk) WHERE \(condition)"
     }
     return """

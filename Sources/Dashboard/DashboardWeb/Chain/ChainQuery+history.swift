@@ -93,11 +93,6 @@ extension ChainQuery {
 
   /// Maximum number of hours of sensors of one day.
   private static let maximumHours = 5000
-
-  /// Returns the kiosks that the user may see.
-  func ownKiosks() throws(DatabaseError) -> Set<KioskID> {
-    Set(try rows("SELECT kiosk FROM own").compactMap { $0.kiosk(0) })
-  }
 }
 
 extension ActivityLog.Kind {

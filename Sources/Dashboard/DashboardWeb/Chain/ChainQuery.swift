@@ -5,19 +5,23 @@ import Postgres
 /// Queries the archive for the kiosks that one user may see.
 struct ChainQuery {
   private let connection: PostgresConnection
-  private let region: String?
-  /// Whether the user may see only the kiosks of a region.
-  var isOfRegion: Bool { region != nil }
+  /// The regions of the user, or `nil` for all kiosks: a text array of PostgreSQL.
+  private let regions: String?
+  /// Whether the user may see only the kiosks of regions.
+  var isOfRegions: Bool { regions != nil }
   private let deadline: ContinuousClock.Instant
 
-  init(_ connection: PostgresConnection, region: String?, deadline: ContinuousClock.Instant) {
+  init(_ connection: PostgresConnection, regions: [String], deadline: ContinuousClock.Instant) {
     self.connection = connection
-    self.region = region
+    let names = regions.map { name in
+      "\"\(name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+    }
+    self.regions = names.isEmpty ? nil : "{\(names.joined(separator: ","))}"
     self.deadline = deadline
   }
 
   /// Runs a query, which reads its kiosks from `own (kiosk, region, name, place)`: the kiosks of
-  /// the user's region, or all kiosks if the user has no region. A kiosk that was removed from the
+  /// the user's regions, or all kiosks if the user has none. A kiosk that was removed from the
   /// list, or of a chain without a list, has the region ''. Other kiosks that are not listed count
   /// nowhere. Every query uses this method.
   ///
@@ -27,7 +31,7 @@ struct ChainQuery {
     let answer = try connection.run(
       """
       WITH own AS NOT MATERIALIZED (
-        SELECT kiosk, region, name, place FROM juice.kiosk WHERE $1::text IS NULL OR region = $1
+        SELECT kiosk, region, name, place FROM juice.kiosk WHERE $1::text[] IS NULL OR region = ANY ($1)
         UNION ALL
         SELECT DISTINCT kiosk, '', NULL, NULL FROM juice.ledger
         WHERE $1 IS NULL AND NOT EXISTS (SELECT FROM juice.kiosk listed WHERE listed.kiosk = ledger.kiosk)
@@ -35,7 +39,7 @@ struct ChainQuery {
             OR EXISTS (SELECT FROM juice.former_kiosk former WHERE former.kiosk = ledger.kiosk))
       )
       \(query)
-      """, [region] + values)
+      """, [regions] + values)
     return answer.rows.map(Row.init)
   }
 

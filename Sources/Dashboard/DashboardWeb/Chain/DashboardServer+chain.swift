@@ -43,12 +43,14 @@ extension DashboardServer {
     router.get("kiosks/:kiosk") { request, context in
       let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
       let id = try context.kioskID()
-      let isLive = link.fleet[id] != nil
+      // The archive's list decides about a kiosk that publishes no region.
+      let isLive = link.fleet[id].map { $0.region == nil || context.maySee($0) } ?? false
       return try await chainRequest.answer { query throws(DatabaseError) in
         guard let kiosk = try query.kiosk(id, chainRequest.period) else { return nil }
         let first = ListSlice(page: 1, of: 1)
         var issues: [(issue: ChainIssue, rows: [ChainQuery.Row])] = []
-        for issue in ChainIssue.allCases {
+        for issue in ChainIssue.allCases
+        where context.isAdmin || !ChainLayout.Tab.issue(issue).isTechnical {
           issues.append((issue, try query.rows(of: issue, first, at: id)))
         }
         return ChainKioskPage(
@@ -86,6 +88,8 @@ extension DashboardServer {
     for request: Request, _ context: PageContext, _ archive: ChainArchive, _ tab: ChainLayout.Tab
   ) throws(RequestError) -> ChainRequest {
     guard let user = context.user else { throw .loggedOut }
+    // guard: the technical pages of a chain are for administrators
+    guard user.isAdmin || !tab.isTechnical else { throw .onlyAdmins }
     return ChainRequest(
       archive: archive, user: user, form: Form(request.uri.query ?? ""), context: context,
       layout: ChainLayout(

@@ -66,7 +66,7 @@ struct Page {
     let other = language == .english ? Language.korean : .english
     let user: HTML? = context.user.map { user in
       """
-      <a class="who" href="/account">\(user.name)\(user.role == .viewer ? " · \(language("viewer", "보기 전용"))" : .empty)</a>
+      <a class="who" href="/account">\(user.name)\(user.isOperator ? .empty : " · \(user.role.name(language))")</a>
       <form method="post" action="/logout" data-user="\(user.name)" data-drafts="\(language(
         "This browser has stops that you have begun and not confirmed. Delete them? Otherwise they are kept for you.",
         "이 브라우저에 작성만 하고 확인하지 않은 방문지가 있어요. 지울까요? 지우지 않으면 다시 로그인할 때까지 보관해요."))">
@@ -80,8 +80,9 @@ struct Page {
     let routes: HTML = "<a href=\"/routes\">\(language("Routes", "방문 경로"))</a>\n"
     let users: HTML = "<a href=\"/users\">\(language("Users", "사용자"))</a>\n"
     let places: HTML? = context.user.map { user in
-      (user.isAdmin ? users : .empty) + (context.hasChain ? chain : .empty)
-        + (user.region == nil ? routes + history : .empty)
+      if user.role == .driver { return routes }
+      return (user.isAdmin ? users : .empty) + (context.hasChain ? chain : .empty)
+        + routes + history
     }
     return """
       <header class="bar">

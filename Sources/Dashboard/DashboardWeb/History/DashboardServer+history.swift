@@ -18,15 +18,15 @@ extension DashboardServer {
   private func historyPage(
     _ request: Request, _ context: PageContext, of kiosk: KioskID?
   ) async throws -> HistoryPage {
-    let fleet = link.fleet
+    let fleet = fleet(context)
     if let kiosk, fleet[kiosk] == nil { throw RequestError.notFound }
+    let isLimited = context.user?.regions.isEmpty == false
     let choice = HistoryChoice(Form(request.uri.query ?? ""))
     let now = link.time
     let (records, isCut) = await activity.records(since: choice.start(before: now)) { record in
-      // The page of a kiosk also counts the other kiosks that went offline at the same time, unless
-      // the user may see only those of a region.
-      kiosk == nil || record.kiosk == kiosk
-        || record.kind == .outages && context.user?.region == nil
+      if isLimited, let other = record.kiosk, fleet[other] == nil { return false }
+      // The page of a kiosk also counts the other kiosks that went offline at the same time.
+      return kiosk == nil || record.kiosk == kiosk || record.kind == .outages
     }
     let zone = kiosk.flatMap { fleet[$0]?.timeZone } ?? fleet.timeZone
     return HistoryPage(
@@ -62,7 +62,7 @@ extension DashboardServer {
     return try await chainRequest.answer { query throws(DatabaseError) in
       if let kiosk, try !query.contains(kiosk) { return nil }
       let (records, names) = try query.history(of: kiosk, choice.kind, since: start, in: fleet)
-      let own = context.user?.region == nil ? nil : try query.ownKiosks()
+      let own = query.isOfRegions ? try query.kiosks() : nil
       let all =
         records
         + seen.records.filter { record in

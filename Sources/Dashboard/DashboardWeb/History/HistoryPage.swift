@@ -95,8 +95,8 @@ struct HistoryPage {
   /// The frame of the pages of the chain, or `nil` if the records are not from the archive.
   var layout: ChainLayout?
   let choice: HistoryChoice
-  /// The records that the user may see, the latest first. A page of one kiosk has its records and,
-  /// with a `layout` or for a user without a region, also all other outages.
+  /// The records that the user may see, the latest first. A page of one kiosk has its records, and the
+  /// outages of others.
   let records: [ActivityLog.Record]
   /// Whether `records` omits records, or the history did not store some.
   let isCut: Bool
@@ -144,13 +144,10 @@ struct HistoryPage {
       title: title, body: "\(back)<h1>\(title)</h1>\(body)", timeZone: localTime.clock.name)
   }
 
-  /// Returns links to the page of the kiosk, and to the history of all kiosks if the user may see
-  /// it.
+  /// Returns links to the page of the kiosk, and to the history of all kiosks.
   private func back(to kiosk: KioskID) -> HTML {
-    let all: HTML? =
-      layout == nil && context.user?.region != nil
-      ? nil
-      : "<a href=\"\(layout == nil ? "" : "/chain")/history\">\(language("All kiosks", "모든 키오스크"))</a>"
+    let all: HTML =
+      "<a href=\"\(layout == nil ? "" : "/chain")/history\">\(language("All kiosks", "모든 키오스크"))</a>"
     return """
       <p class="path"><a href="\(layout == nil ? "" : "/chain")/kiosks/\(kiosk)">← \(title(of: kiosk))</a>\(all)</p>
       """

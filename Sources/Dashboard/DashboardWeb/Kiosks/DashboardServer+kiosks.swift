@@ -2,36 +2,23 @@ import Fleet
 import Hummingbird
 import JuiceDomain
 import KioskProtocol
-import Postgres
 
 extension DashboardServer {
   func addFleet(to router: RouterGroup<PageContext>) {
     router.get("/") { request, context in
-      fleetPage(request, context, of: try await ownKiosks(context)).page().response(context)
+      fleetPage(request, context).page().response(context)
     }
     router.get("live") { request, context in
-      let kiosks = try await ownKiosks(context)
-      return try live(request, context, interest: .fleet, pause: .seconds(1)) {
-        fleetPage(request, context, of: kiosks).liveParts
+      try live(request, context, interest: .fleet, pause: .seconds(1)) {
+        fleetPage(request, context).liveParts
       }
     }
   }
 
-  /// Returns the kiosks of the user's region, or `nil` if the user may see all kiosks.
-  func ownKiosks(_ context: PageContext) async throws -> Set<KioskID>? {
-    guard let user = context.user, user.region != nil else { return nil }
-    guard let archive else { throw RequestError.notFound }
-    return try await archive.query(user) { query throws(DatabaseError) in try query.kiosks() }
-  }
-
-  private func fleetPage(
-    _ request: Request, _ context: PageContext, of kiosks: Set<KioskID>?
-  ) -> FleetPage {
+  private func fleetPage(_ request: Request, _ context: PageContext) -> FleetPage {
     let query = Form(request.uri.query ?? "")
-    let fleet = link.fleet
     return FleetPage(
-      fleet: kiosks.map(fleet.limited) ?? fleet, connectionError: link.connectionError,
-      now: link.time,
+      fleet: fleet(context), connectionError: link.connectionError, now: link.time,
       language: context.language, brokerLines: settings.brokerLines,
       filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
   }
@@ -106,14 +93,6 @@ extension DashboardServer {
       context.filled = form
     }
     return try await kioskPage(context).page(notice: notice)
-  }
-
-  /// Returns the kiosk that the path names.
-  ///
-  /// - Throws: `RequestError.notFound` if the fleet does not contain the kiosk.
-  func kiosk(_ context: PageContext) throws -> KioskState {
-    guard let kiosk = link.fleet[try context.kioskID()] else { throw RequestError.notFound }
-    return kiosk
   }
 
   private func kioskPage(_ context: PageContext) async throws -> KioskPage {

@@ -13,14 +13,17 @@ extension DashboardServer {
   func addRoutes(to router: RouterGroup<PageContext>) {
     router.get { _, context in
       let page = RoutesPage(
-        routes: await routes.all, problems: await routes.problems, now: link.time, context: context)
+        routes: await routes.all.filter { maySee($0, context) }, problems: await routes.problems,
+        now: link.time, context: context)
       return page.page().response(context)
     }
     router.get("new") { request, context in
       guard context.isOperator else { throw RequestError.notAllowed }
       let query = Form(request.uri.query ?? "")
       var form = routeForm(query, context)
-      if let source = query["from"].flatMap({ Route.ID($0) }), let source = await routes[source] {
+      if let source = query["from"].flatMap({ Route.ID($0) }), let source = await routes[source],
+        maySee(source, context)
+      {
         form.source = source
         form.chosen = Set(source.stops.filter { !$0.isSkipped }.map(\.kiosk.text))
         if query["arrival"] == nil { form.plan = form.plan.lasting(as: source.plan) }
@@ -34,7 +37,7 @@ extension DashboardServer {
     let route = router.group(":route")
     route.get { _, context in try await routePage(context).page().response(context) }
     route.get("live") { request, context in
-      let id = try context.routeID()
+      let id = try await self.route(context).id
       return try live(request, context, interest: .route(id)) {
         try await routePage(context).liveParts
       }
@@ -78,7 +81,8 @@ extension DashboardServer {
   private func addStop(to router: RouterGroup<PageContext>) {
     router.get { _, context in try await stopPage(context).page().response(context) }
     router.get("live") { request, context in
-      try live(request, context, interest: .kiosk(context.kioskID())) {
+      let kiosk = try await stop(context).kiosk
+      return try live(request, context, interest: .kiosk(kiosk)) {
         try await stopPage(context).liveParts
       }
     }
@@ -89,7 +93,7 @@ extension DashboardServer {
     router.post("skip") { request, context in
       let form = try context.form(sessions)
       guard let skip = form["skip"], ["0", "1"].contains(skip) else { throw RequestError.badForm }
-      let (id, kiosk) = (try context.routeID(), try context.kioskID())
+      let (id, kiosk) = (try await route(context).id, try context.kioskID())
       guard try await routes.update(id, kiosk, { $0.skip(skip == "1") }) != nil else {
         throw RequestError.notFound
       }
@@ -108,7 +112,7 @@ extension DashboardServer {
   /// valid one.
   private func routeForm(_ query: Form, _ context: PageContext, problem: String? = nil) -> RouteForm
   {
-    let (fleet, now) = (link.fleet, link.time)
+    let (fleet, now) = (fleet(context), link.time)
     let localTime = LocalTime(fleet.timeZone, now: now, context.language)
     var problem = problem
     var plan = RoutePlan.usual(at: now, localTime)
@@ -120,13 +124,14 @@ extension DashboardServer {
       }
     }
     return RouteForm(
-      fleet: fleet, plan: plan, filter: query["q"] ?? "", now: now, context: context,
+      drivers: drivers, fleet: fleet, plan: plan, filter: query["q"] ?? "", now: now,
+      context: context,
       problem: problem, chosen: Set(query.names("kiosk.")), filled: query)
   }
 
   private func createRoute(_ form: Form, _ context: PageContext) async throws -> Response {
     guard let user = context.user else { throw RequestError.loggedOut }
-    let (fleet, now) = (link.fleet, link.time)
+    let (fleet, now) = (fleet(context), link.time)
     let plan: RoutePlan
     do throws(RoutePlan.Problem) {
       plan = try RoutePlan(form, at: now, LocalTime(fleet.timeZone, now: now, context.language))
@@ -184,18 +189,24 @@ extension DashboardServer {
         context.logger.warning("the regions of a route are not compared: \(error)")
       }
     }
+    for kiosk in kiosks { regions[kiosk.id] = kiosk.region ?? regions[kiosk.id] }
     return MixedKiosks(kiosks, regions: regions, context.language)
   }
 
+  /// The names of the users who are drivers.
+  private var drivers: [String] {
+    users.current.users.values.filter { $0.role == .driver }.map(\.name.text).sorted()
+  }
+
   private func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {
-    let others = link.fleet.kiosks.filter { route[$0.id] == nil && $0.menu != nil }
+    let others = fleet(context).kiosks.filter { route[$0.id] == nil && $0.menu != nil }
     func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
     return RouteEditPage(
-      route: route, others: others.sorted { key($0) < key($1) }, context: context)
+      drivers: drivers, route: route, others: others.sorted { key($0) < key($1) }, context: context)
   }
 
   private func edit(_ form: Form, _ context: PageContext) async throws -> Response {
-    let (fleet, now) = (link.fleet, link.time)
+    let (fleet, now) = (fleet(context), link.time)
     let route = try await route(context)
     var added: Route.Stop?
     if let text = form["add"], !text.isEmpty {
@@ -306,11 +317,22 @@ extension DashboardServer {
     }
   }
 
+  /// Returns whether the user may see a route: all its kiosks, and for a driver only the own routes.
+  private func maySee(_ route: Route, _ context: PageContext) -> Bool {
+    guard let user = context.user else { return false }
+    // guard: a driver sees only the own routes
+    if user.role == .driver, !route.isDriven(by: user) { return false }
+    return user.regions.isEmpty
+      || route.stops.allSatisfy { link.fleet[$0.kiosk].map(context.maySee) ?? false }
+  }
+
   /// Returns the route that the path names, and updates its unanswered stops with the outcomes that
   /// the kiosks have published.
-  private func route(_ context: PageContext) async throws -> Route {
+  ///
+  /// - Throws: `RequestError.notFound` if there is no such route that the user may see.
+  func route(_ context: PageContext) async throws -> Route {
     let id = try context.routeID()
-    guard let route = await routes[id] else { throw RequestError.notFound }
+    guard let route = await routes[id], maySee(route, context) else { throw RequestError.notFound }
     let fleet = link.fleet
     for stop in route.stops where stop.isUnanswered {
       guard let kiosk = fleet[stop.kiosk] else { continue }
@@ -347,6 +369,14 @@ extension Route.ID {
       preconditionFailure("digits and letters make an id")
     }
     return id
+  }
+}
+
+extension Route {
+  /// Returns whether the driver of the route is a user. A person may have written the name.
+  fileprivate func isDriven(by user: User) -> Bool {
+    let name = driver?.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    return name?.lowercased() == user.name.text.lowercased()
   }
 }
 

@@ -5,6 +5,8 @@ import KioskProtocol
 /// The page that changes a route, even after its start: its name, its driver, the order of its
 /// stops, and a further kiosk.
 struct RouteEditPage {
+  /// The names of the users who are drivers.
+  let drivers: [String]
   let route: Route
   /// The kiosks with a menu that are not on the route.
   let others: [KioskState]
@@ -39,7 +41,7 @@ struct RouteEditPage {
         <h1>\(title)</h1>
         <form method="post" action="/routes/\(route.id)/edit" class="card">\(context.fields())
         \(problem.map { $0.notice(language) })
-        <div class="fields">\(RouteForm.texts(filled?["name"] ?? route.name, filled?["driver"] ?? route.driver, language))
+        <div class="fields">\(RouteForm.texts(filled?["name"] ?? route.name, filled?["driver"] ?? route.driver, of: drivers, language))
         <label>\(language("Add a kiosk", "키오스크 추가"))
         <select name="add"><option value=""></option>\(choices)</select></label></div>
         <h2>\(language("Order of the stops", "방문 순서"))</h2>

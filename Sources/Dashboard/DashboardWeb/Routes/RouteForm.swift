@@ -8,6 +8,8 @@ struct RouteForm {
   /// Maximum number of listed kiosks. The filter finds the other kiosks.
   static let maximumShown = 200
 
+  /// The names of the users who are drivers.
+  let drivers: [String]
   let fleet: KioskFleet
   var plan: RoutePlan
   /// The text that filters the kiosks, as in the list of kiosks.
@@ -65,12 +67,17 @@ struct RouteForm {
   }
 
   /// Returns the fields for the name and the driver of a route.
-  static func texts(_ name: String?, _ driver: String?, _ language: Language) -> HTML {
+  ///
+  /// - Parameter drivers: The names that the field of the driver proposes.
+  static func texts(
+    _ name: String?, _ driver: String?, of drivers: [String], _ language: Language
+  ) -> HTML {
     """
     <label>\(language("Name, to plan it again (optional)", "이름 (다시 계획할 때, 선택)"))
     <input name="name" maxlength="\(Route.maximumName)" value="\(name ?? "")"></label>
     <label>\(language("Driver (optional)", "운전하는 사람 (선택)"))
-    <input name="driver" maxlength="\(Route.maximumName)" value="\(driver ?? "")"></label>
+    <input name="driver" maxlength="\(Route.maximumName)" value="\(driver ?? "")" list="drivers"></label>
+    <datalist id="drivers">\(drivers.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
 
     """
   }
@@ -108,7 +115,7 @@ struct RouteForm {
         "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크 \(proposed)곳을 골랐어요."))</p>
       <ul class="choices">\(sorted.prefix(Self.maximumShown).enumerated().map { row($0.element, isFirst: $0.offset < Route.maximumKiosks) })</ul>
       \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)
-      <div class="fields">\(Self.texts(filled?["name"] ?? source?.name, filled?["driver"] ?? source?.driver, language))</div>
+      <div class="fields">\(Self.texts(filled?["name"] ?? source?.name, filled?["driver"] ?? source?.driver, of: drivers, language))</div>
       \(mixed.map { $0.notice(language) })
       <div class="actions"><button class="primary">\(language("Create the route", "방문 경로 만들기"))</button></div>
       </section></form>

@@ -48,7 +48,7 @@ struct StopPage {
         <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
         \(notice.map(words))\(state)\(isOffline ? CommonNotices.offline(language) : nil)
         \(takeOut)\(content(filled ?? stop.report))
-        \(context.isOperator && stop.report == nil ? skipForm : .empty)
+        \(context.canReport && stop.report == nil ? skipForm : .empty)
         </section>
         \(SavedReports(context: context).html)
         """, live: stop.report?.isDone == true ? nil : "\(path)/live", scripts: [.routesScript])
@@ -58,11 +58,14 @@ struct StopPage {
   private var takeOut: HTML? {
     let expired = (kiosk?.expired ?? [:]).map { "\($1) \(name($0))" }.joined(separator: ", ")
     if expired.isEmpty { return nil }
+    let record: HTML = """
+      <a href="/kiosks/\(stop.kiosk)#expired">\(language("Record it", "기록하기"))</a>
+      """
     return .notice(
       .warn,
       html: """
         \(language("Expired, take out: \(expired).", "유통기한이 지나 꺼내야 해요: \(expired)."))
-        <a href="/kiosks/\(stop.kiosk)#expired">\(language("Record it", "기록하기"))</a>
+        \(context.isOperator ? record : .empty)
         """)
   }
 
@@ -143,14 +146,14 @@ struct StopPage {
 
   private func content(_ filled: Route.StopReport?) -> HTML {
     switch stop.report?.outcome {
-    case .applied where context.isOperator && stop.correction?.outcome == .unknown:
+    case .applied where context.canReport && stop.correction?.outcome == .unknown:
       return "\(summary)\(correction)\(back)"
     case .applied
-    where context.isOperator && (context.filled["correct"] != nil || stop.correction != nil):
+    where context.canReport && (context.filled["correct"] != nil || stop.correction != nil):
       return "\(correction)\(back)"
-    case .applied: return "\(summary)\(context.isOperator ? correct : .empty)\(back)"
-    case .unknown: return "\(summary)\(self.context.isOperator ? again : .empty)\(back)"
-    default: return self.context.isOperator ? form(filled) : "\(summary)\(back)"
+    case .applied: return "\(summary)\(context.canReport ? correct : .empty)\(back)"
+    case .unknown: return "\(summary)\(self.context.canReport ? again : .empty)\(back)"
+    default: return self.context.canReport ? form(filled) : "\(summary)\(back)"
     }
   }
 

@@ -9,7 +9,7 @@ extension DashboardServer {
   func addFleetSales(to router: RouterGroup<PageContext>) {
     router.get("sales") { request, context in
       let (form, language) = (Form(request.uri.query ?? ""), context.language)
-      let (fleet, now) = (try await salesFleet(context), link.time)
+      let (fleet, now) = (fleet(context), link.time)
       let localTime = LocalTime(fleet.timeZone, now: now, language)
       let period = Self.period(form, localTime)
       var sales = FleetSales()
@@ -48,7 +48,7 @@ extension DashboardServer {
 
   /// Returns the CSV file, written one kiosk after the other: that of many kiosks is long.
   private func salesFile(_ form: Form, _ context: PageContext) async throws -> Response {
-    let (fleet, now) = (try await salesFleet(context), link.time)
+    let (fleet, now) = (fleet(context), link.time)
     let language = context.language
     let period = Self.period(form, LocalTime(fleet.timeZone, now: now, language))
     let isForExcel = form["excel"] != nil
@@ -71,10 +71,6 @@ extension DashboardServer {
       try await writer.finish(nil)
     }
     return response
-  }
-
-  private func salesFleet(_ context: PageContext) async throws -> KioskFleet {
-    try await ownKiosks(context).map(link.fleet.limited) ?? link.fleet
   }
 
   /// Reads the periods of a query. The default is the last 14 days, which can be compared with the

@@ -48,7 +48,7 @@ package struct DashboardServer: Sendable {
   let users: UserFile
   let link: KioskLink
   let archive: ChainArchive?
-  let sessions = Sessions()
+  let sessions: Sessions
   let authenticator: Authenticator
   let routes: RouteStore
   let screens: ScreenLinks
@@ -76,6 +76,8 @@ package struct DashboardServer: Sendable {
     self.archive = archive
     authenticator = Authenticator(users: users, cost: cost)
     let folder = StateFolder(path: settings.stateFolder)
+    sessions = Sessions(
+      in: folder, of: users.current.users, at: now(), time: link.time, logger: link.logger)
     routes = RouteStore(folder: folder)
     screens = ScreenLinks(folder: folder, logger: link.logger)
     pictures = OwnPictures(folder: settings.picturesFolder, logger: link.logger)
@@ -137,7 +139,7 @@ package struct DashboardServer: Sendable {
     }
     addLogin(to: router)
     let authenticated = router.group().add(middleware: RequireLogin()).add(
-      middleware: RequireRegion(archive: archive))
+      middleware: RequireAccess(server: self))
     addFleet(to: authenticated)
     addKiosk(to: authenticated.group("kiosks/:kiosk"))
     addPanel(to: authenticated.group("kiosks/:kiosk"))
@@ -174,9 +176,10 @@ struct RequireLogin: RouterMiddleware {
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
   ) async throws -> Response {
     guard context.user != nil else { throw RequestError.loggedOut }
-    guard request.method != .post || context.isOperator || isForViewers else {
-      throw RequestError.notAllowed
-    }
+    guard
+      request.method != .post || context.isOperator || isForViewers
+        || context.user?.role == .driver
+    else { throw RequestError.notAllowed }
     return try await next(request, context)
   }
 }

@@ -14,6 +14,8 @@ struct PageContext: RequestContext {
   var sessionToken = ""
   /// The logged-in user, or `nil`.
   var user: User?
+  /// The kiosks of the user's regions in the archive's list; empty for a user without regions.
+  var listedKiosks: Set<KioskID> = []
   var language = Language.english
   /// The token that a form on the page has to contain.
   var csrfToken = ""
@@ -46,6 +48,8 @@ struct PageContext: RequestContext {
   }
 
   var isOperator: Bool { user?.isOperator ?? false }
+  var canReport: Bool { user?.canReport ?? false }
+  var isAdmin: Bool { user?.isAdmin ?? false }
 
   /// Returns the kiosk that the path names.
   func kioskID() throws(RequestError) -> KioskID {

@@ -15,7 +15,8 @@ package struct StateFiles: Sendable {
     var found = [
       (path: users.path, problem: users.load().problem),
       examine(UserAdministration.file(in: folder)),
-      examine(ScreenLinks.file(in: folder)), examine(Notifier.file(in: folder)),
+      examine(ScreenLinks.file(in: folder)), examine(Sessions.file(in: folder)),
+      examine(Notifier.file(in: folder)),
       examine(ActivityStore.state(in: folder)),
     ]
     do throws(StateError) {

@@ -30,10 +30,7 @@ extension DashboardServer {
 
   /// Returns the kiosks that the user may change together with a kiosk.
   func otherKiosks(than kiosk: KioskState, _ context: PageContext) -> OtherKiosks {
-    // The path names the only kiosk that `RequireRegion` has checked.
-    let others =
-      context.user?.region == nil
-      ? link.fleet.kiosks.filter { $0.id != kiosk.id && $0.fileMenu != nil } : []
+    let others = fleet(context).kiosks.filter { $0.id != kiosk.id && $0.fileMenu != nil }
     func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
     return OtherKiosks(kiosk: kiosk, others: others.sorted { key($0) < key($1) })
   }

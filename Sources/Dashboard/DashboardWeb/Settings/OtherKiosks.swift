@@ -8,7 +8,7 @@ struct OtherKiosks {
   static let maximum = 200
 
   let kiosk: KioskState
-  /// The kiosks that may be changed together with `kiosk`; none for a user with a region.
+  /// The kiosks that may be changed together with `kiosk`.
   let others: [KioskState]
 
   /// Returns the kiosks that a form chooses.

@@ -15,6 +15,7 @@ extension DashboardServer {
       guard let admin = context.user else { throw RequestError.loggedOut }
       if form["do"] == "end" {
         let ended = sessions.end(listedAs: form["session"] ?? "", of: nil)
+        await sessions.save()
         if let ended { await note(admin, .endedSession, ended) }
         return await usersPage(context).page(.ended).response(context)
       }
@@ -55,22 +56,28 @@ extension DashboardServer {
       guard let role = form["role"].flatMap(User.Role.init(rawValue:)) else {
         throw RequestError.badForm
       }
-      let text = form["region"] ?? ""
-      let region = User.region(text)
-      guard region != nil || text.allSatisfy(\.isWhitespace) else { throw RequestError.badForm }
-      if let region, let regions = await archive?.regions(), !regions.contains(region) {
-        return .badRegion(region)
-      }
+      let regions = form.regions
+      if let unknown = await unknownRegion(of: regions) { return .badRegion(unknown) }
       let token = try await administration.add(
-        name, role, region: region, by: admin, at: link.time)
-      await note(admin, .addedUser, name, role.rawValue)
+        name, role, regions: regions, by: admin, at: link.time)
+      await note(admin, .addedUser, name, ([role.rawValue] + regions).joined(separator: ", "))
       return .link(name, "\(origin)/password/\(token)")
     case "role":
       guard let role = form["role"].flatMap(User.Role.init(rawValue:)) else {
         throw RequestError.badForm
       }
-      try await administration.setRole(role, of: name, by: admin)
+      try await administration.set(role, of: name, by: admin)
       await note(admin, .changedRole, name, role.rawValue)
+      return .changed(name)
+    case "regions":
+      let regions = form.regions
+      let before = users.current.users[name]?.regions ?? []
+      if let unknown = await unknownRegion(of: regions.filter({ !before.contains($0) })) {
+        return .badRegion(unknown)
+      }
+      try await administration.set(regions: regions, of: name, by: admin)
+      await note(
+        admin, .changedRegions, name, regions.isEmpty ? nil : regions.joined(separator: ", "))
       return .changed(name)
     case "reset":
       let token = try await administration.link(for: name, by: admin, at: link.time)
@@ -84,11 +91,23 @@ extension DashboardServer {
     }
   }
 
+  /// The regions that kiosks publish, and those of the archive's list if it answers.
+  private var knownRegions: [String] {
+    get async { Set(link.fleet.regions + (await archive?.regions() ?? [])).sorted() }
+  }
+
+  /// Returns the first of the regions in which there is no kiosk, or `nil` if all are known.
+  private func unknownRegion(of regions: [String]) async -> String? {
+    let known = await knownRegions
+    // guard: a region without a kiosk is refused
+    return regions.first { !known.contains($0) }
+  }
+
   private func usersPage(_ context: PageContext) async -> UsersPage {
     UsersPage(
       users: users.current.users.values.sorted { $0.name < $1.name },
       sessions: listed(of: nil, context), localTime: localTime(context), context: context,
-      regions: await archive?.regions())
+      regions: await knownRegions)
   }
 
   private func listed(of user: User.Name?, _ context: PageContext) -> [Sessions.Listed] {
@@ -107,7 +126,8 @@ extension DashboardServer {
     _ detail: String? = nil
   ) async {
     await activity.record(
-      ActivityLog.Action(user.name.text, verb, subject: subject?.text, detail: detail))
+      ActivityLog.Action(
+        user.name.text, verb, subject: subject?.text, detail: detail?.visible(upTo: 500)))
   }
 
   // MARK: Account
@@ -140,12 +160,13 @@ extension DashboardServer {
         throw RequestError.loggedOut
       }
       await note(user, .setPassword)
-      return logIn(changed, request, context, to: "/account?done")
+      return await logIn(changed, request, context, to: "/account?done")
     }
     router.post("sessions") { request, context in
       let form = try context.form(sessions)
       guard let user = context.user else { throw RequestError.loggedOut }
       if sessions.end(listedAs: form["session"] ?? "", of: user.name) != nil {
+        await sessions.save()
         await note(user, .endedSession)
       }
       return Response.redirect(to: "/account", type: .normal)
@@ -179,7 +200,7 @@ extension DashboardServer {
         throw RequestError.linkUsed
       }
       await note(changed, .setPassword, nil, "link")
-      return logIn(changed, request, context, to: "/")
+      return await logIn(changed, request, context, to: "/")
     }
   }
 
@@ -190,6 +211,11 @@ extension DashboardServer {
     }
     return (token, user)
   }
+}
+
+extension Form {
+  /// The regions that the user has chosen.
+  var regions: [String] { names("region.").compactMap { self["region.\($0)"] } }
 }
 
 /// Restricts pages to administrators.

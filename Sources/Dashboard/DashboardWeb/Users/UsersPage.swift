@@ -15,7 +15,7 @@ struct UsersPage {
     case removed(User.Name)
     case ended
     case badName
-    /// The archive lists no kiosk of this region.
+    /// The region, in which there is no kiosk.
     case badRegion(String)
     case refused(UserAdministration.Problem)
   }
@@ -24,8 +24,8 @@ struct UsersPage {
   let sessions: [Sessions.Listed]
   let localTime: LocalTime
   let context: PageContext
-  /// The regions in the archive's list of kiosks, or `nil` if there is no archive or no answer.
-  let regions: [String]?
+  /// The known regions, sorted.
+  let regions: [String]
 
   private var language: Language { context.language }
 
@@ -56,7 +56,7 @@ struct UsersPage {
           \(QRCode(address)?.html(language("The link as a QR code", "링크 QR 코드")))
           """, tag: "div")
     case .changed(let name):
-      language.notice(.good, "\(name) is changed and logged out.", "\(name) 님의 권한을 바꾸고 로그아웃했어요.")
+      language.notice(.good, "\(name) is changed and logged out.", "\(name) 님을 변경하고 로그아웃했어요.")
     case .removed(let name):
       language.notice(.good, "\(name) is removed and logged out.", "\(name) 님을 삭제하고 로그아웃했어요.")
     case .ended: language.notice(.good, "The session is over.", "세션을 끝냈어요.")
@@ -65,8 +65,8 @@ struct UsersPage {
         .bad, "A name is 1 to 64 of A-Z a-z 0-9 _ -.", "이름은 A-Z a-z 0-9 _ - 중 1~64자예요.")
     case .badRegion(let region):
       language.notice(
-        .bad, "No kiosk is listed in the region \(region): nothing was changed.",
-        "\(region) 지역에는 등록된 키오스크가 없어 아무것도 바꾸지 않았어요.")
+        .bad, "There is no kiosk in the region \(region): nothing was changed.",
+        "\(region) 지역에는 키오스크가 없어 아무것도 바꾸지 않았어요.")
     case .refused(.exists):
       language.notice(
         .bad, "There is such a user already: nothing was changed.", "이미 있는 사용자라 아무것도 바꾸지 않았어요.")
@@ -96,6 +96,7 @@ struct UsersPage {
       <details><summary aria-label="\(language("Change \(user.name)", "\(user.name) 변경"))">\(language("Change", "변경"))</summary>
       <div class="actions">
       <form method="post" action="/users">\(hidden("role", user))\(roles)</form>
+      \(regionForm(user))
       <form method="post" action="/users">\(hidden("reset", user))
       <button>\(language("Password link", "비밀번호 링크"))</button></form>
       <form method="post" action="/users">\(hidden("remove", user))
@@ -104,7 +105,7 @@ struct UsersPage {
       </div></details>
       """
     return """
-      <li id="user-\(user.name)"><span><b>\(user.name)</b> <span class="muted">\(user.role.name(language))\(user.region.map { " · \($0)" as HTML })</span></span>
+      <li id="user-\(user.name)"><span><b>\(user.name)</b> <span class="muted">\(([user.role.name(language)] + user.regions).joined(separator: " · "))</span></span>
       \(change)</li>
 
       """
@@ -126,7 +127,7 @@ struct UsersPage {
       <form class="dates" id="add" method="post" action="/users">\(context.fields())\(HTML.hidden("do", "add"))
       <label>\(language("Name", "이름"))<input name="user" value="\(filled["user"] ?? "")" maxlength="64" required autocomplete="off"></label>
       <label>\(language("Role", "권한"))<select name="role">\(options)</select></label>
-      \(context.hasChain ? region(filled["region"] ?? "") : .empty)
+      \(regionChoice(regions, chosen: filled.regions))
       <button class="primary">\(language("Add", "추가"))</button></form>
       <p class="muted">\(language("The user sets the password with a link that you get next.", "비밀번호는 다음에 나오는 링크로 사용자가 직접 정해요."))</p>
       </section>
@@ -135,20 +136,28 @@ struct UsersPage {
 }
 
 extension UsersPage {
-  /// Returns the choice of a region, or a field if the regions are unknown.
-  private func region(_ chosen: String) -> HTML {
-    guard let regions else {
-      return """
-        <label>\(language("Region (empty: all)", "지역 (비우면 전체)"))
-        <input name="region" value="\(chosen)" maxlength="64"></label>
-        """
+  /// Returns the form that changes the regions of a user, or `nil` if there are none.
+  private func regionForm(_ user: User) -> HTML? {
+    regionChoice(Set(regions + user.regions).sorted(), chosen: user.regions).map { choice in
+      """
+      <form method="post" action="/users">\(hidden("regions", user))\(choice)
+      <button>\(language("Save the regions", "지역 저장"))</button></form>
+      """
     }
-    let options: [HTML] = regions.map {
-      "<option\($0 == chosen ? " selected" : .empty as HTML)>\($0)</option>"
+  }
+
+  /// Returns a check box for each region, or `nil` if there are none.
+  private func regionChoice(_ regions: [String], chosen: [String]) -> HTML? {
+    guard !regions.isEmpty else { return nil }
+    let boxes: [HTML] = regions.enumerated().map { number, region in
+      """
+      <label class="choice"><input type="checkbox" name="region.\(number)" value="\(region)"\
+      \(chosen.contains(region) ? " checked" : .empty)> \(region)</label>
+
+      """
     }
     return """
-      <label>\(language("Region", "지역"))<select name="region">
-      <option value="">\(language("all", "전체"))</option>\(options)</select></label>
+      <fieldset><legend>\(language("Regions (none: all)", "지역 (고르지 않으면 전체)"))</legend>\(boxes)</fieldset>
       """
   }
 }
@@ -157,6 +166,7 @@ extension User.Role {
   func name(_ language: Language) -> String {
     switch self {
     case .viewer: language("viewer", "보기 전용")
+    case .driver: language("driver", "운전")
     case .operator: language("operator", "운영자")
     case .admin: language("administrator", "관리자")
     }
@@ -165,6 +175,7 @@ extension User.Role {
   fileprivate func explanation(_ language: Language) -> String {
     switch self {
     case .viewer: language("sees everything", "모두 보기")
+    case .driver: language("own routes only", "자기 방문 경로만")
     case .operator: language("restocks too", "재고 채움까지")
     case .admin: language("manages users too", "사용자 관리까지")
     }
@@ -348,6 +359,7 @@ extension ActivityLog.Action.Verb {
     case .failedLogin: language("failed to log in", "로그인 실패")
     case .addedUser: language("added a user", "사용자 추가")
     case .changedRole: language("changed a role", "권한 변경")
+    case .changedRegions: language("changed the regions", "지역 변경")
     case .removedUser: language("removed a user", "사용자 삭제")
     case .madeLink: language("made a password link", "비밀번호 링크 생성")
     case .setPassword: language("set the own password", "비밀번호 설정")

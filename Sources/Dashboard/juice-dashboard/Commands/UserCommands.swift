@@ -29,17 +29,17 @@ struct UserCommands: AsyncParsableCommand {
 
     @Option(
       help: ArgumentHelp(
-        "viewer (sees everything), operator (restocks too) or admin (manages users too).",
+        User.Role.help,
         discussion: "Default: admin for the first user, viewer for others."))
     var role: User.Role?
 
     @Option(
       help: ArgumentHelp(
-        "The only region whose kiosks the user sees.",
+        "A region whose kiosks the user sees; may be repeated.",
         discussion:
-          "As in the archive's list of kiosks. Default for a new user: the user sees all kiosks."),
+          "As the kiosks publish it. Default for a new user: the user sees all kiosks."),
       transform: regionName)
-    var region: String?
+    var region: [String] = []
 
     @OptionGroup var password: PasswordOptions
     @OptionGroup var options: ConfigurationOptions
@@ -50,7 +50,8 @@ struct UserCommands: AsyncParsableCommand {
       let hash = try password.hash()
       report(
         try file.change(
-          name, password: hash, role: role, region: region.map { .some($0) }, addingNew: true))
+          name, password: hash, role: role, regions: region.isEmpty ? nil : region,
+          addingNew: true))
     }
   }
 
@@ -78,17 +79,17 @@ struct UserCommands: AsyncParsableCommand {
 
   struct Role: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Change the role or the region of a user.")
+      abstract: "Change the role or the regions of a user.")
 
     @Argument(transform: userName)
     var name: User.Name
 
-    @Argument(
-      help: "viewer (sees everything), operator (restocks too) or admin (manages users too).")
+    @Argument(help: ArgumentHelp(User.Role.help))
     var role: User.Role
 
-    @Option(help: "The only region whose kiosks the user sees.", transform: regionName)
-    var region: String?
+    @Option(
+      help: "A region whose kiosks the user sees; may be repeated.", transform: regionName)
+    var region: [String] = []
 
     @Flag(help: "Let the user see the kiosks of all regions.")
     var allRegions = false
@@ -96,7 +97,7 @@ struct UserCommands: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
-      if region != nil, allRegions {
+      if !region.isEmpty, allRegions {
         throw ValidationError("Use either --region or --all-regions.")
       }
     }
@@ -104,8 +105,8 @@ struct UserCommands: AsyncParsableCommand {
     func run() async throws {
       let file = try options.userFile()
       try await options.check(region)
-      let region: String?? = allRegions ? .some(nil) : region.map { .some($0) }
-      let change = try file.change(name, role: role, region: region)
+      let regions = allRegions || !region.isEmpty ? region : nil
+      let change = try file.change(name, role: role, regions: regions)
       guard change.after != nil else { throw file.failure(without: name) }
       report(change)
     }
@@ -142,20 +143,24 @@ struct UserCommands: AsyncParsableCommand {
           json.member("users", users) { json, user in
             json.member("name", user.name.text)
             json.member("role", user.role.rawValue)
-            if let region = user.region { json.member("region", region) }
+            if !user.regions.isEmpty { json.member("regions", user.regions) }
           }
         }
         return try StandardOutput.write(json: payload)
       }
       for user in users {
         try StandardOutput.write(
-          "\(user.name) \(user.role.rawValue)\(user.region.map { " \($0)" } ?? "")")
+          ([user.name.text, user.role.rawValue] + [user.regions.joined(separator: ", ")])
+            .filter { !$0.isEmpty }.joined(separator: " "))
       }
     }
   }
 }
 
-extension User.Role: ExpressibleByArgument {}
+extension User.Role: ExpressibleByArgument {
+  fileprivate static let help =
+    "viewer (sees everything), driver (own routes), operator (restocks too) or admin (users too)."
+}
 
 /// The source of a new password.
 struct PasswordOptions: ParsableArguments {
@@ -221,7 +226,13 @@ private func report(_ change: (before: User?, after: User?)) {
   } else {
     facts += ["added", user.role.rawValue]
   }
-  facts.append(user.region.map { "sees the region \($0)" } ?? "sees all kiosks")
+  let regions = user.regions.joined(separator: ", ")
+  facts.append(
+    user.role == .driver
+      ? "sees the own routes"
+      : regions.isEmpty
+        ? "sees all kiosks"
+        : "sees the \(user.regions.count == 1 ? "region" : "regions") \(regions)")
   StandardError.write("\(user.name): \(facts.joined(separator: ", "))")
 }
 
@@ -232,21 +243,20 @@ extension UserFile {
 }
 
 extension ConfigurationOptions {
-  /// Checks that the archive lists a kiosk of the region. Warns if it cannot be checked.
-  fileprivate func check(_ region: String?) async throws {
-    guard let region else { return }
+  /// Checks that the archive lists a kiosk of each region. Warns if it cannot be checked.
+  fileprivate func check(_ regions: [String]) async throws {
+    guard !regions.isEmpty else { return }
     guard let archive = try load().archive else {
-      StandardError.write("warning: without an archive a user with a region sees nothing")
+      StandardError.write("warning: without an archive the region is not checked")
       return
     }
-    guard let regions = await ChainArchive(try ChainSettings(archive)).regions() else {
+    guard let known = await ChainArchive(try ChainSettings(archive)).regions() else {
       StandardError.write("warning: the archive does not answer, so the region is not checked")
       return
     }
-    guard regions.contains(region) else {
-      let known = regions.prefix(20).joined(separator: ", ").visible()
-      throw Failure.badData("the archive lists no kiosk in the region \(region); it has: \(known)")
-    }
+    guard let unknown = regions.first(where: { !known.contains($0) }) else { return }
+    let names = known.prefix(20).joined(separator: ", ").visible()
+    throw Failure.badData("the archive lists no kiosk in the region \(unknown); it has: \(names)")
   }
 
   /// Returns the user file. If root runs the command, the process first switches to the owner of

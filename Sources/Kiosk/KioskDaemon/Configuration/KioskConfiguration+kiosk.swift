@@ -11,6 +11,8 @@ extension KioskConfiguration {
     package var name: LocalizedName?
     /// The displayed location, or `nil` to display none.
     package var place: String?
+    /// The region whose users may see the kiosk on a dashboard, or `nil` if it has none.
+    package var region: String?
     /// The kiosk's own words to customers, or `nil` if there are none.
     package var notice: LocalizedName?
     /// The first levels of the kiosk's topics: one or more levels without wildcards.
@@ -33,6 +35,7 @@ extension KioskConfiguration.Kiosk {
     section.read("id", .identifier(), into: &id)
     name = section.readText("name", upTo: KioskInfo.maximumName)
     section.read("place", .text(upTo: KioskInfo.maximumPlace), into: &place)
+    section.read("region", .text(upTo: KioskInfo.maximumName), into: &region)
     notice = section.readText("notice", upTo: KioskInfo.maximumNotice)
     section.read("root", .topic, into: &root)
     section.read("language", .choice(), into: &language)

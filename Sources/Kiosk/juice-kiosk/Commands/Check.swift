@@ -133,6 +133,7 @@ struct Check: AsyncParsableCommand {
       json.member("kiosk", settings.topics.base)
       if let name = configuration.kiosk.name { json.member("name", name) }
       if let place = configuration.kiosk.place { json.member("place", place) }
+      if let region = configuration.kiosk.region { json.member("region", region) }
       json.member("language", configuration.kiosk.language.rawValue)
       json.member("time_zone", configuration.kiosk.timeZone.name)
       json.member("broker", "\(configuration.broker.host):\(configuration.broker.port)")

@@ -73,6 +73,7 @@ extension KioskSettings {
     settingsReport = configuration.settingsReport
     name = configuration.kiosk.name
     place = configuration.kiosk.place
+    region = configuration.kiosk.region
     notice = configuration.kiosk.notice
     panels = configuration.panels
     machines = configuration.machines

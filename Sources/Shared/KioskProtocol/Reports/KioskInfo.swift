@@ -8,6 +8,8 @@ package struct KioskInfo: Hashable, Sendable {
   package let name: LocalizedName?
   /// The location: an address, coordinates or directions.
   package let place: String?
+  /// The region whose users may see the kiosk, or `nil` if it has none.
+  package let region: String?
   /// The kiosk's own words to customers, such as opening hours and a telephone number; or `nil`.
   package let notice: LocalizedName?
   /// The language of messages to customers, or `nil` if the kiosk does not report it.
@@ -19,19 +21,22 @@ package struct KioskInfo: Hashable, Sendable {
 
   /// The version of topics and payloads.
   package static let protocolVersion = 1
-  /// Maximum number of Unicode scalars in the name in one language, and in the place.
+  /// Maximum number of Unicode scalars in the name in one language and in the region, in the place, and
+  /// in the notice.
   package static let (maximumName, maximumPlace, maximumNotice) = (64, 200, 200)
   private static let maximumProblem = 300
 
   package init(
     version: String, startedAt: Timestamp, name: LocalizedName? = nil, place: String? = nil,
-    notice: LocalizedName? = nil, language: Language? = nil, menuVersion: Int? = nil,
+    region: String? = nil, notice: LocalizedName? = nil, language: Language? = nil,
+    menuVersion: Int? = nil,
     menuProblem: String? = nil
   ) {
     self.version = version
     self.startedAt = startedAt
     self.name = name
     self.place = place
+    self.region = region
     self.notice = notice
     self.language = language
     self.menuVersion = menuVersion
@@ -46,6 +51,7 @@ extension KioskInfo: FormattedMessage {
     startedAt = try members.required("started_at", \.startedAt)
     name = members.optional("name", \.name)
     place = members.text("place", \.place, upTo: Self.maximumPlace)
+    region = members.text("region", \.region, upTo: Self.maximumName)
     notice = members.text("notice", \.notice, upTo: Self.maximumNotice)
     language = members.optional("language", \.language)
     menuVersion = members.optional("menu_version", \.menuVersion)

@@ -1,0 +1,86 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import Postgres
+
+/// Restricts users with regions to the kiosks of these regions, and to the paths in `common`; drivers to
+/// their routes. A new path is accessible to none of them by default.
+///
+/// A kiosk has the region that it publishes; one that publishes none has that of the archive's list, if
+/// there is an archive.
+struct RequireAccess: RouterMiddleware {
+  /// The first parts of the paths whose handlers show only kiosks of `DashboardServer.fleet(_:)`, or, for
+  /// the chain, of `ChainArchive.query(_:_:)`.
+  static let common: Set = [
+    "", "live", "kiosks", "routes", "sales", "sales.csv", "history", "chain",
+  ]
+
+  let server: DashboardServer
+
+  func handle(
+    _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
+  ) async throws -> Response {
+    guard let user = context.user, !user.regions.isEmpty || user.role == .driver else {
+      return try await next(request, context)
+    }
+    let names = request.uri.path.split(separator: "/").map { String($0) }
+    let first = names.first ?? ""
+    if user.role == .driver {
+      if names.isEmpty, request.method == .get { return .redirect(to: "/routes", type: .normal) }
+      // guard: a driver sees only routes and reports only stops
+      guard first == "routes", request.method == .get || names.count > 3 else {
+        throw RequestError.notAllowed
+      }
+    }
+    guard Self.common.contains(first) else { throw RequestError.notFound }
+    if first == "chain" { return try await next(request, context) }
+    var context = context
+    if !user.regions.isEmpty, let archive = server.archive,
+      server.link.fleet.kiosks.contains(where: { $0.region == nil })
+    {
+      context.listedKiosks = try await archive.query(user) { query throws(DatabaseError) in
+        try query.kiosks()
+      }
+    }
+    // guard: a path names only kiosks and routes of the user
+    try await server.checkAccess(context)
+    return try await next(request, context)
+  }
+}
+
+extension PageContext {
+  /// Returns whether the user may see a kiosk.
+  func maySee(_ kiosk: KioskState) -> Bool {
+    guard let user else { return false }
+    // guard: a user sees only the kiosks of the own regions
+    if user.regions.isEmpty { return true }
+    return kiosk.region.map(user.regions.contains) ?? listedKiosks.contains(kiosk.id)
+  }
+}
+
+extension DashboardServer {
+  /// Returns the kiosks that the user may see. Each page with several kiosks takes them from here.
+  func fleet(_ context: PageContext) -> KioskFleet {
+    context.user?.regions.isEmpty == true ? link.fleet : link.fleet.limited(where: context.maySee)
+  }
+
+  /// Returns the kiosk that the path names.
+  ///
+  /// - Throws: `RequestError.notFound` if there is no such kiosk that the user may see.
+  func kiosk(_ context: PageContext) throws -> KioskState {
+    guard let kiosk = link.fleet[try context.kioskID()], context.maySee(kiosk) else {
+      throw RequestError.notFound
+    }
+    return kiosk
+  }
+
+  /// Throws `RequestError.notFound` if the user may not see the kiosk or the route that the path names.
+  fileprivate func checkAccess(_ context: PageContext) async throws {
+    let names = context.coreContext.parameters
+    if names.get("route") != nil {
+      _ = try await route(context)
+    } else if names.get("kiosk") != nil {
+      _ = try kiosk(context)
+    }
+  }
+}
