@@ -166,7 +166,8 @@ import Testing
     ("", false), ("x", false), ("99:99", false), ("%3Cb%3E", false),
   ])
   func aChargeIsFoundByWhatACustomerKnows(query: String, isFound: Bool) async throws {
-    try await Scene.run { scene in
+    // The kiosk does not answer: the charges that it has published are searched.
+    try await Scene.run(answerTimeout: .zero) { scene in
       try await scene.authenticate("minji")
       try await Self.publish(scene, PaymentReport(state: .idle))
       let sales = SalesReport(
@@ -186,7 +187,61 @@ import Testing
       #expect(page.contains("None of the latest 1 charge matches") != isFound || query.isEmpty)
       #expect(
         page.contains("said to the customer: not made, the machine has run out of the fruit"))
+      #expect(page.contains("older charges are not searched") == !query.isEmpty)
       #expect(!page.contains("<b>\u{201D}"))
+    }
+  }
+
+  /// The receipt of a charge is with its hold, and the charges are on several pages.
+  @Test func aChargeIsFoundInTheWholeLedger() async throws {
+    func entry(_ kind: PaymentStep.Kind, _ charge: Int, last4: String? = nil) -> LedgerEntry {
+      let step = PaymentStep(
+        kind, charge: charge, device: "till", job: nil, order: Order(juice: "kiwi"),
+        ticket: Ticket(day: 0, number: charge % 100), receipt: Receipt(last4: last4),
+        reason: kind == .refunded ? "sour" : nil)
+      return LedgerEntry(
+        seq: charge % 1_000, epoch: 1, at: Timestamp("2026-09-01T08:28:00Z") ?? Scene.time,
+        source: nil, id: nil, outcome: .payment(step), amount: Self.amount)
+    }
+    let old = Self.charge - 5_000_000
+    let pages: [(before: Int?, entries: [LedgerEntry], next: Int?)] = [
+      (nil, [entry(.captured, old + 2), entry(.held, old + 2, last4: "7777")], old + 2),
+      (
+        old + 2,
+        [
+          entry(.refunded, old + 1), entry(.captured, old + 1),
+          entry(.held, old + 1, last4: "4321"),
+        ],
+        old
+      ),
+      (old, [entry(.held, old - 1, last4: "4321")], nil),
+    ]
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, PaymentReport(state: .idle))
+      async let answer = scene.get("/kiosks/k1?charge=4321")
+      for page in pages {
+        let message = try await scene.nextCommand()
+        #expect(message.topic == "kiosk/k1/report/dashboard")
+        let request = try ChargesRequest(payload: message.payload)
+        #expect(request.before == page.before)
+        let result = ChargePage(id: request.id, entries: page.entries, next: page.next)
+        try await scene.kiosk("report/dashboard/result", result.payload, retain: false)
+      }
+      let page = try await answer.text
+      #expect(page.contains("Charges that match") && page.contains("charge \(old + 1)"))
+      #expect(page.contains("already refunded") && page.contains("(sour)"))
+      #expect(!page.contains("charge \(old + 2)") && !page.contains("charge \(old - 1)"))
+      #expect(!page.contains("Search older charges"))
+      // A day ends the search.
+      async let ofDay = scene.get("/kiosks/k1?charge=2026-09-08&before=\(old + 2)")
+      let request = try ChargesRequest(payload: try await scene.nextCommand().payload)
+      #expect(request.before == old + 2)
+      let result = ChargePage(id: request.id, entries: pages[1].entries, next: old)
+      try await scene.kiosk("report/dashboard/result", result.payload, retain: false)
+      let none = try await ofDay.text
+      #expect(none.contains("None of the latest 1 charge matches"))
+      #expect(!none.contains("Search older charges"))
     }
   }
 

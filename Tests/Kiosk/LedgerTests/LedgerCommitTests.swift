@@ -37,6 +37,37 @@ import Testing
     #expect(!steps.contains { $0.hasPrefix("SCAN entry") })
   }
 
+  /// A page has all entries of its charges, and reads no other entries.
+  @Test func chargesAreReadInPages() throws {
+    #expect(try ledger.charges(before: nil, id: "a").entries.isEmpty)
+    try ledger.createIndexes(ofCharges: true, ofSafety: false)
+    var transaction = LedgerTransaction()
+    var seq = 1
+    func add(_ kind: PaymentStep.Kind, _ charge: Int) {
+      seq += 1
+      let step = PaymentStep(
+        kind, charge: charge, device: "till", job: nil, order: nil, ticket: nil)
+      transaction.append(.init(seq, .payment(step), amount: Money(units: 350, .euro)))
+    }
+    let count = ChargePage.maximumEntries
+    for charge in 1...count + 10 { add(.captured, charge) }
+    // The first page would end between the entries of this charge.
+    add(.refunded, 11)
+    add(.released, count + 10)
+    try ledger.commit(transaction)
+    let first = try ledger.charges(before: nil, id: "a")
+    #expect(first.entries.compactMap(\.charge) == (12...count + 10).reversed() && first.next == 12)
+    let second = try ledger.charges(before: first.next, id: "b")
+    #expect(second.entries.compactMap(\.charge) == [11] + (1...11).reversed())
+    #expect(second.entries.first?.status == .refunded && second.next == nil)
+    let plan = try ledger.database.read { database in
+      try Row.fetchAll(
+        database, sql: "EXPLAIN QUERY PLAN \(KioskLedger.chargeEntries)", arguments: [9, 9]
+      ).map { $0["detail"] as String }
+    }
+    #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH entry USING INDEX charge_step"))
+  }
+
   @Test func aProbeIsWrittenAndChangesNothing() throws {
     func pagesWritten() -> Int32 {
       ledger.database.writeWithoutTransaction { database in

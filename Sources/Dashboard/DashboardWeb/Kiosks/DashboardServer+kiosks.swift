@@ -33,7 +33,9 @@ extension DashboardServer {
       page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
       let refund = context.filled["refund"].flatMap(ChargeDecision.charge)
       let question =
-        refund.map(page.payment.question) ?? context.filled["charge"].map(page.payment.found)
+        if let refund { page.payment.question(refunding: refund) } else {
+          try await foundCharges(page, context)
+        }
       return page.page(notice: context.isOperator ? question : nil).response(context)
     }
     router.get("live") { request, context in
@@ -72,6 +74,19 @@ extension DashboardServer {
         return try await send(kind, form, context).response(context)
       }
     }
+  }
+
+  /// Returns the charges that match the query of the page's address, or `nil` if there is no query.
+  private func foundCharges(_ page: KioskPage, _ context: PageContext) async throws -> HTML? {
+    guard context.isOperator, let query = context.filled["charge"] else { return nil }
+    let search = ChargeSearch(query, page.localTime)
+    let finder = ChargeFinder(link: link, kiosk: page.kiosk.id, search: search)
+    let isAsked = page.kiosk.isOnline && !search.words.isEmpty
+    let outcome =
+      isAsked ? await finder.charges(before: context.filled["before"].flatMap { Int($0) }) : nil
+    var cards = page.payment
+    cards.ledger = outcome?.found ?? []
+    return cards.found(query, outcome)
   }
 
   /// Sends the command of a form, and returns the kiosk's page with the answer.

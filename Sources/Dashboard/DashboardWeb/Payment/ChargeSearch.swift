@@ -15,6 +15,9 @@ struct ChargeSearch {
     self.localTime = localTime
   }
 
+  /// The day that the query names, or `nil` if it names none.
+  var day: CivilDate? { words.lazy.compactMap { CivilDate($0) }.first }
+
   func matches(_ entry: LedgerEntry) -> Bool {
     guard case .payment(let step) = entry.outcome, !words.isEmpty else { return false }
     return words.allSatisfy { matches($0, step, entry) }

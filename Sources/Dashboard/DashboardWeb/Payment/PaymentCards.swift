@@ -11,6 +11,8 @@ struct PaymentCards {
   let kiosk: KioskState
   let localTime: LocalTime
   let context: PageContext
+  /// The steps of the charges in the kiosk's ledger that match a search.
+  var ledger: [LedgerEntry] = []
 
   private var language: Language { context.language }
 
@@ -158,9 +160,11 @@ struct PaymentCards {
 
   /// Returns when a charge was refunded, or a refund requested; `nil` for neither.
   private func refunded(_ charge: Int) -> HTML? {
-    guard let entry = kiosk.refund(of: charge), case .payment(let step) = entry.outcome else {
-      return nil
+    let stored = ledger.first {
+      $0.charge == charge && [.refund, .refunded].contains($0.status)
     }
+    guard let entry = kiosk.refund(of: charge) ?? stored, case .payment(let step) = entry.outcome
+    else { return nil }
     let text =
       step.kind == .refunded
       ? language("already refunded", "이미 환불됨") : language("refund requested", "환불 요청")
@@ -195,15 +199,16 @@ struct PaymentCards {
     return [juice, entry.amount?.text(language)].compactMap(\.self).joined(separator: " · ")
   }
 
-  /// Returns the charges that match a search, or the question about the charge with this number if
-  /// none does.
-  func found(_ query: String) -> HTML {
+  /// Returns the charges that match a search: of the ledger, or of the latest that the kiosk has published
+  /// if `outcome` is `nil` because it has not answered. If none matches, returns the question about the
+  /// charge with this number.
+  func found(_ query: String, _ outcome: ChargeFinder.Outcome?) -> HTML {
     let search = ChargeSearch(query, localTime)
-    let found = kiosk.captures.filter { isCapture($0) && search.matches($0) }
+    let found = outcome?.found.filter { isCapture($0) } ?? published(search)
     if found.isEmpty, let charge = ChargeDecision.charge(query), charge > Self.leastCharge {
       return question(refunding: charge)
     }
-    let number = kiosk.captures.count { isCapture($0) }
+    let number = outcome?.count ?? kiosk.captures.count { isCapture($0) }
     let text =
       found.isEmpty
       ? language(
@@ -211,7 +216,22 @@ struct PaymentCards {
         "최근 결제 \(number)건 중 ‘\(query)’에 맞는 것이 없어요.")
       : language("Charges that match “\(query)”:", "‘\(query)’에 맞는 결제:")
     let list: HTML? = found.isEmpty ? nil : "<ol class=\"feed\">\(found.map(captured))</ol>"
-    return .notice(.hint, html: "<p>\(text)</p>\(list)", tag: "div")
+    let silent = language(
+      "The kiosk does not answer: older charges are not searched.",
+      "키오스크가 응답하지 않아 더 오래된 결제는 찾지 못했어요.")
+    let older: HTML? =
+      outcome == nil
+      ? search.words.isEmpty ? nil : "<p class=\"muted\">\(silent)</p>"
+      : outcome?.next.map { next in
+        """
+        <p><a class="button" href="/kiosks/\(kiosk.id)?charge=\(query.percentEncoded)&amp;before=\(next)">\(language("Search older charges", "더 오래된 결제 찾기"))</a></p>
+        """
+      }
+    return .notice(.hint, html: "<p>\(text)</p>\(list)\(older)", tag: "div")
+  }
+
+  private func published(_ search: ChargeSearch) -> [LedgerEntry] {
+    kiosk.captures.filter { isCapture($0) && search.matches($0) }
   }
 
   /// Numbers up to this one are tickets rather than numbers of charges, which begin with a time in

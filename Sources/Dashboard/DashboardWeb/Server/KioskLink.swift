@@ -37,7 +37,7 @@ package final class KioskLink: Service {
   /// The source of orders from customers' tablets.
   package static let tablet = Source(kind: .order, name: "tablet")
 
-  /// The sender of requests for sales and for the record of food safety.
+  /// The sender of requests for sales, for charges and for the record of food safety.
   private static let reader: Request.ID = "dashboard"
 
   private let broker: any BrokerClient
@@ -192,6 +192,15 @@ package final class KioskLink: Service {
       Message(topic: topics.report(for: Self.reader), payload: request.payload, qos: .atMostOnce),
       answeredOn: topics.reportResult(for: Self.reader), id: request.id
     ) { try? SafetyDay(payload: $0) }
+  }
+
+  /// Requests a page of the charges in a kiosk's ledger; see `ask(_:of:)`.
+  func ask(_ request: ChargesRequest, of kiosk: KioskID) async throws(NotSent) -> ChargePage? {
+    let topics = KioskTopics(root: root, kiosk: kiosk)
+    return try await send(
+      Message(topic: topics.report(for: Self.reader), payload: request.payload, qos: .atMostOnce),
+      answeredOn: topics.reportResult(for: Self.reader), id: request.id
+    ) { try? ChargePage(payload: $0) }
   }
 
   /// Publishes a message and waits for the first answer that `read` decodes.

@@ -4,7 +4,7 @@ import Ledger
 import MessageBroker
 import TimeZones
 
-/// Answers requests for the sales in the ledger and for the record of food safety. Each turn of the
+/// Answers requests for the sales and charges in the ledger and for the record of food safety. Each turn of the
 /// loop in `Controller.run` answers one request with one page of sales or of a day of the record. So
 /// requests delay an order by the query for one page at most.
 struct SalesResponder: Sendable {
@@ -19,10 +19,13 @@ struct SalesResponder: Sendable {
   private enum ReportRequest {
     case sales(SalesRequest)
     case safety(SafetyRequest)
+    case charges(ChargesRequest)
 
     init?(payload: [UInt8]) {
       if let request = try? SafetyRequest(payload: payload) {
         self = .safety(request)
+      } else if let request = try? ChargesRequest(payload: payload) {
+        self = .charges(request)
       } else if let request = try? SalesRequest(payload: payload) {
         self = .sales(request)
       } else {
@@ -60,6 +63,11 @@ struct SalesResponder: Sendable {
     let request: SalesRequest
     switch oldest {
     case .sales(let sales): request = sales
+    case .charges(let charges):
+      let page = try ledger.charges(before: charges.before, id: charges.id)
+      return [
+        Message(topic: settings.topics.reportResult(for: sender), payload: page.payload)
+      ]
     case .safety(let safety):
       if !isIndexed {
         // A kiosk without sensors and dates has no indexes for the record until the first request.

@@ -19,8 +19,8 @@ package import JuiceDomain
 /// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
 /// | `charge/<device>`, `charge/<device>/<action>` | kiosk | `ChargeRequest` |
 /// | `events` | kiosk | `LedgerEntry` |
-/// | `report/<sender>` | sender | `SalesRequest`, `SafetyRequest` |
-/// | the same with `/result` | kiosk | `SalesExtract`, `SafetyDay` |
+/// | `report/<sender>` | sender | `SalesRequest`, `SafetyRequest`, `ChargesRequest` |
+/// | the same with `/result` | kiosk | `SalesExtract`, `SafetyDay`, `ChargePage` |
 /// | `menu/desired`, `replay/<archive>` | chain, archive | `DesiredMenu`, `ReplayRequest` |
 package struct KioskTopics: Hashable, Sendable {
   /// The common prefix, such as `kiosk/k1`.
@@ -108,10 +108,10 @@ package struct KioskTopics: Hashable, Sendable {
   }
   /// A `SensorReport`.
   package func sensor(_ sensor: SensorID) -> String { "\(base)/sensor/\(sensor)" }
-  /// The filter for the requests of all senders: a `SalesRequest` or a `SafetyRequest`.
+  /// The filter for the requests of all senders: a `SalesRequest`, `SafetyRequest` or `ChargesRequest`.
   package var reportFilter: String { "\(base)/report/+" }
   package func report(for sender: Request.ID) -> String { "\(base)/report/\(sender.text)" }
-  /// The answers to a sender: a `SalesExtract` or a `SafetyDay`.
+  /// The answers to a sender: a `SalesExtract`, `SafetyDay` or `ChargePage`.
   package func reportResult(for sender: Request.ID) -> String { "\(report(for: sender))/result" }
   /// Returns the sender of the requests on a topic, or `nil` if the topic is not a report topic.
   package func sender(requestingReportOn topic: String) -> Request.ID? {

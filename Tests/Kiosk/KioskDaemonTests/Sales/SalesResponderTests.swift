@@ -67,7 +67,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "{}", #"{"id":"a"}"#, #"{"id":"a","since":"yesterday"}"#,
+    "", "{}", #"{"id":"a"}"#, #"{"report":"charges"}"#, #"{"id":"a","report":"money"}"#,
+    #"{"id":"a","since":"yesterday"}"#,
     #"{"id":"a","last":0,"since":"1970-01-01T00:00:00Z"}"#,
     #"{"id":"a","since":"1970-01-01T00:00:00Z","more":"\#(String(repeating: "x", count: 5_000))"}"#,
   ])
@@ -119,6 +120,12 @@ import Testing
     let entries = days.flatMap(\.entries).map(\.seq)
     let last = try fixture.ledger { try $0.state().seq }
     #expect(days.count > 1 && last > 500 && entries == Array(1...last))
+  }
+
+  @Test func aKioskWithoutPaymentHasNoCharges() throws {
+    ask(#"{"id":"a","report":"charges","before":7}"#)
+    let page = try ChargePage(payload: try #require(office.take().first).payload)
+    #expect(page == ChargePage(id: "a", entries: [], next: nil))
   }
 
   @Test func aFloodOfRequestsDelaysNoOrder() throws {

@@ -175,6 +175,14 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       let again = try? SalesRequest(payload: request.payload)
       expect(again == request, "\(request) is read back as \(String(describing: again))")
     }
+    if let request = try? ChargesRequest(payload: payload) {
+      let again = try? ChargesRequest(payload: request.payload)
+      expect(again == request, "\(request) is read back as \(String(describing: again))")
+    }
+    if let page = try? ChargePage(payload: payload) {
+      let again = try? ChargePage(payload: page.payload)
+      expect(again == page, "\(page) is read back as \(String(describing: again))")
+    }
     if let extract = try? SalesExtract(payload: payload) {
       let again = try? SalesExtract(payload: extract.payload)
       expect(again == extract, "\(extract) is read back as \(String(describing: again))")
