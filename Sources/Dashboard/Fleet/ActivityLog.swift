@@ -98,6 +98,7 @@ package struct ActivityLog: Sendable, Equatable {
       case madeLink = "made_link"
       case setPassword = "set_password"
       case endedSession = "ended_session"
+      case changedMessages = "changed_messages"
       case changedSettings = "changed_settings"
       case plannedRoute = "planned_route"
       case changedRoute = "changed_route"
@@ -115,7 +116,7 @@ package struct ActivityLog: Sendable, Equatable {
     package var subject: String?
     package var kiosk: KioskID?
     /// The new role or regions, the address of the browser, `link` for a password that was set with a link, the
-    /// changed settings with their old values, or the name and the stops of a route.
+    /// changed settings with their old values, the address of messages, or the name and the stops of a route.
     package var detail: String?
 
     /// Whether the action changes nothing: a login or an attempt.

@@ -89,14 +89,16 @@ package struct AlertEvaluator: Sendable {
   ///   - isConnected: Whether the broker is connected. If not, the kiosks count as unchanged.
   ///   - instant: The time of the monotonic clock.
   ///   - now: The wall-clock time, for the messages.
+  ///   - isIncluded: Returns whether people are notified of an alert.
   /// - Returns: The transitions to notify in one message; resolved alerts come last.
   package mutating func evaluate(
-    _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp
+    _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp,
+    where isIncluded: (Alert) -> Bool = { _ in true }
   ) -> [Transition] {
     let started = started ?? instant
     self.started = started
     connected = isConnected ? connected ?? instant : nil
-    update(fleet, isConnected: isConnected, at: instant, now: now)
+    update(fleet, isConnected: isConnected, at: instant, now: now, where: isIncluded)
 
     let isSettled = connected.map { instant - $0 >= rules.quietPeriod } ?? false
     func isDue(_ alert: Alert) -> Bool {
@@ -141,7 +143,8 @@ package struct AlertEvaluator: Sendable {
   }
 
   private mutating func update(
-    _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp
+    _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp,
+    where isIncluded: (Alert) -> Bool
   ) {
     func isKnown(_ alert: Alert) -> Bool {
       guard let kiosk = alert.kiosk else { return true }
@@ -151,6 +154,7 @@ package struct AlertEvaluator: Sendable {
     if isConnected {
       for kiosk in fleet.kiosks { active.formUnion(kiosk.activeAlerts(at: now)) }
     }
+    active = active.filter(isIncluded)
     for alert in active where notified[alert] == nil { pending[alert] = pending[alert] ?? instant }
     for alert in pending.keys where !active.contains(alert) {
       // A lost connection to the broker does not end the pending alerts of kiosks.

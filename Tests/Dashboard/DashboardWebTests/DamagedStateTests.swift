@@ -17,6 +17,8 @@ import Testing
     case passwordLinks = "users.state/password-links.json"
     case screens = "users.state/screens.json"
     case sessions = "users.state/sessions.json"
+    case messages = "users.state/messages.json"
+    case sent = "users.state/sent-messages.json"
     case alerts = "users.state/alerts.json"
     case historyState = "users.state/history-state.json"
     case history = "users.state/history/2026-11-21.jsonl"
@@ -37,6 +39,11 @@ import Testing
       for: "vera", by: admin, at: scene.now)
     try await dashboard.screens.replace("wall-token", for: "k1", .wall)
     await dashboard.sessions.save()
+    _ = try await dashboard.messages.set(
+      MessageChoice(address: "x@y", kinds: [.stock], language: .korean), of: "vera")
+    await dashboard.sent.record(
+      SentMessage(
+        at: scene.now, receiver: "mail", user: nil, subject: "s", text: "t", problem: nil))
     let plan = try #require(
       RoutePlan(
         arrival: scene.now, end: Timestamp(milliseconds: scene.now.milliseconds + 1), margin: 0,
@@ -50,7 +57,7 @@ import Testing
       link: dashboard.link, formatter: NotificationFormatter(.english, baseURL: "http://x"),
       receivers: [],
       rules: AlertEvaluator.Rules(offlineDelay: .seconds(60), quietPeriod: .seconds(60)),
-      folder: folder, state: nil, logger: logger)
+      folder: folder, sent: dashboard.sent, state: nil, logger: logger)
     return ("/wall/wall-token", "/password/\(token)")
   }
 

@@ -17,7 +17,9 @@ import Testing
       "/health",
     ] + (Asset.all + [.worker]).map(\.path))
   /// Forms of a user about the user.
-  private static let own: Set<String> = ["/account/password", "/account/sessions"]
+  private static let own: Set<String> = [
+    "/account/password", "/account/sessions", "/account/messages",
+  ]
 
   private static let values = [
     "kiosk": "k1", "route": "r1", "language": "ko", "token": String(repeating: "A", count: 43),

@@ -57,7 +57,7 @@ def client(make_client: MakeClient) -> Client:
 def kiosks(make_kiosk: MakeKiosk, client: Client, confirmed_clock: dict[str, str]) -> None:
     """A running kiosk with everything that its pages can show, and twenty simulated ones."""
     make_kiosk(
-        kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
+        kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street", "region": "Mitte"},
         machines=[
             {"name": "bar", "juices": ["kiwi", "mango"]},
             {"name": "press", "juices": [], "programs": {
@@ -211,7 +211,7 @@ def test_the_checker_finds_nothing_on_any_page(
         browser.open("/kiosks/k1")
     for path, name in (
         ("/history?days=90", "history"), ("/kiosks/k1/history", "history-of-one"),
-        ("/sales", "sales-of-all"), ("/kiosks/k1/sales", "sales"), ("/account", "account"),
+        ("/sales", "sales-of-all"), ("/kiosks/k1/sales", "sales"), ("/account", "account"), ("/account/messages", "messages"), ("/users/messages", "sent"),
     ):
         browser.open(path)
         look.at(name)

@@ -14,10 +14,11 @@ import handbook
 from arrivals import eventually
 from client import Client
 from conftest import MakeClient, MakeDashboard, MakeKiosk, factory, folders
-from dashboard import Dashboard
+from dashboard import PASSWORDS, Dashboard
 from mosquitto import Mosquitto
 from ports import free_port
 from receivers import ACCOUNT, TOKEN, Authority, Hook, Mailbox
+from web_client import WebClient
 
 LINK = "https://juice.example/kiosks"
 #: The quiet period in seconds; the default is sixty.
@@ -180,6 +181,36 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
     told("k2", "강남역: ticket 3 is decided")
     fleet.tell("k2/machine/bar", machine | {"state": "idle"})
     told("k2", "강남역: machine bar works again")
+
+
+def test_a_user_gets_only_the_chosen_messages(
+    make_dashboard: MakeDashboard, mailbox: Mailbox, fleet: Fleet
+) -> None:
+    fleet.online("k2")
+    dashboard = make_dashboard(email=by_mail(mailbox)).start()
+    vera = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    chosen = {"kind.offline": "1", "kiosks": "some", "kiosk.k2": "1"}
+    saved = vera.post(
+        "/account/messages", csrf_token=vera.get("/account/messages").csrf_token, do="save",
+        address="vera@example.com", **chosen)
+    assert "Saved" in saved.text
+    for kiosk in ("k1", "k2"):
+        fleet.tell(f"{kiosk}/status", "offline")
+    mail = mailbox.mails.first(lambda mail: mail.recipients == ["vera@example.com"])
+    assert lines([mail.text]) == ["k2: offline"]
+    eventually(lambda: "k2: offline" in vera.get("/account/messages").text)
+    assert "k1: offline" not in vera.get("/account/messages").text
+    # The receiver has the message; the disk follows within milliseconds.
+    state = dashboard.folder / "state/alerts-vera.json"
+    eventually(lambda: not json.loads(state.read_text())["messages"])
+    # A restarted dashboard repeats nothing, and sends the end.
+    dashboard.stop(signal.SIGKILL)
+    dashboard.start()
+    fleet.online("k2")
+    mailbox.mails.first(
+        lambda mail: mail.recipients == ["vera@example.com"] and "online again" in mail.text)
+    texts = [mail.text for mail in mailbox.mails if mail.recipients == ["vera@example.com"]]
+    assert lines(texts) == ["k2: offline", "k2: online again"]
 
 
 def test_killed_at_any_moment_it_tells_once(

@@ -161,6 +161,36 @@ def restocks(kiosk: Kiosk) -> list[dict[str, int]]:
     return [entry["changes"] for entry in kiosk.ledger() if entry["status"] == "restocked"]
 
 
+def test_a_driver_sees_and_reports_only_own_stops(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], network: NetworkLink, dashboard: Dashboard,
+) -> None:
+    dashboard.add_user("nora", "driver")
+    desk = make_browser().log_in()
+    other = plan(desk, "k2")
+    propose(desk, 3)
+    if not desk.one("[name='kiosk.k1']").is_selected():
+        desk.press("[name='kiosk.k1']")
+    assert desk.one("#drivers option").get_attribute("value") == "nora"
+    desk.type("[name=driver]", "Nora")
+    desk.send("form[action='/routes'] .primary")
+    own = urlsplit(desk.driver.current_url).path
+    phone = make_browser(network, width=390, height=780).log_in("nora")
+    assert urlsplit(phone.open("/").driver.current_url).path == "/routes"
+    links = [urlsplit(link.get_attribute("href")).path for link in phone.all("table a")]
+    assert links == [own]
+    for path in (other, "/kiosks/k1", "/history", f"{own}/edit"):
+        phone.open(path)
+        assert not phone.all("form.restock") and "Seoul Station" not in phone.text() and "City Hall" not in phone.text()
+    phone.open(own)
+    assert not phone.all(f"a[href='{own}/edit']")
+    phone.open(f"{own}/kiosks/k1")
+    confirm(phone, "Done.", kiwi="+20", mango="8")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 20, "mango": -2}]
+    assert {entry["source"] for entry in kiosks["k1"].ledger() if entry["status"] == "restocked"} == {"restock/nora"}
+    # The browser reports the pages that the driver may not open.
+    phone.driver.get_log("browser")
+
+
 def complaints_of_the_network(browser: Browser) -> None:
     """Checks that the console has only the errors of a network that is not reachable."""
     for entry in browser.driver.get_log("browser"):

@@ -180,11 +180,7 @@ extension Format where Value == String {
   /// An e-mail address (RFC 5321 4.1.2) without characters that are special to a mail server.
   fileprivate static let mailAddress = Format { scalar throws(Diagnostic) in
     let text = try text.read(scalar)
-    let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-    let isPlain = parts.allSatisfy { part in
-      !part.isEmpty && part.allSatisfy { $0.isIdentifierCharacter || ".+=".utf8.contains($0) }
-    }
-    guard parts.count == 2, isPlain, text.utf8.count <= 254 else {
+    guard text.isMailAddress else {
       throw Diagnostic(
         "\(text.quoted) is not an e-mail address", hint: "write it like 'minji@example.com'")
     }
@@ -203,6 +199,15 @@ extension Format where Value == String {
 }
 
 extension String {
+  /// Whether the text is an e-mail address without characters that are special to a mail server.
+  var isMailAddress: Bool {
+    let parts = utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    let isPlain = parts.allSatisfy { part in
+      !part.isEmpty && part.allSatisfy { $0.isIdentifierCharacter || ".+=".utf8.contains($0) }
+    }
+    return parts.count == 2 && isPlain && utf8.count <= 254
+  }
+
   /// Whether the text is an HTTP URL with a host and without a user name or a fragment.
   fileprivate var isWebAddress: Bool {
     guard utf8.allSatisfy({ (0x21...0x7E).contains($0) }),

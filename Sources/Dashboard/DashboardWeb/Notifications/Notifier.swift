@@ -28,6 +28,19 @@ package actor Notifier: Service {
     }
   }
 
+  /// The alerts that a notifier is about.
+  package struct Scope: Sendable {
+    /// The user who has chosen the alerts, or `nil` for those of the configuration.
+    var user: User.Name?
+    /// Returns the kiosks whose alerts are sent.
+    var fleet: @Sendable (KioskFleet) -> KioskFleet = { $0 }
+    var includes: @Sendable (Alert) -> Bool = { _ in true }
+    /// Returns whether nothing is sent now. An alert that begins and ends meanwhile is not sent.
+    var isQuiet: @Sendable () -> Bool = { false }
+
+    package static let all = Self()
+  }
+
   package enum Outcome: Sendable {
     case delivered
     /// The receiver refuses this message, but may accept others.
@@ -40,6 +53,8 @@ package actor Notifier: Service {
   private let formatter: NotificationFormatter
   private let receivers: [Receiver]
   private let rules: AlertEvaluator.Rules
+  private let scope: Scope
+  private let sent: SentMessages
   private let file: StateFile<[UInt8]>
   private let logger: Logger
   /// The serial dispatch queue that writes the state, because fsync blocks the calling thread.
@@ -62,11 +77,12 @@ package actor Notifier: Service {
   ///   state that an earlier process has stored in `folder`.
   package init(
     link: KioskLink, formatter: NotificationFormatter, receivers: [Receiver],
-    rules: AlertEvaluator.Rules,
-    folder: StateFolder, state: [UInt8]?, logger: Logger
+    rules: AlertEvaluator.Rules, scope: Scope = .all,
+    folder: StateFolder, sent: SentMessages, state: [UInt8]?, logger: Logger
   ) {
     (self.link, self.formatter, self.receivers, self.rules) = (link, formatter, receivers, rules)
-    (file, self.logger) = (Self.file(in: folder), logger)
+    (self.scope, self.sent) = (scope, sent)
+    (file, self.logger) = (Self.file(in: folder, of: scope.user), logger)
     signals = receivers.map { _ in AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
       .map { (new: $0.stream, signal: $0.continuation) }
     (evaluator, queue) = (AlertEvaluator(rules), NotificationQueue())
@@ -89,9 +105,11 @@ package actor Notifier: Service {
   }
 
   /// The file of the alerts that were sent and of the messages that wait.
-  static func file(in folder: StateFolder) -> StateFile<[UInt8]> {
+  ///
+  /// - Parameter user: The user who has chosen the alerts, or `nil` for those of the configuration.
+  static func file(in folder: StateFolder, of user: User.Name? = nil) -> StateFile<[UInt8]> {
     StateFile(
-      folder.path(of: "alerts.json"),
+      folder.path(of: user.map { "alerts-\($0).json" } ?? "alerts.json"),
       // Twice the size of a file with 10,000 alerts and 100 queued messages about 10,000 alerts.
       upTo: 16 << 20, makesFolder: true, withoutCopy: "current alerts are sent again",
       encode: \.self,
@@ -114,13 +132,19 @@ package actor Notifier: Service {
         group.addTask { await self.deliver(to: receiver, at: signal.new) }
       }
       // Each sleep throws only if the task is cancelled, here and below.
-      while (try? await Task.sleep(for: .seconds(1))) != nil { await evaluateAlerts() }
+      // The notifiers of users together cost less than the one of the configuration.
+      let pause = Duration.seconds(scope.user == nil ? 1 : 5)
+      while (try? await Task.sleep(for: min(pause, rules.quietPeriod))) != nil {
+        await evaluateAlerts()
+      }
     }
   }
 
   private func evaluateAlerts() async {
+    // guard: nothing is sent in quiet hours
+    guard !scope.isQuiet() else { return }
     let (now, instant) = (link.time, ContinuousClock.now)
-    let fleet = link.fleet
+    let fleet = scope.fleet(link.fleet)
     let isConnected = link.connectionError == nil
     // After a start, the kiosks' state must arrive before the evaluator can detect resolved alerts.
     let isSettled = isConnected && instant - startedAt >= rules.quietPeriod * 3
@@ -132,7 +156,7 @@ package actor Notifier: Service {
     }
     for entry in expired { sendAnew([entry], fleet, at: instant, now: now) }
     let transitions = evaluator.evaluate(
-      fleet, isConnected: isConnected, at: instant, now: now)
+      fleet, isConnected: isConnected, at: instant, now: now, where: scope.includes)
     if !transitions.isEmpty {
       let notification = formatter.notification(of: transitions, in: fleet, at: now)
       logger.notice("notification: \(notification.subject)")
@@ -190,7 +214,7 @@ package actor Notifier: Service {
   /// - Returns: `false` if the receiver has refused a message or accepts none now.
   private func deliverAll(to receiver: Receiver) async -> Bool {
     var refused: Set<Notification.ID> = []
-    while !Task.isCancelled,
+    while !Task.isCancelled, !scope.isQuiet(),
       let (notification, age) = queue.next(for: receiver.name, except: refused, at: .now)
     {
       await save()
@@ -199,10 +223,12 @@ package actor Notifier: Service {
       switch await receiver.send(message) {
       case .delivered:
         queue.markDelivered(notification.id, to: receiver.name)
+        await record(message, to: receiver, nil)
         isSaved = false
         await save()
         if refused.isEmpty { report(nil, about: receiver.name) }
       case .refused(let problem):
+        if problems[receiver.name] != problem { await record(message, to: receiver, problem) }
         report(problem, about: receiver.name)
         refused.insert(notification.id)
       case .failed(let problem):
@@ -210,7 +236,16 @@ package actor Notifier: Service {
         return false
       }
     }
-    return refused.isEmpty
+    return refused.isEmpty && !(scope.isQuiet() && queue.count > 0)
+  }
+
+  private func record(
+    _ message: Notification, to receiver: Receiver, _ problem: String?
+  ) async {
+    await sent.record(
+      SentMessage(
+        at: link.time, receiver: receiver.name, user: scope.user, subject: message.subject,
+        text: message.text, problem: problem))
   }
 
   /// Stores the state. Returns when the current state or a later one is on disk, or when writing

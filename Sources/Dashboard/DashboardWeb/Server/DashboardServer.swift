@@ -34,6 +34,7 @@ package import ServiceLifecycle
 /// | `/chain` | `addChain` | the archive, if there is one; also history, sales and food safety |
 /// | `/users` | `addUsers` | the users, for administrators |
 /// | `/account` | `addAccount` | the user's own account |
+/// | `/account/messages` | `addMessages` | the messages that the user gets by mail |
 /// | `/password/:token` | `addPassword` | a new password, with a link |
 /// | `/wall/:token`, `/tablet/:token` | `addScreens` | the display and the buttons of one kiosk, without a login |
 /// | `/pictures/:picture` | `addPictures` | the owner's own pictures of juices |
@@ -56,6 +57,8 @@ package struct DashboardServer: Sendable {
   let activity: ActivityStore
   let salesReader: SalesReader
   let administration: UserAdministration
+  package let sent: SentMessages
+  package let messages: UserMessages
   let cost: PasswordHash.Cost
   let now: @Sendable () -> ContinuousClock.Instant
 
@@ -85,6 +88,9 @@ package struct DashboardServer: Sendable {
     administration = UserAdministration(
       users: users, folder: folder, cost: cost, logger: link.logger)
     self.cost = cost
+    sent = SentMessages(folder: folder, logger: link.logger)
+    messages = UserMessages(
+      link: link, users: users, folder: folder, sent: sent, logger: link.logger)
     activity = ActivityStore(link: link, folder: folder, logger: link.logger)
     self.now = now
   }
@@ -123,7 +129,7 @@ package struct DashboardServer: Sendable {
         // are live updates.
         availableConnectionsDelegate: .maximum(2 * LiveUpdates.maximum, logger: logger)),
       onServerRunning: { onListening($0.localAddress?.port ?? 0) }, logger: logger)
-    return [link, activity, application, link.updates]
+    return [link, activity, messages, application, link.updates]
   }
 
   func responder() -> some HTTPResponder<PageContext> {
@@ -151,6 +157,8 @@ package struct DashboardServer: Sendable {
     addPassword(to: router.group("password/:token"))
     addAccount(
       to: router.group("account").add(middleware: RequireLogin(isForViewers: true)))
+    addMessages(
+      to: router.group("account/messages").add(middleware: RequireLogin(isForViewers: true)))
     addUsers(to: authenticated.group("users").add(middleware: RequireAdmin()))
     addRoutes(to: authenticated.group("routes"))
     addHistory(to: authenticated)

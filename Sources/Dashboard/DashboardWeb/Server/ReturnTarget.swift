@@ -30,7 +30,7 @@ enum ReturnTarget {
     case ("kiosks", 3), ("routes", 3), ("routes", 5):
       return "/" + parts.dropLast().joined(separator: "/")
     case ("routes", 1): return "/routes/new"
-    case ("account", 2): return "/account"
+    case ("account", 2): return parts[1] == "messages" ? "/account/messages" : "/account"
     default: return "/"
     }
   }

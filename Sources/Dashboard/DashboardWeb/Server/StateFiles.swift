@@ -17,6 +17,7 @@ package struct StateFiles: Sendable {
       examine(UserAdministration.file(in: folder)),
       examine(ScreenLinks.file(in: folder)), examine(Sessions.file(in: folder)),
       examine(Notifier.file(in: folder)),
+      examine(UserMessages.file(in: folder)), examine(SentMessages.file(in: folder)),
       examine(ActivityStore.state(in: folder)),
     ]
     do throws(StateError) {

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 
 extension DashboardServer {
   /// Adds the pages of administrators: the users and their sessions, and the actions of users.
@@ -30,6 +31,18 @@ extension DashboardServer {
       } catch let problem as UserAdministration.Problem {
         return await usersPage(context).page(.refused(problem), filled: form).response(context)
       }
+    }
+    router.get("messages") { _, context in
+      let title = context.language("Sent messages", "보낸 알림")
+      let list = SentMessageList(
+        messages: await sent.all, localTime: localTime(context), language: context.language)
+      return Page(
+        title: title,
+        body: """
+          <p class="path"><a href="/users">← \(context.language("Users", "사용자"))</a></p>
+          <h1>\(title)</h1><div class="card">\(list.html)</div>
+          """, timeZone: list.localTime.clock.name
+      ).response(context)
     }
     router.get("audit") { request, context in
       let choice = HistoryChoice(Form(request.uri.query ?? ""))

@@ -35,7 +35,8 @@ struct UsersPage {
       body: """
         \(outcome.map(notice))
         <div class="title"><h1>\(language("Users", "사용자"))</h1></div>
-        <p><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a></p>
+        <p><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a>
+        <a class="button" href="/users/messages">\(language("Sent messages", "보낸 알림"))</a></p>
         <section class="card"><ul class="choices" id="users">\(users.map(row))</ul></section>
         \(form(filled ?? context.filled))
         <section class="card"><h2>\(language("Sessions", "로그인 세션"))</h2>
@@ -232,6 +233,7 @@ struct AccountPage {
       body: """
         <h1>\(language("Your account", "내 계정"))</h1>
         \(notice ?? done)
+        \(context.user?.role == .driver ? .empty : messages)
         <section class="card narrow"><h2>\(language("Change the password", "비밀번호 바꾸기"))</h2>
         <form class="stack" method="post" action="/account/password">\(context.fields())
         <label>\(language("Current password", "현재 비밀번호"))<input name="password" type="password" autocomplete="current-password" required></label>
@@ -240,6 +242,14 @@ struct AccountPage {
         <section class="card"><h2>\(language("Where you are logged in", "로그인한 곳"))</h2>
         \(SessionList(sessions: sessions, localTime: localTime, context: context, action: "/account/sessions").html)</section>
         """, status: status)
+  }
+}
+
+extension AccountPage {
+  fileprivate var messages: HTML {
+    """
+    <p><a class="button" href="/account/messages">\(language("Messages by mail", "메일 알림"))</a></p>
+    """
   }
 }
 
@@ -364,6 +374,7 @@ extension ActivityLog.Action.Verb {
     case .madeLink: language("made a password link", "비밀번호 링크 생성")
     case .setPassword: language("set the own password", "비밀번호 설정")
     case .endedSession: language("ended a session", "세션 종료")
+    case .changedMessages: language("chose messages", "알림 선택")
     case .changedSettings: language("changed the settings", "설정 변경")
     case .plannedRoute: language("planned a route", "방문 경로 계획")
     case .changedRoute: language("changed a route", "방문 경로 변경")

@@ -76,20 +76,30 @@ struct Run: AsyncParsableCommand {
     @Sendable func maker(
       _ notify: DashboardConfiguration.Notify?
     ) throws -> NotificationService.Make {
-      guard let notify else { return { _ in nil } }
+      guard let notify else {
+        return { _ in
+          await dashboard.messages.use(nil)
+          return nil
+        }
+      }
       let receivers = try Notifier.Receiver.all(notify)
+      let byMail = try Notifier.Receiver.byMail(notify)
+      let rules = AlertEvaluator.Rules(
+        offlineDelay: .seconds(60 * notify.offlineMinutes),
+        quietPeriod: .seconds(notify.quietSeconds))
       return { state in
-        Notifier(
+        await dashboard.messages.use(
+          byMail.map {
+            UserMessages.Setup(baseURL: notify.link, rules: rules, receiver: $0)
+          })
+        return Notifier(
           link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
-          receivers: receivers,
-          rules: AlertEvaluator.Rules(
-            offlineDelay: .seconds(60 * notify.offlineMinutes),
-            quietPeriod: .seconds(notify.quietSeconds)),
-          folder: folder, state: state, logger: logger)
+          receivers: receivers, rules: rules, folder: folder, sent: dashboard.sent, state: state,
+          logger: logger)
       }
     }
     // The first notifier is made here, so that an error ends the program.
-    let notifier = try maker(configuration.notify)(nil)
+    let notifier = try await maker(configuration.notify)(nil)
     next.yield { _ in notifier }
     services += [
       NotificationService(makers: makers, logger: logger),

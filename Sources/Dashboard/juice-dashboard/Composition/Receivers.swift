@@ -19,11 +19,24 @@ extension Notifier.Receiver {
     return receivers
   }
 
+  /// Returns how to make a receiver from a mail address, or `nil` without a mail server.
+  static func byMail(
+    _ notify: DashboardConfiguration.Notify
+  ) throws(ConfigurationErrors) -> (@Sendable (String) -> Self)? {
+    try notify.email.map { email throws(ConfigurationErrors) in try mail(email) }
+  }
+
   /// Creates a receiver for each address. Each address gets a separate mail, so that an invalid
   /// address does not affect the others.
   private static func all(
     _ email: DashboardConfiguration.Email
   ) throws(ConfigurationErrors) -> [Self] {
+    email.to.map(try mail(email))
+  }
+
+  private static func mail(
+    _ email: DashboardConfiguration.Email
+  ) throws(ConfigurationErrors) -> @Sendable (String) -> Self {
     var account: (name: String, password: String)?
     if let name = email.username, let password = try email.readPassword() {
       account = (name, password)
@@ -31,7 +44,7 @@ extension Notifier.Receiver {
     let server = MailServer(
       host: email.host, port: email.port, encryption: email.tls.encryption, caFile: email.caFile,
       account: account, helo: email.helo)
-    return email.to.map { address in
+    return { address in
       Self("mail to \(address)") { notification in
         await outcome { () throws(DeliveryError) in
           try await server.send(

@@ -54,7 +54,7 @@ struct ReloadService: Service {
 struct NotificationService: Service {
   /// Makes a notifier, or returns `nil` if notifications are disabled. `state` is the state of the
   /// replaced notifier, or `nil` if none ran.
-  typealias Make = @Sendable (_ state: [UInt8]?) throws -> Notifier?
+  typealias Make = @Sendable (_ state: [UInt8]?) async throws -> Notifier?
 
   let makers: AsyncStream<Make>
   let logger: Logger
