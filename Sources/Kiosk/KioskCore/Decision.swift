@@ -7,6 +7,8 @@ package struct Decision: Sendable {
   /// The answers to senders, and the feedback to panels.
   package private(set) var answers: [Message] = []
   package var transaction = LedgerTransaction()
+  /// The events of the committed entries.
+  package var events: [[UInt8]] = []
   /// The commands that were rejected without an entry, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
@@ -72,6 +74,7 @@ package struct Decision: Sendable {
   package mutating func append(_ other: Decision) {
     answers += other.answers
     transaction.records += other.transaction.records
+    events += other.events
     rejections += other.rejections
     settings += other.settings
     machinesChanged = machinesChanged || other.machinesChanged

@@ -131,7 +131,6 @@ extension KioskTopics {
     Message(topic: self.status, text: status.rawValue, retain: true)
   }
 
-  package func event(_ entry: LedgerEntry) -> Message {
-    Message(topic: events, payload: entry.payload)
-  }
+  /// Returns the message for an event as the ledger stores it.
+  package func event(_ payload: [UInt8]) -> Message { Message(topic: events, payload: payload) }
 }

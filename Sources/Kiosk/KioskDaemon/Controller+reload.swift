@@ -79,8 +79,9 @@ extension Controller {
       return
     }
     let opening = Kiosk.opening(settings: reload.settings, state: state, at: clock.now())
+    var events: [[UInt8]] = []
     if let opening {
-      try ledger.commit(opening)
+      events = try ledger.commit(opening)
       state = try ledger.state()
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
@@ -99,12 +100,11 @@ extension Controller {
     self.reload = nil
     defer { reload.end(.taken) }
 
-    let entries = opening?.records.map(\.row.entry) ?? []
-    for entry in entries { log.entry(entry) }
+    for record in opening?.records ?? [] { log.entry(record.row.entry) }
     // If the tracker has not caught up, `resume` publishes these entries later.
     if tracker.isCaughtUp {
       try storeTopics()
-      await publish(entries.map(settings.topics.event), through: core.seq)
+      await publish(events.map(settings.topics.event), through: core.seq)
     }
     // The broker may now accept topics that it refused before the reload.
     refusals = Refusals()

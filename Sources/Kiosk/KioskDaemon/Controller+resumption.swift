@@ -30,10 +30,10 @@ extension Controller {
     while published < core.seq {
       let page = try ledger.rows(after: published)
       guard let last = page.last else { break }
-      let messages = page.flatMap { row, reply in
+      let messages = page.flatMap { row, event, reply in
         [
           settings.answer(row, to: reply, isRepeated: true),
-          settings.topics.event(row.entry),
+          settings.topics.event(event),
         ].compactMap(\.self)
       }
       await publish(messages, through: last.row.entry.seq)
@@ -66,7 +66,7 @@ extension Controller {
     async throws(LedgerError)
   {
     guard !tracker.hasEntriesInFlight,
-      let (row, reply) = try ledger.rows(after: tracker.confirmed, limit: 1).first
+      let (row, event, reply) = try ledger.rows(after: tracker.confirmed, limit: 1).first
     else { return }
     let seq = row.entry.seq
     var answer: Message?
@@ -80,6 +80,6 @@ extension Controller {
       guard isFirst, row.entry.source != nil else { break }
       log.warn("the answer to #\(seq) is given up: each connection that publishes it is lost")
     }
-    await publish([answer, settings.topics.event(row.entry)].compactMap(\.self), through: seq)
+    await publish([answer, settings.topics.event(event)].compactMap(\.self), through: seq)
   }
 }

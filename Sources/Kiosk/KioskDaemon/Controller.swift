@@ -269,7 +269,7 @@ package actor Controller {
       ledger.recordAcknowledged(through: core.seq)
     }
     if tracker.isCaughtUp {
-      let events = decision.transaction.records.map { settings.topics.event($0.row.entry) }
+      let events = decision.events.map(settings.topics.event)
       await publish(events, through: core.seq)
     }
 
@@ -332,7 +332,7 @@ package actor Controller {
     decision.transaction.confirmed = tracker.unsaved
     decision.transaction.uplinked = uplinkProgress?.unsaved(from: Self.maximumUnsavedEntries)
     decision.transaction.deliveries = deliveries
-    try ledger.commit(decision.transaction)
+    decision.events = try ledger.commit(decision.transaction)
     tracker.hasSaved()
     if let uplinked = decision.transaction.uplinked { uplinkProgress?.saved(through: uplinked) }
     uplinkProgress?.recorded(through: core.seq)

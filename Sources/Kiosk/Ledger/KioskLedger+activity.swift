@@ -116,9 +116,10 @@ extension KioskLedger {
       activity.used = try database.rows(Self.used, page).compactMap(Activity.Amount.init)
       activity.added = try database.rows(Self.added, page).compactMap(Activity.Amount.init)
       activity.removals = try database.rows(Self.removals, page).compactMap { row in
-        guard let removal = try LedgerRow(row).entry.outcome.removal else { return nil }
+        let entry = try LedgerRow(row).entry
+        guard let removal = entry.outcome.removal else { return nil }
         return Activity.Removed(
-          at: Timestamp(milliseconds: row["time"]), removal: removal, cost: Money(row))
+          at: Timestamp(milliseconds: row["time"]), removal: removal, cost: entry.amount)
       }
       activity.switches = try database.rows(Self.switches, page).compactMap { row in
         ServiceState(rawValue: row["status"]).map {
@@ -146,7 +147,7 @@ extension KioskLedger {
     SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
       SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses,
       SUM(amount) AS amount, currency
-    FROM entry
+    FROM log
     WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock')
       OR (status = 'failed' AND amount IS NOT NULL)
       OR (status = 'rejected' AND source GLOB 'order/*'))
@@ -154,19 +155,18 @@ extension KioskLedger {
     """
 
   private static let used = """
-    SELECT quarter, key AS fruit, SUM(count * value) AS amount FROM
-      (SELECT \(quarter) AS quarter, used AS amounts, COUNT(*) AS count
-        FROM entry WHERE \(page) AND used IS NOT NULL GROUP BY quarter, used
-      UNION ALL SELECT \(quarter), changes, -COUNT(*)
-        FROM entry WHERE \(page) AND status IN ('failed', 'returned', 'program_failed')
-        GROUP BY 1, changes),
-      json_each(amounts)
+    SELECT quarter, key AS fruit, SUM(-count * value) AS amount FROM
+      (SELECT \(quarter) AS quarter, changes, COUNT(*) AS count
+        FROM log WHERE \(page) AND status IN ('ready', 'accepted', 'awaiting_payment', 'again', 'failed',
+          'returned', 'program_requested', 'program_failed')
+        GROUP BY quarter, changes),
+      json_each(changes)
     GROUP BY quarter, fruit
     """
 
   private static let added = """
     SELECT \(quarter) AS quarter, key AS fruit, SUM(value) AS amount
-    FROM entry, json_each(changes)
+    FROM log, json_each(changes)
     WHERE \(page) AND status IN ('restocked', 'opened', 'expired', 'removed', 'sensor_discard')
     GROUP BY quarter, fruit
     """
@@ -180,11 +180,11 @@ extension KioskLedger {
     """
 
   private static let services = """
-    SELECT * FROM entry WHERE \(page) AND status IN
+    SELECT * FROM log WHERE \(page) AND status IN
       ('restocked', 'expired', 'removed', 'open', 'closed', 'poured', 'again', 'give_back', 'total',
         'program_requested', 'program_done', 'program_failed', 'sensor_alarm', 'sensor_blocked',
         'sensor_silent', 'sensor_gap', 'sensor_ok', 'sensor_discard', 'sensor_release')
-      OR \(page) AND extra ->> 'charge' IS NOT NULL AND source IS NOT NULL AND machine IS NULL
+      OR \(page) AND charge IS NOT NULL AND source IS NOT NULL AND machine IS NULL
         AND status <> 'awaiting_payment'
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)
     """

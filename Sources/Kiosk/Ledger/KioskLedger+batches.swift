@@ -29,7 +29,7 @@ extension KioskLedger {
         SELECT * FROM entry
         WHERE seq IN (SELECT seq FROM open) OR job IN (SELECT seq FROM open) AND status = 'again')
     SELECT * FROM taking
-    WHERE EXISTS (SELECT 1 FROM taking WHERE json_extract(extra, '$.batches') IS NOT NULL)
+    WHERE EXISTS (SELECT 1 FROM taking WHERE event -> 'batches' IS NOT NULL)
     ORDER BY seq
     """
 
@@ -39,7 +39,7 @@ extension KioskLedger {
       SELECT fruit, number, quantity, 0 AS amount FROM batch
       UNION ALL SELECT json_extract(value, '$.fruit'), json_extract(value, '$.batch'), 0,
         json_extract(value, '$.amount')
-      FROM entry, json_each(extra, '$.batches') WHERE extra IS NOT NULL)
+      FROM entry, json_each(event, '$.batches') WHERE instr(event, '"batches":['))
     GROUP BY fruit, number HAVING SUM(quantity) <> SUM(amount) LIMIT 1
     """
 
@@ -47,8 +47,8 @@ extension KioskLedger {
   static let wrongExpired = """
     SELECT fruit, SUM(quantity) AS quantity, SUM(amount) AS sum FROM (
       SELECT fruit, quantity, 0 AS amount FROM expired
-      UNION ALL SELECT key, 0, -value FROM entry, json_each(changes) WHERE status = 'expired'
-      UNION ALL SELECT key, 0, -value FROM entry, json_each(extra, '$.expired')
+      UNION ALL SELECT key, 0, -value FROM entry, json_each(event, '$.changes') WHERE status = 'expired'
+      UNION ALL SELECT key, 0, -value FROM entry, json_each(event, '$.expired')
         WHERE status = 'removed')
     GROUP BY fruit HAVING SUM(quantity) <> SUM(amount) LIMIT 1
     """

@@ -27,8 +27,8 @@ extension KioskLedger {
 
   /// Selects the entries with the index `charge_step`.
   static let chargeEntries = """
-    SELECT * FROM entry WHERE extra IS NOT NULL AND extra ->> 'charge' < ? AND status IN (\(statuses))
-    ORDER BY extra ->> 'charge' DESC, seq DESC LIMIT ?
+    SELECT * FROM entry WHERE charge < ? AND status IN (\(statuses))
+    ORDER BY charge DESC, seq DESC LIMIT ?
     """
 
   private static let statuses = ChargePage.statuses.map { "'\($0.rawValue)'" }.joined(

@@ -106,12 +106,12 @@ extension KioskLedger {
   // Orders with a price and without a charge: of panels that are free, or before payment was configured.
   private static func freeRows(_ condition: String) -> String {
     """
-    WITH ordered AS (SELECT seq, at, source, juice, status, currency, amount FROM entry
+    WITH ordered AS (SELECT seq, at, source, juice, status, currency, amount FROM log
       WHERE status IN ('ready', 'accepted') AND \(condition))
     SELECT at, source, juice, currency, amount FROM ordered WHERE status = 'ready' AND amount > 0
     UNION ALL
     SELECT ordered.at, ordered.source, ordered.juice, ending.currency, ending.amount
-      FROM ordered JOIN entry AS ending ON ending.job = ordered.seq
+      FROM ordered JOIN log AS ending ON ending.job = ordered.seq
       WHERE ordered.status = 'accepted' AND ending.status IN ('made', 'failed') AND ending.amount > 0
     """
   }
@@ -119,17 +119,17 @@ extension KioskLedger {
   private static let chargesSince = chargeRows(having: "MIN(at) >= ?")
   static let chargesOfPage = chargeRows(
     where:
-      "AND charge IN (SELECT extra ->> 'charge' FROM entry WHERE seq > ? AND seq <= ? AND extra IS NOT NULL)",
-    having: "MIN(entry.seq) > ? AND MIN(entry.seq) <= ?")
+      "AND charge IN (SELECT charge FROM entry WHERE seq > ? AND seq <= ? AND charge IS NOT NULL)",
+    having: "MIN(log.seq) > ? AND MIN(log.seq) <= ?")
 
   // The undecided amount is the amount that the device may still hold or have captured.
   private static func chargeRows(where condition: String = "", having: String) -> String {
     """
     SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
-      step.released, step.refunded, step.cash, step.isOpen, step.extra, ordered.source, ordered.ticket, ordered.juice,
+      step.released, step.refunded, step.cash, step.isOpen, step.receipt, ordered.source, ordered.ticket, ordered.juice,
       ordered.quantity, ending.amount AS sold,
       IIF(open.state = 'undecided', COALESCE(open.captured, open.held, open.amount), 0) AS undecided
-    FROM (SELECT extra ->> 'charge' AS charge, MIN(extra ->> 'device') AS device, MIN(at) AS at,
+    FROM (SELECT charge, MIN(device) AS device, MIN(at) AS at,
           MIN(currency) AS currency,
           MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS seq,
           MAX(IIF(status = 'awaiting_payment', amount, 0)) AS asked,
@@ -138,13 +138,11 @@ extension KioskLedger {
           SUM(IIF(status = 'refunded', amount, 0)) AS refunded,
           SUM(IIF(status = 'paid_back', amount, 0)) AS cash,
           MAX(status = 'held') AND NOT MAX(status IN ('captured', 'released', 'written_off')) AS isOpen,
-          -- With a receipt if a step has one: a comma is less than a bracket. The order's entry
-          -- has none, and may have batches.
-          MIN(IIF(status = 'awaiting_payment', NULL, extra)) AS extra
-        FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL \(condition)
+          MIN(event -> 'payment') AS receipt
+        FROM log WHERE charge IS NOT NULL \(condition)
         GROUP BY 1 HAVING \(having)) AS step
-      LEFT JOIN entry AS ordered ON ordered.seq = step.seq
-      LEFT JOIN entry AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')
+      LEFT JOIN log AS ordered ON ordered.seq = step.seq
+      LEFT JOIN log AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')
       LEFT JOIN charge AS open ON open.number = step.charge
     ORDER BY step.charge
     """
@@ -154,7 +152,7 @@ extension KioskLedger {
 extension KioskLedger.ChargeRow {
   fileprivate init?(_ row: Row) {
     guard let currency = (row["currency"] as String?).flatMap({ Currency($0) }) else { return nil }
-    let extra = (row["extra"] as String?).flatMap { try? JSON.parse(Array($0.utf8)) }
+    let receipt = (row["receipt"] as String?).flatMap { try? JSON.parse(Array($0.utf8)) }
     self.init(
       charge: row["charge"], device: row["device"], at: Timestamp(milliseconds: row["at"]),
       panel: (row["source"] as String?).flatMap { Source($0) }?.name, ticket: row["ticket"],
@@ -162,7 +160,7 @@ extension KioskLedger.ChargeRow {
       sold: row["sold"] ?? 0, captured: row["captured"], released: row["released"] ?? 0,
       refunded: row["refunded"], cash: row["cash"] ?? 0, isOpen: row["isOpen"],
       undecided: row["undecided"],
-      receipt: extra.map { Receipt($0) } ?? Receipt())
+      receipt: receipt.map { Receipt($0) } ?? Receipt())
   }
 }
 

@@ -4,9 +4,11 @@ package import KioskCore
 extension KioskLedger {
   /// Writes a transaction unless it is empty. When the call returns, the transaction is on the disk.
   ///
+  /// - Returns: The events of the entries, as the ledger stores them.
   /// - Throws: `LedgerError`. The transaction then had no effect; or, after an I/O error in the
   ///   last step, it may be complete: read the state again.
-  package func commit(_ transaction: LedgerTransaction) throws(LedgerError) {
+  @discardableResult
+  package func commit(_ transaction: LedgerTransaction) throws(LedgerError) -> [[UInt8]] {
     let deliveries = uncounted + transaction.deliveries
     guard !transaction.isEmpty else {
       uncounted = deliveries
@@ -15,24 +17,25 @@ extension KioskLedger {
         if writer?.keepsDeliveries != false { try deleteDeliveries() }
         uncounted = 0
       }
-      return
+      return []
     }
     do {
-      try LedgerError.catching(path) {
+      let events = try LedgerError.catching(path) {
         try index(transaction.records)
-        try database.writeWithoutTransaction { database in
+        return try database.writeWithoutTransaction { database in
           let writer = try self.writer ?? LedgerWriter(database)
           self.writer = writer
-          try writer.write(transaction, deliveries: deliveries, on: database)
+          return try writer.write(transaction, deliveries: deliveries, on: database)
         }
       }
+      uncounted = 0
+      return events
     } catch {
       // The cached values of the writer and the index may differ from the file.
       writer = nil
       requests = nil
       throw error
     }
-    uncounted = 0
   }
 
   /// Deletes the recorded deliveries acknowledged with entries up to `seq`, by default all.

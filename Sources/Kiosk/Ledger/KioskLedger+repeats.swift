@@ -60,8 +60,7 @@ extension KioskLedger {
     try reading { database in
       try database.rows(
         """
-        SELECT * FROM entry WHERE extra IS NOT NULL AND extra ->> 'charge' = ?
-        ORDER BY seq DESC LIMIT 1
+        SELECT * FROM entry WHERE charge = ? ORDER BY seq DESC LIMIT 1
         """, [number]
       ).first.map { try LedgerRow($0) }
     }
@@ -78,7 +77,7 @@ extension KioskLedger {
       try database.rows(
         """
         SELECT * FROM entry WHERE job = ?
-          AND (status IN ('made', 'failed', 'returned') OR status = 'held' AND machine IS NOT NULL)
+          AND (status IN ('made', 'failed', 'returned') OR status = 'held' AND event ->> 'machine' IS NOT NULL)
         ORDER BY seq DESC LIMIT 1
         """, [row.entry.seq]
       ).first.map { try LedgerRow($0) }
@@ -101,7 +100,7 @@ extension KioskLedger {
           SELECT seq, source, id FROM entry
           WHERE seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)
             AND source IS NOT NULL AND id IS NOT NULL
-            AND reason IS NOT '\(RejectionReason.retained.rawValue)'
+            AND (status <> 'rejected' OR event ->> 'reason' <> '\(RejectionReason.retained.rawValue)')
             AND status NOT IN ('made', 'failed', 'returned', 'held')
           ORDER BY seq
           """)
@@ -157,7 +156,7 @@ extension KioskLedger {
     }
   }
 
-  /// Returns rows in the order of their numbers, each with the reply that its sender has requested,
+  /// Returns rows in the order of their numbers, each with its event and with the reply that its sender has requested,
   /// if the ledger still stores the reply.
   ///
   /// - Parameters:
@@ -165,7 +164,7 @@ extension KioskLedger {
   ///   - limit: The maximum number of rows.
   package func rows(
     after seq: Int, limit: Int = 1000
-  ) throws(LedgerError) -> [(row: LedgerRow, reply: Reply?)] {
+  ) throws(LedgerError) -> [(row: LedgerRow, event: [UInt8], reply: Reply?)] {
     try reading { database in
       let sql = """
         SELECT entry.*, reply.seq AS asked, topic, correlation FROM entry LEFT JOIN reply USING (seq)
@@ -175,7 +174,7 @@ extension KioskLedger {
       // the columns.
       let rows = try Row.fetchCursor(
         database.cachedStatement(sql: sql), arguments: [seq, limit])
-      return try Array(rows.map { (try LedgerRow($0), Reply($0)) })
+      return try Array(rows.map { (try LedgerRow($0), $0.bytes("event"), Reply($0)) })
     }
   }
 }

@@ -7,110 +7,13 @@ import KioskProtocol
 extension LedgerRow {
   /// Creates a ledger row from a row of the table `entry`.
   ///
-  /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
+  /// - Throws: `LedgerError.unreadable` if the event or the stock cannot be read.
   init(_ row: Row) throws(LedgerError) {
     let seq: Int = row["seq"]
-    guard let outcome = LedgerEntry.Outcome(row), let stock = row.amounts("stock") else {
-      throw .unreadable(seq)
-    }
-    var entry = LedgerEntry(
-      seq: seq, epoch: row["epoch"], at: Timestamp(milliseconds: row["at"]),
-      source: (row["source"] as String?).flatMap { Source($0) },
-      id: (row["id"] as String?).flatMap { Request.ID($0) }, outcome: outcome,
-      amount: Money(row))
-    entry.batches = row.json("extra")?.batches ?? []
+    guard let entry = try? LedgerEntry(event: row.bytes("event"), day: row["day"]),
+      entry.seq == seq, let stock = row.amounts("stock")
+    else { throw .unreadable(seq) }
     self.init(entry, stock: stock, detail: row["detail"], message: row["message"])
-  }
-}
-
-extension LedgerEntry.Outcome {
-  fileprivate init?(_ row: Row) {
-    guard let used = row.amounts("used"), let missing = row.amounts("missing"),
-      let changes = row.amounts("changes")
-    else { return nil }
-    var order: Order?
-    if let juice = (row["juice"] as String?).flatMap({ Juice.ID($0) }),
-      let quantity = row["quantity"] as Int?
-    {
-      order = Order(juice: juice, quantity: quantity)
-    }
-    switch (row["status"] as String?).flatMap(LedgerEntry.Status.init(rawValue:)) {
-    case .opened: self = .opened(changes ?? [:])
-    case .restocked: self = .restocked(changes: changes ?? [:])
-    case .expired: self = .expired(changes: changes ?? [:])
-    case .removed:
-      guard let reason = (row["reason"] as String?).flatMap(Removal.Reason.init(rawValue:)) else {
-        return nil
-      }
-      self = .removed(
-        Removal(
-          stock: (changes ?? [:]).times(-1), expired: row.json("extra")?.amounts("expired") ?? [:],
-          reason: reason))
-    case .open: self = .service(.open)
-    case .closed: self = .service(.closed)
-    case .ready:
-      guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?
-      else { return nil }
-      self = .ready(order, used: used, ticket: Ticket(day: day, number: number))
-    case .accepted:
-      guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
-        let machine = (row["machine"] as String?).flatMap({ MachineID($0) }),
-        let place = row["place"] as Int?
-      else { return nil }
-      self = .accepted(
-        order, used: used, ticket: Ticket(day: day, number: number), machine: machine, place: place)
-    case .awaitingPayment:
-      guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
-        let json = row.json("extra"), let charge = json.integer("charge"),
-        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
-      else { return nil }
-      self = .awaitingPayment(
-        order, used: used, ticket: Ticket(day: day, number: number), charge: charge, device: device)
-    case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .paidBack,
-      .writtenOff:
-      guard let step = PaymentStep(row, order) else { return nil }
-      self = .payment(step)
-    case .total:
-      guard let json = row.json("extra"),
-        let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
-        let total = try? PaymentTotal(json)
-      else { return nil }
-      self = .total(total, device: device, difference: json.integer("difference"))
-    case .programDue, .programRequested, .programDone, .programFailed:
-      guard let step = ProgramStep(row, changes: changes ?? used?.times(-1) ?? [:]) else {
-        return nil
-      }
-      self = .program(step)
-    case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorGap, .sensorOk, .sensorDiscard,
-      .sensorRelease, .sensorHour:
-      guard let kind = (row["status"] as String?).flatMap(SensorStep.Kind.init(rawValue:)),
-        let json = row.json("extra"), let step = SensorStep(kind, json, changes: changes ?? [:])
-      else { return nil }
-      self = .sensor(step)
-    case .made:
-      guard let end = JobEnd(row, order) else { return nil }
-      self = .made(end)
-    case .failed:
-      guard let end = JobEnd(row, order), let reason = row["reason"] as String? else { return nil }
-      self = .failed(end, reason: reason, changes: changes ?? [:])
-    case .returned:
-      guard let end = JobEnd(row, order), let reason = row["reason"] as String? else { return nil }
-      self = .returned(end, reason: reason, changes: changes ?? [:])
-    case .poured, .again, .giveBack:
-      guard let job = row["job"] as Int?,
-        let choice = (row["status"] as String?).flatMap(JobDecision.Choice.init(rawValue:))
-      else { return nil }
-      self = .decided(choice, job: job, used: used ?? [:])
-    case .outOfStock:
-      guard let order, let missing else { return nil }
-      self = .outOfStock(order, missing: missing)
-    case .rejected:
-      guard let reason = (row["reason"] as String?).flatMap(RejectionReason.init(rawValue:)) else {
-        return nil
-      }
-      self = .rejected(reason, order: order)
-    case nil: return nil
-    }
   }
 }
 
@@ -121,46 +24,6 @@ extension Money {
       let currency = (row["currency"] as String?).flatMap({ Currency($0) })
     else { return nil }
     self.init(units: units, currency)
-  }
-}
-
-extension JobEnd {
-  fileprivate init?(_ row: Row, _ order: Order?) {
-    guard let order, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
-      let job = row["job"] as Int?
-    else { return nil }
-    let machine = (row["machine"] as String?).flatMap { MachineID($0) }
-    self.init(
-      job: job, machine: machine, order: order, ticket: Ticket(day: day, number: number))
-  }
-}
-
-extension ProgramStep {
-  fileprivate init?(_ row: Row, changes: FruitAmounts) {
-    guard let kind = (row["status"] as String?).flatMap(Kind.init(rawValue:)),
-      let machine = (row["machine"] as String?).flatMap({ MachineID($0) }),
-      let program = row.json("extra")?.text("program").flatMap(MachineProgram.init(rawValue:))
-    else { return nil }
-    self.init(
-      kind, ProgramID(machine: machine, program: program), job: row["job"], reason: row["reason"],
-      changes: changes)
-  }
-}
-
-extension PaymentStep {
-  fileprivate init?(_ row: Row, _ order: Order?) {
-    guard let kind = (row["status"] as String?).flatMap(Kind.init(rawValue:)),
-      let json = row.json("extra"), let charge = json.integer("charge"),
-      let device = json.text("device").flatMap({ PaymentDeviceID($0) })
-    else { return nil }
-    var ticket: Ticket?
-    if let day = row["day"] as Int?, let number = row["ticket"] as Int? {
-      ticket = Ticket(day: day, number: number)
-    }
-    self.init(
-      kind, charge: charge, device: device, job: row["job"], order: order, ticket: ticket,
-      machine: (row["machine"] as String?).flatMap { MachineID($0) }, place: row["place"],
-      receipt: Receipt(json), reason: row["reason"])
   }
 }
 
@@ -259,11 +122,8 @@ extension LedgerEntry.Outcome {
 }
 
 extension Row {
-  /// Returns the JSON object in a column, or `nil` if the column is NULL or cannot be read.
-  fileprivate func json(_ column: String) -> JSON? {
-    guard let text = self[column] as String? else { return nil }
-    return try? JSON.parse(Array(text.utf8))
-  }
+  /// The bytes of a text that is not NULL.
+  func bytes(_ column: String) -> [UInt8] { Array((self[column] as String).utf8) }
 
   /// Returns the amounts in a column, `.some(nil)` if the column is NULL, or `nil` if the column
   /// cannot be read.

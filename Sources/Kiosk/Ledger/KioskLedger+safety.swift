@@ -45,9 +45,15 @@ extension KioskLedger {
     }
   }
 
-  /// Selects the entries that have no juice and no status of `SafetyDay.omitted`, with the index `other_entry`.
+  /// The condition of the index `other_entry`: entries that are not orders. A list with `IN` would make SQLite build
+  /// a table for each order.
+  static let isOther = [
+    LedgerEntry.Status.ready, .accepted, .made, .failed, .outOfStock, .returned, .awaitingPayment,
+  ].map { "status <> '\($0.rawValue)'" }.joined(separator: " AND ")
+
+  /// Selects the entries that are not orders and have no status of `SafetyDay.omitted`, with the index `other_entry`.
   static let otherEntries = """
-    SELECT * FROM entry WHERE juice IS NULL AND at >= ? AND at < ? AND +seq > ?
+    SELECT * FROM entry WHERE \(isOther) AND at >= ? AND at < ? AND +seq > ?
       AND status NOT IN (\(omitted)) ORDER BY seq LIMIT ?
     """
 
@@ -57,7 +63,7 @@ extension KioskLedger {
   /// Selects the hours of sensors, with the index `sensor_hour`. The index contains the start of
   /// the hour, because the kiosk may record the entry of an hour later, even on the next day.
   static let sensorHours = """
-    SELECT * FROM entry WHERE status = 'sensor_hour' AND extra ->> 'hour' >= ? AND extra ->> 'hour' < ?
+    SELECT * FROM entry WHERE status = 'sensor_hour' AND event ->> 'hour' >= ? AND event ->> 'hour' < ?
     ORDER BY seq
     """
 }

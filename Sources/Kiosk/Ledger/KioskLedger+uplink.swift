@@ -6,9 +6,23 @@ extension KioskLedger {
   /// Returns the position of an entry, or `nil` if no entry has this number.
   package func position(of seq: Int) throws(LedgerError) -> LedgerPosition? {
     let epoch: Int? = try reading { database in
-      try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
+      try database.rows("SELECT epoch FROM log WHERE seq = ?", [seq]).first?[0]
     }
     return epoch.map { LedgerPosition(epoch: $0, seq: seq) }
+  }
+
+  /// Returns events in the order of their numbers, as `events` publishes them.
+  ///
+  /// - Parameters:
+  ///   - seq: The entry before the first event.
+  ///   - limit: The maximum number of events.
+  package func events(
+    after seq: Int, limit: Int = 1000
+  ) throws(LedgerError) -> [(seq: Int, event: [UInt8])] {
+    try reading { database in
+      let sql = "SELECT seq, event FROM entry WHERE seq > ? ORDER BY seq LIMIT ?"
+      return try database.rows(sql, [seq, limit]).map { ($0["seq"], $0.bytes("event")) }
+    }
   }
 
   /// Returns the stored number of the entry up to which the upstream broker has confirmed all entries.
@@ -27,7 +41,7 @@ extension KioskLedger {
   ) throws(LedgerError) -> (seqs: ClosedRange<Int>, before: Int?)? {
     try reading { database in
       func entryEpoch(of seq: Int) throws -> Int? {
-        try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
+        try database.rows("SELECT epoch FROM log WHERE seq = ?", [seq]).first?[0]
       }
       var end: Int = try database.rows("SELECT IFNULL(MAX(seq), 0) FROM entry").first?[0] ?? 0
       while end > 0, let current = try entryEpoch(of: end) {

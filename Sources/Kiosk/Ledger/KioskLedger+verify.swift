@@ -13,7 +13,7 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger: that SQLite's structures and references are intact, that no entry is
-  /// missing, that the entries add up to the stock, its batches and the expired fruit, that each made
+  /// missing, that each event agrees with its row, that the entries add up to the stock, its batches and the expired fruit, that each made
   /// juice has the price of its order, and that the steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
@@ -91,6 +91,10 @@ extension KioskLedger {
       throw LedgerError.inconsistent(
         path: path, detail: "\(last - start - count) entries are missing after entry \(start)")
     }
+    if let wrong = try Int.fetchOne(database, sql: wrongEvent, arguments: [start]) {
+      throw LedgerError.inconsistent(
+        path: path, detail: "the columns of entry \(wrong) contradict its event")
+    }
     if let wrong = try Row.fetchOne(database, sql: wrongBalance, arguments: [start]) {
       throw LedgerError.inconsistent(
         path: path,
@@ -111,6 +115,15 @@ extension KioskLedger {
     }
   }
 
+  /// Selects an entry whose event cannot be read or differs from a column.
+  private static let wrongEvent = """
+    SELECT seq FROM entry
+    WHERE seq > ?1 AND (NOT json_valid(event) OR event ->> 'seq' IS NOT seq
+      OR event ->> 'status' IS NOT status OR event ->> 'source' IS NOT source OR event ->> 'id' IS NOT id
+      OR event ->> 'job' IS NOT job OR event ->> 'charge' IS NOT charge)
+    LIMIT 1
+    """
+
   /// Selects a fruit whose stock differs from the stock at the start of the check plus the later
   /// changes.
   private static let wrongBalance = """
@@ -119,11 +132,8 @@ extension KioskLedger {
         + IFNULL(moved.amount, 0) AS sum
     FROM stock LEFT JOIN
       (SELECT key AS fruit, SUM(value * count) AS amount
-        FROM (SELECT changes AS amounts, COUNT(*) AS count FROM entry
-            WHERE seq > ?1 AND changes IS NOT NULL GROUP BY changes
-          UNION ALL SELECT used, -COUNT(*) FROM entry
-            WHERE seq > ?1 AND used IS NOT NULL GROUP BY used),
-          json_each(amounts)
+        FROM (SELECT changes, COUNT(*) AS count FROM log WHERE seq > ?1 GROUP BY changes),
+          json_each(changes)
         GROUP BY key) AS moved
       USING (fruit)
     WHERE sum <> stock.quantity LIMIT 1
@@ -131,7 +141,7 @@ extension KioskLedger {
 
   /// Selects a made juice whose price differs from the price in its order.
   private static let wrongAmount = """
-    SELECT made.seq FROM entry AS made JOIN entry AS ordered ON ordered.seq = made.job
+    SELECT made.seq FROM log AS made JOIN log AS ordered ON ordered.seq = made.job
     WHERE made.status = 'made'
       AND (made.amount IS NOT ordered.amount OR made.currency IS NOT ordered.currency)
     LIMIT 1
@@ -157,16 +167,16 @@ extension KioskLedger {
           WHEN ending.amount IS NOT NULL AND step.returned = 0 AND step.captured_amount <> ending.amount
             THEN 'is captured for ' || step.captured_amount || ', and ' || ending.amount || ' was made'
         END AS flaw
-      FROM (SELECT extra ->> 'charge' AS charge, SUM(status = 'captured') AS captured,
+      FROM (SELECT charge, SUM(status = 'captured') AS captured,
             SUM(status = 'refunded' AND source IS NULL) AS refunded, SUM(status = 'held') AS held,
             SUM(IIF(status = 'captured', amount, 0)) AS captured_amount,
             SUM(IIF(status = 'refunded', amount, 0)) AS returned,
             MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS ordered,
             MAX(source IS NOT NULL AND status <> 'awaiting_payment' AND status <> 'held') AS decided
-          FROM entry WHERE extra IS NOT NULL AND charge IS NOT NULL GROUP BY 1) AS step
+          FROM log WHERE charge IS NOT NULL GROUP BY 1) AS step
         LEFT JOIN charge AS open ON open.number = step.charge
         LEFT JOIN job ON job.seq = step.ordered
-        LEFT JOIN entry AS ending ON ending.job = step.ordered
+        LEFT JOIN log AS ending ON ending.job = step.ordered
           AND ending.status IN ('made', 'failed', 'returned'))
     WHERE flaw IS NOT NULL LIMIT 1
     """

@@ -199,11 +199,11 @@ extension KioskLedger {
   package func createIndexes(ofCharges: Bool, ofSafety: Bool) throws(LedgerError) {
     var indexes: [String] = []
     if ofCharges {
-      indexes.append("charge_step ON entry (extra ->> 'charge') WHERE extra IS NOT NULL")
+      indexes.append("charge_step ON entry (charge) WHERE charge IS NOT NULL")
     }
     if ofSafety {
-      indexes.append("other_entry ON entry (at) WHERE juice IS NULL")
-      indexes.append("sensor_hour ON entry (extra ->> 'hour') WHERE status = 'sensor_hour'")
+      indexes.append("other_entry ON entry (at) WHERE \(Self.isOther)")
+      indexes.append("sensor_hour ON entry (event ->> 'hour') WHERE status = 'sensor_hour'")
     }
     guard !indexes.isEmpty else { return }
     try writing { database in
@@ -222,8 +222,8 @@ extension KioskLedger {
   private static func lastCharge(in database: Database) throws -> Int {
     guard try !database.rows(Self.chargeIndex).isEmpty else { return 0 }
     let last = """
-      SELECT MAX(extra ->> 'charge') FROM entry
-      WHERE extra IS NOT NULL AND status = 'awaiting_payment'
+      SELECT MAX(charge) FROM entry
+      WHERE charge IS NOT NULL AND status = 'awaiting_payment'
       """
     return try database.rows(last).first?[0] ?? 0
   }
@@ -271,8 +271,8 @@ extension KioskLedger {
     var programs: [ProgramID: ProgramRecord] = [:]
     for row in try database.rows(
       """
-      SELECT program.*, entry.at AS due_at, entry.reason AS cause
-      FROM program LEFT JOIN entry ON entry.seq = program.due
+      SELECT program.*, log.at AS due_at, log.reason AS cause
+      FROM program LEFT JOIN log ON log.seq = program.due
       """)
     {
       guard let machine = MachineID(row["machine"] as String),
@@ -317,10 +317,13 @@ extension KioskLedger {
     return (charges, devices)
   }
 
-  /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`.
+  /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`. The end of
+  /// an order has an earlier ticket.
   static let ticketsSinceCheckpoint = """
-    SELECT day, MAX(ticket) AS number FROM entry
-    WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
+    SELECT day, MAX(ticket) AS number FROM log
+    WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint)
+      AND status IN ('ready', 'accepted', 'awaiting_payment')
+    GROUP BY day
     """
 
   private static let openJobs = """
@@ -333,7 +336,7 @@ extension KioskLedger {
   /// Selects the presses among the last 10,000 entries, which at 160 entries per second include the
   /// longest debounce time, 60 seconds.
   private static let lastPresses = """
-    SELECT source, juice, quantity, at, seq FROM entry
+    SELECT source, juice, quantity, at, seq FROM log
     WHERE seq > (SELECT MAX(seq) FROM entry) - 10000
       AND id IS NULL AND job IS NULL AND source IS NOT NULL AND juice IS NOT NULL
       AND reason IS NOT '\(RejectionReason.retained.rawValue)'

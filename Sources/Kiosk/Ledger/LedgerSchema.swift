@@ -35,79 +35,36 @@ enum LedgerSchema {
   static let newEpoch = "max(1, random() & 9007199254740991)"
 
   private static let first = """
-    -- All decisions; rows are never changed. Amounts are JSON objects of fruits and numbers.
+    -- All decisions; rows are never changed.
     CREATE TABLE entry (
       seq INTEGER PRIMARY KEY CHECK (seq > 0),
       at INTEGER NOT NULL,   -- milliseconds since 1970
       source TEXT,           -- order/<panel>, restock/<source>, service/<source>; null: the kiosk
       id TEXT,               -- chosen by the sender
       status TEXT NOT NULL,
-      juice TEXT,
-      quantity INTEGER,
-      ticket INTEGER CHECK (ticket > 0),
-      day INTEGER,           -- of the ticket, since 1970 in the kiosk's time zone
-      used TEXT,             -- fruit used by the juice
-      missing TEXT,          -- fruit missing for the juice
-      changes TEXT,          -- of the stock by a restock, or the initial stock of a new fruit
-      stock TEXT,            -- the stock after the entry, as in the answer
-      reason TEXT,           -- of a rejection
-      detail TEXT,           -- the same in words
-      message TEXT,          -- for the customer
-      machine TEXT,          -- assigned to the order
-      place INTEGER,         -- in its queue
       job INTEGER REFERENCES entry,  -- the accepted order that the entry refers to
-      epoch INTEGER NOT NULL DEFAULT 0,  -- the ledger's epoch at the time of the entry
-      amount INTEGER CHECK (amount >= 0),  -- price of all glasses in the currency's smallest unit
-      currency TEXT,                 -- ISO 4217 code
-      extra TEXT,                    -- of charges, totals, programs, sensors and batches, as JSON
-      -- The required columns of each status, the most frequent status first. SQLite loads each
-      -- literal of a check at each insert, so the rare statuses share a rule.
-      CHECK (CASE status
-        WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
-          AND day IS NOT NULL AND used IS NOT NULL
-        WHEN 'out_of_stock' THEN juice IS NOT NULL AND quantity > 0 AND missing IS NOT NULL
-        WHEN 'accepted' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
-          AND day IS NOT NULL AND used IS NOT NULL AND machine IS NOT NULL AND place > 0
-        WHEN 'made' THEN job IS NOT NULL AND ticket IS NOT NULL AND day IS NOT NULL
-        WHEN 'failed' THEN machine IS NOT NULL AND job IS NOT NULL AND ticket IS NOT NULL
-          AND day IS NOT NULL AND reason IS NOT NULL AND changes IS NOT NULL
-        WHEN 'returned' THEN job IS NOT NULL AND ticket IS NOT NULL
-          AND day IS NOT NULL AND reason IS NOT NULL AND changes IS NOT NULL
-        WHEN 'rejected' THEN reason IS NOT NULL
-        WHEN 'awaiting_payment' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
-          AND day IS NOT NULL AND used IS NOT NULL AND extra IS NOT NULL AND amount > 0
-        WHEN 'open' THEN 1
-        WHEN 'closed' THEN 1
-        ELSE (extra IS NOT NULL OR job IS NOT NULL OR changes IS NOT NULL) AND instr(
-          ' opened restocked poured again give_back held captured refunded released capture release \
-           refund kept paid_back written_off total program_due program_requested program_done \
-           program_failed sensor_alarm sensor_blocked sensor_silent sensor_gap sensor_ok \
-           sensor_discard sensor_release sensor_hour \
-           expired removed ',
-          ' ' || status || ' ') END),
-      -- Only entries that change the stock have `used` or `changes`.
-      CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'
-        OR status = 'awaiting_payment' OR status = 'program_requested'),
-      CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'
-        AND status <> 'awaiting_payment'),
-      -- Only sold glasses have a price, steps of a payment an amount, and removed fruit a cost. A
-      -- failed order has the price of the glasses that were made before the failure.
-      CHECK (amount IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'made'
-        OR status = 'failed' OR status = 'removed' OR extra IS NOT NULL),
-      CHECK ((amount IS NULL) = (currency IS NULL)),
-      CHECK ((juice IS NULL) = (quantity IS NULL))
+      charge INTEGER,
+      day INTEGER,           -- of the ticket, since 1970 in the kiosk's time zone
+      event TEXT NOT NULL,   -- the entry as it is published; `ledger verify` compares the columns above with it
+      stock TEXT,            -- the stock after the entry, as in the answer
+      detail TEXT,           -- of a rejection, in words
+      message TEXT           -- for the customer
     ) STRICT;
 
     -- Finds the outcome of each accepted order.
     CREATE INDEX job_end ON entry (job) WHERE job IS NOT NULL;
 
-    -- The entries with a readable time.
+    -- The entries with the members of their events. Computed columns of the table would be computed with each
+    -- order. An amount has all decimals of its currency, so its digits are the smallest units.
     CREATE VIEW log AS
-    SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
-      juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
-      place, job, epoch, amount, currency,
-      extra ->> 'charge' AS charge, extra ->> 'device' AS device, extra ->> 'program' AS program,
-      extra ->> 'sensor' AS sensor, extra
+    SELECT seq, at, event ->> 'at' AS time, source, id, status, event ->> 'juice' AS juice,
+      event ->> 'quantity' AS quantity, event ->> 'ticket' AS ticket, day, event -> 'changes' AS changes,
+      event -> 'missing' AS missing, stock, event ->> 'reason' AS reason, detail, message,
+      event ->> 'machine' AS machine, event ->> 'place' AS place, job,
+      IFNULL(event ->> 'epoch', 0) AS epoch,
+      CAST(replace(event ->> 'amount', '.', '') AS INTEGER) AS amount, event ->> 'currency' AS currency,
+      charge, event ->> 'device' AS device, event ->> 'program' AS program,
+      event ->> 'sensor' AS sensor, event
     FROM entry;
 
     -- The current stock: the sum of all entries.

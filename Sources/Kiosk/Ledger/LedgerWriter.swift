@@ -33,7 +33,7 @@ final class LedgerWriter {
     commit = try database.makeStatement(sql: "COMMIT")
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
-      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 23).joined(separator: ", ")))")
+      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 12).joined(separator: ", ")))")
     addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
@@ -82,11 +82,13 @@ final class LedgerWriter {
   /// Writes a `LedgerTransaction` as one transaction of SQLite.
   ///
   /// - Parameter count: The number of deliveries since the last transaction.
-  func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws
-  {
+  /// - Returns: The events of the entries.
+  func write(
+    _ transaction: LedgerTransaction, deliveries count: Int, on database: Database
+  ) throws -> [[UInt8]] {
     try begin.run(on: database)
     do {
-      try add(transaction.records, on: database)
+      let events = try add(transaction.records, on: database)
       try add(transaction.kept, deliveries: count, on: database)
       for (seq, job) in transaction.jobs { try set(job, of: seq, on: database) }
       for (name, machine) in transaction.machines {
@@ -159,6 +161,7 @@ final class LedgerWriter {
         try setMark.run(on: database)
       }
       try commit.run(on: database)
+      return events
     } catch {
       // After some errors SQLite has already rolled back, and this statement fails.
       _ = try? rollback.run(on: database)
@@ -182,13 +185,20 @@ final class LedgerWriter {
 
   // MARK: Entries
 
-  private func add(_ records: [LedgerTransaction.Record], on database: Database) throws {
+  /// Writes records.
+  ///
+  /// - Returns: The events of the entries.
+  private func add(
+    _ records: [LedgerTransaction.Record], on database: Database
+  ) throws -> [[UInt8]] {
     guard let first = records.first?.row.entry.seq, let last = records.last?.row.entry.seq else {
-      return
+      return []
     }
+    var events: [[UInt8]] = []
+    events.reserveCapacity(records.count)
     var changes: FruitAmounts = [:]
     for record in records {
-      try add(record, on: database)
+      events.append(try add(record, on: database))
       changes += record.row.entry.changes
     }
     for (fruit, amount) in changes {
@@ -198,115 +208,42 @@ final class LedgerWriter {
         throw LedgerError.unknownFruit(fruit.text)
       }
     }
-    guard (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval
-    else {
-      return
+    if (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval {
+      try moveCheckpoint(on: database)
+      try deleteReplies(through: last - Self.unconfirmed, on: database)
     }
-    try moveCheckpoint(on: database)
-    try deleteReplies(through: last - Self.unconfirmed, on: database)
+    return events
   }
 
-  private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
+  private func add(
+    _ record: LedgerTransaction.Record, on database: Database
+  ) throws -> [UInt8] {
     let (entry, row) = (record.row.entry, record.row)
-    var used: FruitAmounts?
-    var missing: FruitAmounts?
-    var changes: FruitAmounts?
-    var why: String?
-    var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
-    var extra: [UInt8]?
+    if let flaw = entry.flaw { throw LedgerError.notAllowed(flaw) }
+    let event = entry.payload
     switch entry.outcome {
-    case .ready(_, let amounts, let ticket):
-      used = amounts
+    case .ready(_, _, let ticket), .accepted(_, _, let ticket, _, _),
+      .awaitingPayment(_, _, let ticket, _, _):
       tickets[ticket.day] = ticket.number
-    case .outOfStock(_, let amounts): missing = amounts
-    case .restocked(let amounts): changes = amounts
-    case .rejected(let reason, _): why = reason.rawValue
-    case .accepted(_, let amounts, let ticket, let maker, let position):
-      (used, machine, place) = (amounts, maker, position)
-      tickets[ticket.day] = ticket.number
-    case .awaitingPayment(_, let amounts, let ticket, let number, let at):
-      used = amounts
-      extra = JSONWriter.object {
-        $0.members(charge: number, at: at)
-        $0.members(entry.batches)
-      }
-      tickets[ticket.day] = ticket.number
-    case .payment(let step):
-      (machine, place, job, why) = (step.machine, step.place, step.job, step.reason)
-      extra = JSONWriter.object {
-        $0.members(charge: step.charge, at: step.device)
-        $0.members(step.receipt)
-      }
-    case .total(let total, let at, let difference):
-      extra = JSONWriter.object {
-        $0.member("device", at.text)
-        if let difference { $0.member("difference", difference) }
-        $0.members(total)
-      }
-    case .made(let end):
-      (machine, job) = (end.machine, end.job)
-    case .failed(let end, let reason, let amounts), .returned(let end, let reason, let amounts):
-      (machine, job, why, changes) = (end.machine, end.job, reason, amounts)
-    case .decided(let choice, let order, let amounts):
-      job = order
-      if choice == .again { used = amounts }
-    case .program(let step):
-      (machine, job, why) = (step.id.machine, step.job, step.reason)
-      if step.kind == .requested { used = step.changes.times(-1) }
-      if step.kind == .failed { changes = step.changes }
-      extra = JSONWriter.object {
-        $0.member("program", step.id.program.rawValue)
-        $0.members(entry.batches)
-      }
-    case .sensor(let step):
-      if step.kind == .discard { changes = step.changes }
-      extra = JSONWriter.object {
-        $0.members(step)
-        $0.members(entry.batches)
-      }
-    case .expired(let amounts): changes = amounts
-    case .removed(let removal):
-      (changes, why) = (entry.changes, removal.reason.rawValue)
-      if !removal.expired.isEmpty {
-        extra = JSONWriter.object {
-          $0.member("expired", removal.expired)
-          $0.members(entry.batches)
-        }
-      }
-    case .service: break
     case .opened(let amounts):
-      changes = amounts
       for (fruit, _) in amounts {
         try addFruit.bind(1, fruit.text)
         try addFruit.run(on: database)
       }
-    }
-    if extra == nil, !entry.batches.isEmpty {
-      extra = JSONWriter.object { $0.members(entry.batches) }
+    default: break
     }
     try addEntry.bind(1, entry.seq)
     try addEntry.bind(2, Int(entry.at.milliseconds))
     try addEntry.bind(3, entry.source?.description)
     try addEntry.bind(4, entry.id?.text)
     try addEntry.bind(5, entry.status.rawValue)
-    try addEntry.bind(6, entry.outcome.order?.juice.text)
-    try addEntry.bind(7, entry.outcome.order?.quantity)
-    try addEntry.bind(8, entry.ticket?.number)
-    try addEntry.bind(9, entry.ticket?.day)
-    try addEntry.bind(10, text: used?.json)
-    try addEntry.bind(11, text: missing?.json)
-    try addEntry.bind(12, text: changes?.json)
-    try addEntry.bind(13, text: row.stock?.json)
-    try addEntry.bind(14, why)
-    try addEntry.bind(15, row.detail)
-    try addEntry.bind(16, row.message)
-    try addEntry.bind(17, machine?.text)
-    try addEntry.bind(18, place)
-    try addEntry.bind(19, job)
-    try addEntry.bind(20, entry.epoch)
-    try addEntry.bind(21, entry.amount?.units)
-    try addEntry.bind(22, entry.amount?.currency.code)
-    try addEntry.bind(23, text: extra)
+    try addEntry.bind(6, entry.outcome.job)
+    try addEntry.bind(7, entry.outcome.charge)
+    try addEntry.bind(8, entry.ticket?.day)
+    try addEntry.bind(9, text: event)
+    try addEntry.bind(10, text: row.stock?.json)
+    try addEntry.bind(11, row.detail)
+    try addEntry.bind(12, row.message)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)
@@ -315,6 +252,7 @@ final class LedgerWriter {
       try addReply.run(on: database)
       lastReply = entry.seq
     }
+    return event
   }
 
   private func set(_ job: Job?, of seq: Int, on database: Database) throws {
@@ -420,17 +358,28 @@ final class LedgerWriter {
   }
 }
 
-extension FruitAmounts {
-  var json: [UInt8] { JSONWriter.object { $0.members(self) } }
+extension LedgerEntry {
+  /// The reason why the entry cannot be right, or `nil`. Only a defect of the kiosk causes such an entry.
+  fileprivate var flaw: String? {
+    if let ticket, ticket.number < 1 { return "ticket \(ticket.number)" }
+    if let order = outcome.order, order.quantity < 1, status != .rejected {
+      return "an order of \(order.quantity)"
+    }
+    if amount != nil, !isPriced { return "an amount with the status \(status.rawValue)" }
+    return nil
+  }
+
+  /// Whether glasses were sold, money was moved, or fruit with a cost was removed.
+  private var isPriced: Bool {
+    switch outcome {
+    case .ready, .accepted, .made, .failed, .awaitingPayment, .payment, .removed, .sensor: true
+    case .opened, .outOfStock, .restocked, .service, .total, .program, .expired, .returned,
+      .decided, .rejected:
+      false
+    }
+  }
 }
 
-extension JSONWriter {
-  fileprivate mutating func members(_ batches: [BatchChange]) {
-    if !batches.isEmpty { member("batches", batches) { $0.members($1) } }
-  }
-
-  fileprivate mutating func members(charge: Int, at device: PaymentDeviceID) {
-    member("charge", charge)
-    member("device", device.text)
-  }
+extension FruitAmounts {
+  var json: [UInt8] { JSONWriter.object { $0.members(self) } }
 }

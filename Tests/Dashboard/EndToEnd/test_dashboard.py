@@ -58,11 +58,12 @@ def test_a_week_of_food_safety_prints_on_one_page(
     with sqlite3.connect(kiosk.folder / "ledger.sqlite") as ledger:
         def add(sensor: str, at: int, low: float, high: float, **more: Any) -> None:
             hour = datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            extra = {"sensor": sensor, "hour": hour, "low": low, "high": high, "measured": 3600} | more
-            ledger.execute(
-                "INSERT INTO entry (seq, at, status, epoch, extra)"
-                " SELECT MAX(seq) + 1, ?, 'sensor_hour', MAX(epoch), ? FROM entry",
-                ((at + 3600) * 1000, json.dumps(extra)))
+            over = datetime.fromtimestamp(at + 3600, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            (seq, epoch), = ledger.execute("SELECT MAX(seq) + 1, MAX(epoch) FROM log")
+            event = {"seq": seq, "epoch": epoch, "at": over, "status": "sensor_hour", "sensor": sensor,
+                     "hour": hour, "low": low, "high": high, "measured": 3600} | more
+            ledger.execute("INSERT INTO entry (seq, at, status, event) VALUES (?, ?, 'sensor_hour', ?)",
+                           (seq, (at + 3600) * 1000, json.dumps(event)))
 
         for index in range(7 * 24 - 1):
             at = now - (7 * 24 - index) * 3600

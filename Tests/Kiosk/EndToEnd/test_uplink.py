@@ -168,8 +168,10 @@ def fill(kiosk: Kiosk, count: int) -> None:
             """
             WITH RECURSIVE more (seq) AS (
               SELECT MAX(seq) + 1 FROM entry UNION ALL SELECT seq + 1 FROM more LIMIT ?)
-            INSERT INTO entry (seq, at, status, epoch)
-            SELECT seq, 1795251600000 + seq, 'open', (SELECT epoch FROM kiosk) FROM more
+            INSERT INTO entry (seq, at, status, event)
+            SELECT seq, 1795251600000 + seq, 'open', json_object('seq', seq, 'epoch', epoch,
+              'at', strftime('%Y-%m-%dT%H:%M:%fZ', (1795251600000 + seq) / 1000.0, 'unixepoch'), 'status', 'open')
+            FROM more, kiosk
             """,
             [count],
         )

@@ -88,7 +88,7 @@ import Testing
   }
 
   /// Orders from the standard menu, with ids as programs generate them.
-  @Test func anOrderTakesNoMoreThan252BytesOnTheDisk() throws {
+  @Test func anOrderTakesNoMoreThan480BytesOnTheDisk() throws {
     let settings = KioskSettings.test(orders: .init(maximumPerSecond: 0))
     let kiosk = try TestKiosk(
       settings: settings,
@@ -106,7 +106,7 @@ import Testing
       try kiosk.receive(orders)
     }
     let size = try kiosk.ledger.size - before
-    #expect(size / 10_000 <= 252, "\(size) bytes for 10,000 orders")
+    #expect(size / 10_000 <= 480, "\(size) bytes for 10,000 orders")
   }
 }
 

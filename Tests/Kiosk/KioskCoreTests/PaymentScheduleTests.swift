@@ -345,7 +345,7 @@ private final class PaymentSchedule {
     var refunded: [Int: Int] = [:]
     var orders: [Int: (charge: Int, cents: Int)] = [:]
     var ends: [Int: Int] = [:]
-    for (row, _) in try kiosk.ledger.rows(after: 0, limit: .max) {
+    for (row, _, _) in try kiosk.ledger.rows(after: 0, limit: .max) {
       let (entry, cents) = (row.entry, row.entry.amount?.units ?? 0)
       switch entry.outcome {
       case .awaitingPayment(_, _, _, let charge, _): orders[entry.seq] = (charge, cents)

@@ -1387,7 +1387,7 @@ extension TestKiosk {
   /// The entries after the first with their amounts in cents.
   fileprivate var steps: [String] {
     let rows = (try? ledger.rows(after: 1)) ?? []
-    return rows.map { row, _ in
+    return rows.map { row, _, _ in
       row.entry.status.rawValue + (row.entry.amount.map { " \($0.units)" } ?? "")
     }
   }

@@ -159,7 +159,8 @@ import Testing
     try place.tamper(
       """
       WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < \(later))
-      INSERT INTO entry (seq, at, status) SELECT i, 0, 'open' FROM n;
+      INSERT INTO entry (seq, at, status, event)
+        SELECT i, 0, 'open', json_object('seq', i, 'status', 'open') FROM n;
       """)
     let ledger = try place.open()
     #expect(try ledger.repeats(of: [key]).count == 1)

@@ -115,7 +115,37 @@ import Testing
       .removed(Removal(stock: ["banana": 2], expired: ["banana": 3], reason: .givenAway)),
       .service(.open), .service(.closed),
       .rejected(.quantityOutOfRange, order: Order(juice: "kiwi", quantity: .max)),
-      .rejected(.conflict, order: nil),
+      .rejected(.conflict, order: nil), .expired(changes: ["banana": -1]),
+      .accepted(order, used: ["banana": 2], ticket: ticket, machine: "bar", place: 3),
+      .made(JobEnd(job: 1, machine: "bar", order: order, ticket: ticket)),
+      .failed(
+        JobEnd(job: 1, machine: nil, order: order, ticket: ticket), reason: "jam",
+        changes: ["banana": 1]),
+      .returned(
+        JobEnd(job: 1, machine: "bar", order: order, ticket: ticket), reason: "", changes: [:]),
+      .decided(.again, job: 1, used: ["banana": 2]), .decided(.giveBack, job: 1, used: [:]),
+      .awaitingPayment(
+        order, used: ["banana": 2], ticket: ticket, charge: 9, device: "card"),
+      .payment(
+        PaymentStep(
+          .held, charge: 9, device: "card", job: 1, order: order, ticket: ticket, machine: "bar",
+          place: 1, receipt: Receipt(receipt: "7", last4: "0123"), reason: "a reason")),
+      .payment(
+        PaymentStep(.writtenOff, charge: 9, device: "card", job: nil, order: nil, ticket: nil)),
+      .total(
+        PaymentTotal(
+          total: 4, at: Timestamp(milliseconds: 7), captured: Money(units: 5, .euro),
+          refunded: Money(units: 0, .euro), count: 1, terminalNet: -5), device: "card",
+        difference: -10),
+      .program(
+        ProgramStep(
+          .requested, ProgramID(machine: "bar", program: .clean), reason: "hours",
+          changes: ["banana": -1])),
+      .program(
+        ProgramStep(
+          .failed, ProgramID(machine: "bar", program: .rinse), job: 1, reason: "jam",
+          changes: ["banana": 1])),
+      .sensor(gap(60)),
       .sensor(
         SensorStep(
           .discard, of: "fridge", value: -1500, unit: .celsius, fruits: ["banana"],
@@ -142,10 +172,13 @@ import Testing
     ]
     var transaction = LedgerTransaction()
     transaction.records = records
-    try ledger.commit(transaction)
+    let events = try ledger.commit(transaction)
     let page = try ledger.rows(after: seq - 1)
     #expect(page.map(\.row) == records.map(\.row))
     #expect(page.map(\.reply) == records.map(\.reply))
+    #expect(page.map(\.event) == records.map(\.row.entry.payload))
+    #expect(events == page.map(\.event))
+    #expect(try ledger.events(after: seq - 1).map(\.event) == events)
   }
 
   @Test func batchesAreReadAsTheyWereWritten() throws {
@@ -204,6 +237,12 @@ import Testing
     }
   }
 
+  private static func gap(_ seconds: Int) -> SensorStep {
+    var step = SensorStep(.gap, of: "fridge", value: 4000, unit: .celsius)
+    (step.gap, step.isGapInDoubt) = (seconds, true)
+    return step
+  }
+
   private static let (order, ticket) = (Order(juice: "banana"), Ticket(day: 7, number: 1))
 
   @Test(arguments: [("EUR", 0), ("EUR", 350), ("KRW", 3500), ("KWD", Int.max)])
@@ -243,6 +282,24 @@ import Testing
     #expect(throws: LedgerError.self) {
       try ledger.commit(LedgerTransaction(.init(2, outcome, amount: amount)))
     }
+  }
+
+  /// The end of an order has an earlier ticket than the orders after it.
+  @Test func anEndAfterTheCheckpointSetsNoTicketBack() throws {
+    let ledger = try place.open()
+    let tickets = (1...3).map { Ticket(day: 7, number: $0) }
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    for (seq, ticket) in zip(2..., tickets) {
+      try ledger.commit(
+        LedgerTransaction(
+          .init(seq, .accepted(Self.order, used: [:], ticket: ticket, machine: "bar", place: 1))))
+    }
+    try ledger.writing { try KioskLedger.moveCheckpoint(in: $0) }
+    let end = JobEnd(job: 2, machine: "bar", order: Self.order, ticket: tickets[0])
+    try ledger.commit(LedgerTransaction(.init(5, .made(end))))
+    #expect(try ledger.state().tickets == [7: 3])
+    try ledger.writing { try KioskLedger.moveCheckpoint(in: $0) }
+    #expect(try place.open(readOnly: true).state().tickets == [7: 3])
   }
 
   @Test func everyReasonIsReadAsItWasWritten() throws {
@@ -310,7 +367,7 @@ import Testing
     let before = try ledger.size
     for batch in 5..<25 { try refuse(batch * 20 + 1...batch * 20 + 20) }
     let size = try ledger.size - before
-    #expect(size / 400 < 300, "\(size) bytes for 400 refused orders")
+    #expect(size / 400 < 350, "\(size) bytes for 400 refused orders")
   }
 
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
@@ -368,10 +425,7 @@ import Testing
     let (entry, log) = try database.read {
       (Set(try $0.columns(in: "entry").map(\.name)), Set(try $0.columns(in: "log").map(\.name)))
     }
-    // The log reads some columns from `extra`.
-    #expect(
-      entry.symmetricDifference(log)
-        == ["at", "time", "day", "charge", "device", "program", "sensor"])
+    #expect(entry.isSubset(of: log))
   }
 
   @Test func entriesComeInPages() throws {

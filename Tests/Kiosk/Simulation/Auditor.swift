@@ -270,7 +270,7 @@ struct Auditor {
         stored = Stored(
           changes: changes, work: rules.machines > 0 ? try ledger.machineState() : nil,
           payments: rules.terminals > 0 ? try ledger.paymentState() : nil)
-        for (row, reply) in try ledger.rows(after: seq, limit: .max) {
+        for (row, _, reply) in try ledger.rows(after: seq, limit: .max) {
           check(row.entry, reply, at: now)
         }
       }

@@ -233,17 +233,15 @@ def entries(ledger: Path) -> list[tuple]:
         rows = database.execute(
             """
             SELECT epoch, seq, at, status, source, id, juice, quantity, ticket, reason, machine, job, place,
-              amount, currency, used, changes, missing FROM entry ORDER BY epoch, seq
+              amount, currency, changes, missing FROM log ORDER BY epoch, seq
             """
         )
         return [_entry(row) for row in rows]
 
 
 def _entry(row: tuple) -> tuple:
-    *plain, used, changes, missing = row
-    changed = {fruit: -number for fruit, number in json.loads(used).items()} if used else None
-    return (*plain, changed or (json.loads(changes) if changes else None),
-            json.loads(missing) if missing else None)
+    *plain, changes, missing = row
+    return (*plain, json.loads(changes) if changes else None, json.loads(missing) if missing else None)
 
 
 def orders(ledger: Path) -> int:

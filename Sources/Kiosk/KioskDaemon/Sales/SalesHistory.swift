@@ -63,7 +63,7 @@ package struct SalesHistory: Sendable {
 
   // MARK: Reading the ledger
 
-  /// Maximum number of entries in a page. Reading a page takes 1 ms.
+  /// Maximum number of entries in a page. Reading a page takes 4 ms.
   private static let page = 500
 
   /// Reads the next page, from the newest entries to the oldest.

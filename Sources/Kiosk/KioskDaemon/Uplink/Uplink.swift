@@ -330,15 +330,15 @@ package actor Uplink {
       switch scheduler.next(at: now) {
       case .wait(let duration): return duration ?? Self.pollInterval
       case .publish(let seq, let count):
-        let page = try ledger.rows(after: seq, limit: count).map(\.row.entry)
+        let page = try ledger.events(after: seq, limit: count)
         // A committed entry may not be visible yet: the next check reads it.
         guard let last = page.last else { return Self.pollInterval }
-        let serial = await publish(page.map(settings.topics.event))
+        let serial = await publish(page.map { settings.topics.event($0.event) })
         scheduler.published(through: last.seq, serial: serial)
       case .replay(let replay, let count):
-        let page = try ledger.rows(after: replay.next - 1, limit: count).map(\.row.entry)
+        let page = try ledger.events(after: replay.next - 1, limit: count)
         guard let last = page.last else { return Self.pollInterval }
-        let serial = await publish(page.map(settings.topics.event))
+        let serial = await publish(page.map { settings.topics.event($0.event) })
         guard let done = scheduler.replayed(replay, through: last.seq, serial: serial) else {
           break
         }

@@ -29,10 +29,10 @@ extension LedgerCommands {
       }
       var last = 0
       while case let page = try ledger.rows(after: last), let final = page.last {
-        for entry in page.map(\.row.entry) {
+        for (row, event, _) in page {
           switch format {
-          case .csv: try StandardOutput.write(csv: csv.line(entry.cells))
-          case .jsonl: try StandardOutput.write(json: entry.payload)
+          case .csv: try StandardOutput.write(csv: csv.line(row.entry.cells))
+          case .jsonl: try StandardOutput.write(json: event)
           }
         }
         last = final.row.entry.seq

@@ -40,7 +40,7 @@ struct LedgerView {
       let ledger = try KioskLedger(path: path, readOnly: true)
       state = try ledger.state()
       waiting = state.seq - (try ledger.uplinked())
-      for (row, _) in try ledger.rows(
+      for (row, _, _) in try ledger.rows(
         after: state.seq - Self.examinedEntries, limit: Self.examinedEntries)
       {
         lastEntry = row.entry.at

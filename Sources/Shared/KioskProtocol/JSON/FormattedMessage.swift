@@ -137,6 +137,39 @@ package struct Members<Message> {
     return texts
   }
 
+  /// Reads or writes a member that a message of this kind must have. Reading throws an error if the
+  /// member is absent or invalid.
+  ///
+  /// - Parameter get: Returns the value, or `nil` for a message of another kind.
+  package mutating func present<Value: MemberValue>(
+    _ key: StaticString, _ get: (Message) -> Value?
+  ) throws(JSONError) -> Value {
+    guard let value = optional(key, get) else { throw missing(key) }
+    return value
+  }
+
+  /// Reads a member that the description of the whole object writes.
+  mutating func reads<Value: MemberValue>(
+    _ key: StaticString, _ get: (Message) -> Value
+  ) throws(JSONError) -> Value {
+    if let message { return get(message) }
+    guard let value = json[key.description].flatMap(Value.init(member:)) else {
+      throw missing(key)
+    }
+    return value
+  }
+
+  /// Reads or writes a value for which no other method exists, and which may be absent.
+  mutating func other<Value>(
+    _ get: (Message) -> Value?, read: (JSON) -> Value?,
+    write: (inout JSONWriter, Value) -> Void
+  ) -> Value? {
+    guard let message else { return read(json) }
+    let value = get(message)
+    if let value { write(&writer, value) }
+    return value
+  }
+
   /// Writes a member. Does nothing while a message is read.
   package mutating func writes<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value?
@@ -164,15 +197,17 @@ package struct Members<Message> {
 
   /// Reads or writes an array of objects.
   ///
-  /// - Parameter limit: Maximum number of objects that are read. Invalid ones are omitted.
+  /// - Parameters:
+  ///   - limit: Maximum number of objects that are read. Invalid ones are omitted.
+  ///   - omitsEmpty: Whether an empty array is not written.
   package mutating func list<Element: FormattedMessage>(
-    _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int
+    _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int, omitsEmpty: Bool = false
   ) -> [Element] {
     guard let message else {
       return (json.elements(key.description) ?? []).prefix(limit).compactMap { try? Element($0) }
     }
     let elements = get(message)
-    writer.member(key, elements) { $0.members($1) }
+    if !omitsEmpty || !elements.isEmpty { writer.member(key, elements) { $0.members($1) } }
     return elements
   }
 
@@ -213,6 +248,19 @@ package struct Members<Message> {
     return part
   }
 
+  /// Reads or writes the members of another message in the same object, which a message of this kind
+  /// must have.
+  ///
+  /// - Parameter get: Returns the other message, or `nil` for a message of another kind.
+  mutating func part<Part: FormattedMessage>(
+    _ get: (Message) -> Part?
+  ) throws(JSONError) -> Part {
+    guard let message else { return try Part(json) }
+    guard let part = get(message) else { throw JSONError("the message is of another kind") }
+    writer.members(part)
+    return part
+  }
+
   /// Reads or writes the members of another message in the same object. Returns `nil` if `first` is
   /// absent.
   package mutating func members<Part: FormattedMessage>(
@@ -236,6 +284,8 @@ package struct Members<Message> {
     if let part { writer.member(key) { $0.members(part) } }
     return part
   }
+
+  func missing(_ key: StaticString) -> JSONError { problem(key, "is missing or invalid") }
 
   private func problem(_ key: StaticString, _ problem: String) -> JSONError {
     JSONError("'\(key)' \(problem)")
@@ -279,11 +329,23 @@ extension Language: MemberValue {}
 extension Currency: MemberValue {}
 extension RejectionReason: MemberValue {}
 extension ServiceState: MemberValue {}
+extension SensorUnit: MemberValue {}
+extension Removal.Reason: MemberValue {}
+extension Source: MemberValue {}
 
 extension Int: MemberValue {
   package init?(member: JSON) {
     guard let number = member.wholeNumber else { return nil }
     self = number
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
+}
+
+extension Bool: MemberValue {
+  package init?(member: JSON) {
+    guard case .bool(let value) = member else { return nil }
+    self = value
   }
 
   package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }

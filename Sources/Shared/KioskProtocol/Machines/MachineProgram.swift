@@ -36,7 +36,7 @@ package struct ProgramStep: Hashable, Sendable {
   /// The changes of the stock.
   package let changes: FruitAmounts
 
-  package enum Kind: String, CaseIterable, Sendable {
+  package enum Kind: String, CaseIterable, MemberValue {
     case due = "program_due"
     /// A person or the kiosk has requested the program, as a job with the number of this entry.
     case requested = "program_requested"
@@ -57,24 +57,15 @@ package struct ProgramStep: Hashable, Sendable {
   }
 }
 
-extension ProgramStep {
-  /// Parses the step in an entry with this status, or returns `nil` if the entry has no valid step.
-  init?(_ status: LedgerEntry.Status, _ json: JSON) {
-    guard let kind = Kind(rawValue: status.rawValue),
-      let machine = json.text("machine").flatMap({ MachineID($0) }),
-      let program = json.text("program").flatMap(MachineProgram.init(rawValue:))
-    else { return nil }
-    self.init(
-      kind, ProgramID(machine: machine, program: program), job: json.integer("job"),
-      reason: json.text("reason")?.asReason, changes: json.amounts("changes") ?? [:])
-  }
-}
-
-extension JSONWriter {
-  mutating func member(_ step: ProgramStep) {
-    if let job = step.job { member("job", job) }
-    member("machine", step.id.machine.text)
-    member("program", step.id.program.rawValue)
-    if let reason = step.reason { member("reason", reason) }
+extension ProgramStep: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    kind = try members.reads("status", \.kind)
+    job = members.optional("job", \.job)
+    id = ProgramID(
+      machine: try members.required("machine", \.id.machine),
+      program: try members.required("program", \.id.program))
+    reason = members.optional("reason", \.reason)?.asReason
+    // The entry writes the changes.
+    changes = members.json.amounts("changes") ?? [:]
   }
 }

@@ -1,135 +1,214 @@
 import JuiceDomain
 
-extension LedgerEntry {
-  /// Parses a payload, ignoring unknown members. The payload does not contain the day of a ticket,
-  /// which becomes 0.
+/// The description of an entry: the payload of an event, which the ledger stores as it is published.
+extension LedgerEntry: FormattedMessage {
+  /// Parses an event of the ledger.
   ///
-  /// - Throws: `JSONError` if the payload is not an entry.
-  package init(payload: [UInt8]) throws(JSONError) {
-    try self.init(JSON.parse(payload))
+  /// - Parameter day: The day of the entry's ticket, which the event does not contain, in days since 1970-01-01.
+  package init(event: [UInt8], day: Int?) throws(JSONError) {
+    var json = try JSON.parse(event)
+    if let day, case .object(let members) = json {
+      json = .object(members + [JSON.Member(key: dayKey, value: .integer(day))])
+    }
+    try self.init(json)
   }
 
-  package init(_ json: JSON) throws(JSONError) {
-    guard let seq = json.integer("seq"), let at = json.text("at").flatMap(Timestamp.init),
-      let status = json.text("status").flatMap(Status.init(rawValue:)),
-      let outcome = Outcome(status, json)
-    else { throw JSONError("this is not a ledger entry") }
-    self.init(
-      seq: seq, epoch: json.integer("epoch") ?? 0, at: at,
-      source: json.text("source").flatMap { Source($0) },
-      id: json.text("id").flatMap { Request.ID($0) }, outcome: outcome,
-      amount: json.money("amount"))
-    batches = json.batches
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    seq = try members.required("seq", \.seq)
+    epoch = members.optional("epoch") { $0.epoch == 0 ? nil : $0.epoch } ?? 0
+    at = try members.required("at", \.at)
+    source = members.optional("source", \.source)
+    id = members.optional("id", \.id)
+    let status = try members.required("status", \.status)
+    outcome = try Outcome(status, &members)
+    amount = members.other(
+      \.amount, read: { $0.money("amount") }, write: { $0.member("amount", $1) })
+    members.writes("changes") { entry in
+      let changes = entry.changes
+      return changes.isEmpty ? nil : changes
+    }
+    batches = members.list("batches", \.batches, upTo: .max, omitsEmpty: true)
   }
 }
 
 extension LedgerEntry.Outcome {
-  fileprivate init?(_ status: LedgerEntry.Status, _ json: JSON) {
-    let changes = json.amounts("changes") ?? [:]
-    var used: FruitAmounts { FruitAmounts(changes.map { (fruit: $0.fruit, amount: -$0.amount) }) }
+  fileprivate init(
+    _ status: LedgerEntry.Status, _ members: inout Members<LedgerEntry>
+  ) throws(JSONError) {
+    // Empty while an entry is written: then only the calls matter, not the value.
+    let changes = members.json.amounts("changes") ?? [:]
+    var used: FruitAmounts { changes.times(-1) }
     switch status {
     case .opened: self = .opened(changes)
     case .restocked: self = .restocked(changes: changes)
     case .expired: self = .expired(changes: changes)
-    case .removed:
-      guard let reason = json.text("reason").flatMap(Removal.Reason.init(rawValue:)) else {
-        return nil
-      }
-      self = .removed(
-        Removal(stock: used, expired: json.amounts("expired") ?? [:], reason: reason))
     case .open: self = .service(.open)
     case .closed: self = .service(.closed)
+    case .removed:
+      let reason = try members.present("reason") { $0.outcome.removal?.reason }
+      let expired = members.optional("expired") { entry in
+        entry.outcome.removal.flatMap { $0.expired.isEmpty ? nil : $0.expired }
+      }
+      self = .removed(Removal(stock: used, expired: expired ?? [:], reason: reason))
     case .ready:
-      guard let order = Order(json), let ticket = json.integer("ticket") else { return nil }
-      self = .ready(order, used: used, ticket: Ticket(day: 0, number: ticket))
+      let ticket = try members.presentTicket()
+      self = .ready(try members.presentOrder(), used: used, ticket: ticket)
     case .accepted:
-      guard let order = Order(json), let ticket = json.integer("ticket"),
-        let machine = json.text("machine").flatMap({ MachineID($0) }),
-        let place = json.integer("place")
-      else { return nil }
+      let ticket = try members.presentTicket()
       self = .accepted(
-        order, used: used, ticket: Ticket(day: 0, number: ticket), machine: machine, place: place)
+        try members.presentOrder(), used: used, ticket: ticket,
+        machine: try members.present("machine", \.outcome.machine),
+        place: try members.present("place", \.outcome.place))
     case .awaitingPayment:
-      guard let order = Order(json), let ticket = json.integer("ticket"),
-        let charge = json.chargeNumber("charge"),
-        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
-      else { return nil }
+      let ticket = try members.presentTicket()
       self = .awaitingPayment(
-        order, used: used, ticket: Ticket(day: 0, number: ticket), charge: charge, device: device)
+        try members.presentOrder(), used: used, ticket: ticket,
+        charge: try members.chargeNumber(\.outcome.charge),
+        device: try members.present("device", \.outcome.device))
     case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .paidBack,
       .writtenOff:
-      guard let kind = status.paymentStep, let charge = json.chargeNumber("charge"),
-        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
-      else { return nil }
       self = .payment(
-        PaymentStep(
-          kind, charge: charge, device: device, job: json.integer("job"), order: Order(json),
-          ticket: json.integer("ticket").map { Ticket(day: 0, number: $0) },
-          machine: json.text("machine").flatMap { MachineID($0) }, place: json.integer("place"),
-          receipt: json["payment"].map { Receipt($0) } ?? Receipt(),
-          reason: json.text("reason")?.visible(upTo: SensorDecision.maximumWord)))
+        try members.part { if case .payment(let step) = $0.outcome { step } else { nil } })
     case .total:
-      guard let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
-        let total = json["day_total"], let total = try? PaymentTotal(total)
-      else { return nil }
-      self = .total(total, device: device, difference: json.integer("difference"))
+      let device = try members.present("device", \.outcome.device)
+      let difference = members.optional("difference") { entry in
+        if case .total(_, _, let difference) = entry.outcome { difference } else { nil }
+      }
+      let total = try members.optional("day_total") { (entry) -> PaymentTotal? in
+        if case .total(let total, _, _) = entry.outcome { total } else { nil }
+      }
+      guard let total else { throw members.missing("day_total") }
+      self = .total(total, device: device, difference: difference)
     case .programDue, .programRequested, .programDone, .programFailed:
-      guard let step = ProgramStep(status, json) else { return nil }
-      self = .program(step)
+      self = .program(
+        try members.part { if case .program(let step) = $0.outcome { step } else { nil } })
     case .sensorAlarm, .sensorBlocked, .sensorSilent, .sensorGap, .sensorOk, .sensorDiscard,
       .sensorRelease, .sensorHour:
-      guard let kind = SensorStep.Kind(rawValue: status.rawValue),
-        let step = SensorStep(kind, json, changes: changes)
-      else { return nil }
-      self = .sensor(step)
-    case .made:
-      guard let end = JobEnd(json) else { return nil }
-      self = .made(end)
-    case .failed, .returned:
-      guard let end = JobEnd(json), let reason = json.text("reason")?.asReason else { return nil }
-      self =
-        status == .failed
-        ? .failed(end, reason: reason, changes: changes)
-        : .returned(end, reason: reason, changes: changes)
+      self = .sensor(
+        try members.part { if case .sensor(let step) = $0.outcome { step } else { nil } })
+    case .made: self = .made(try members.part(\.outcome.end))
+    case .failed:
+      let end = try members.part(\.outcome.end)
+      self = .failed(end, reason: try members.reason(\.outcome.failure), changes: changes)
+    case .returned:
+      let end = try members.part(\.outcome.end)
+      self = .returned(end, reason: try members.reason(\.outcome.failure), changes: changes)
     case .poured, .again, .giveBack:
-      guard let job = json.integer("job"),
-        let choice = JobDecision.Choice(rawValue: status.rawValue)
-      else { return nil }
+      let job = try members.present("job", \.outcome.job)
+      guard let choice = JobDecision.Choice(rawValue: status.rawValue) else {
+        throw members.missing("status")
+      }
       self = .decided(choice, job: job, used: used)
     case .outOfStock:
-      guard let order = Order(json), let missing = json.amounts("missing") else { return nil }
-      self = .outOfStock(order, missing: missing)
+      let order = try members.presentOrder()
+      self = .outOfStock(
+        order,
+        missing: try members.present("missing") { entry in
+          if case .outOfStock(_, let missing) = entry.outcome { missing } else { nil }
+        })
     case .rejected:
-      guard let reason = json.text("reason").flatMap(RejectionReason.init(rawValue:)) else {
-        return nil
+      let reason = try members.present("reason") { (entry) -> RejectionReason? in
+        if case .rejected(let reason, _) = entry.outcome { reason } else { nil }
       }
-      self = .rejected(reason, order: Order(json))
+      self = .rejected(reason, order: members.order(\.outcome.order))
+    }
+  }
+
+  /// The reason of an order that was not made completely, or `nil` for other entries.
+  private var failure: String? {
+    switch self {
+    case .failed(_, let reason, _), .returned(_, let reason, _): reason
+    default: nil
+    }
+  }
+
+  private var machine: MachineID? {
+    if case .accepted(_, _, _, let machine, _) = self { machine } else { nil }
+  }
+
+  private var place: Int? {
+    if case .accepted(_, _, _, _, let place) = self { place } else { nil }
+  }
+
+  private var device: PaymentDeviceID? {
+    switch self {
+    case .awaitingPayment(_, _, _, _, let device), .total(_, let device, _): device
+    default: nil
     }
   }
 }
 
-extension JSON {
-  /// The changes of batches; those that cannot be read are omitted.
-  package var batches: [BatchChange] {
-    (elements("batches") ?? []).compactMap { try? BatchChange($0) }
+extension LedgerEntry.Outcome {
+  /// The `seq` of the order or of the request that the entry is about, or `nil` if there is none.
+  package var job: Int? {
+    switch self {
+    case .decided(_, let job, _): job
+    case .payment(let step): step.job
+    case .program(let step): step.job
+    default: end?.job
+    }
+  }
+
+  /// The number of the charge that the entry is about, or `nil` if there is none.
+  package var charge: Int? {
+    switch self {
+    case .awaitingPayment(_, _, _, let charge, _): charge
+    case .payment(let step): step.charge
+    default: nil
+    }
   }
 }
 
-extension JobEnd {
-  fileprivate init?(_ json: JSON) {
-    guard let job = json.integer("job"), let order = Order(json),
-      let ticket = json.integer("ticket")
-    else { return nil }
-    let machine = json.text("machine").flatMap { MachineID($0) }
-    self.init(job: job, machine: machine, order: order, ticket: Ticket(day: 0, number: ticket))
+extension JobEnd: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    job = try members.required("job", \.job)
+    guard let ticket = members.ticket(\.ticket) else { throw members.missing("ticket") }
+    guard let order = members.order(\.order) else { throw members.missing("juice") }
+    (self.ticket, self.order) = (ticket, order)
+    machine = members.optional("machine", \.machine)
   }
 }
 
-extension Order {
-  fileprivate init?(_ json: JSON) {
-    guard let juice = json.text("juice").flatMap({ Juice.ID($0) }),
-      let quantity = json.integer("quantity")
-    else { return nil }
-    self.init(juice: juice, quantity: quantity)
+/// The key of a ticket's day in the object that `LedgerEntry.init(event:day:)` parses.
+private let dayKey = "day"
+
+extension Members {
+  /// Reads or writes the number of a ticket.
+  mutating func ticket(_ get: (Message) -> Ticket?) -> Ticket? {
+    optional("ticket") { get($0)?.number }
+      .map { Ticket(day: json.integer(dayKey) ?? 0, number: $0) }
+  }
+
+  mutating func order(_ get: (Message) -> Order?) -> Order? {
+    let juice = optional("juice") { get($0)?.juice }
+    let quantity = optional("quantity") { get($0)?.quantity }
+    guard let juice, let quantity else { return nil }
+    return Order(juice: juice, quantity: quantity)
+  }
+
+  /// Reads or writes the reason of a machine or of the kiosk.
+  mutating func reason(_ get: (Message) -> String?) throws(JSONError) -> String {
+    guard let reason = optional("reason", get)?.asReason else { throw missing("reason") }
+    return reason
+  }
+
+  /// Reads or writes the number of a charge.
+  mutating func chargeNumber(_ get: (Message) -> Int?) throws(JSONError) -> Int {
+    let charge = other(
+      get, read: { $0.chargeNumber("charge") }, write: { $0.member("charge", $1) })
+    guard let charge else { throw missing("charge") }
+    return charge
+  }
+}
+
+extension Members<LedgerEntry> {
+  fileprivate mutating func presentTicket() throws(JSONError) -> Ticket {
+    guard let ticket = ticket(\.ticket) else { throw missing("ticket") }
+    return ticket
+  }
+
+  fileprivate mutating func presentOrder() throws(JSONError) -> Order {
+    guard let order = order(\.outcome.order) else { throw missing("juice") }
+    return order
   }
 }

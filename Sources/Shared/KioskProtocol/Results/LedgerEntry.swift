@@ -182,7 +182,7 @@ package struct Ticket: Hashable, Sendable {
 
 extension LedgerEntry {
   /// The outcome of an entry, as the payload names it.
-  package enum Status: String, Sendable {
+  package enum Status: String, CaseIterable, MemberValue {
     case opened, ready, restocked, open, closed, rejected
     case accepted, made, failed, returned
     case poured, again
@@ -239,89 +239,5 @@ extension LedgerEntry {
       }
     case .sensor(let step): step.kind.status
     }
-  }
-
-  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
-}
-
-extension JSONWriter {
-  package mutating func members(_ entry: LedgerEntry) {
-    member("seq", entry.seq)
-    if entry.epoch != 0 { member("epoch", entry.epoch) }
-    member("at", entry.at.description)
-    if let source = entry.source { member("source", source.description) }
-    if let id = entry.id { member("id", id.text) }
-    member("status", entry.status.rawValue)
-    switch entry.outcome {
-    case .ready(let order, _, let ticket):
-      member("ticket", ticket.number)
-      member(order)
-    case .outOfStock(let order, let missing):
-      member(order)
-      member("missing", missing)
-    case .rejected(let reason, let order):
-      member("reason", reason.rawValue)
-      if let order { member(order) }
-    case .accepted(let order, _, let ticket, let machine, let place):
-      member("ticket", ticket.number)
-      member(order)
-      member("machine", machine.text)
-      member("place", place)
-    case .awaitingPayment(let order, _, let ticket, let charge, let device):
-      member("ticket", ticket.number)
-      member(order)
-      member("charge", charge)
-      member("device", device.text)
-    case .payment(let step):
-      member(step)
-    case .total(let total, let device, let difference):
-      member("device", device.text)
-      if let difference { member("difference", difference) }
-      member("day_total") { $0.members(total) }
-    case .made(let end):
-      member(end)
-    case .failed(let end, let reason, _), .returned(let end, let reason, _):
-      member(end)
-      member("reason", reason)
-    case .decided(_, let job, _):
-      member("job", job)
-    case .program(let step):
-      member(step)
-    case .sensor(let step):
-      members(step)
-    case .removed(let removal):
-      member("reason", removal.reason.rawValue)
-      if !removal.expired.isEmpty { member("expired", removal.expired) }
-    case .opened, .restocked, .service, .expired:
-      break
-    }
-    if let amount = entry.amount { member("amount", amount) }
-    let changes = entry.changes
-    if !changes.isEmpty { member("changes", changes) }
-    if !entry.batches.isEmpty { member("batches", entry.batches) { $0.members($1) } }
-  }
-
-  private mutating func member(_ end: JobEnd) {
-    member("job", end.job)
-    member("ticket", end.ticket.number)
-    member(end.order)
-    if let machine = end.machine { member("machine", machine.text) }
-  }
-
-  private mutating func member(_ step: PaymentStep) {
-    if let job = step.job { member("job", job) }
-    if let ticket = step.ticket { member("ticket", ticket.number) }
-    if let order = step.order { member(order) }
-    if let machine = step.machine { member("machine", machine.text) }
-    if let place = step.place { member("place", place) }
-    member("charge", step.charge)
-    member("device", step.device.text)
-    if let reason = step.reason { member("reason", reason) }
-    if !step.receipt.isEmpty { member("payment") { $0.members(step.receipt) } }
-  }
-
-  fileprivate mutating func member(_ order: Order) {
-    member("juice", order.juice.text)
-    member("quantity", order.quantity)
   }
 }

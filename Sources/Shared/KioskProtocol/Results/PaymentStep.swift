@@ -15,7 +15,7 @@ package struct PaymentStep: Hashable, Sendable {
   /// The device's reason, or the kiosk's reason for the step.
   package let reason: String?
 
-  package enum Kind: String, CaseIterable, Hashable, Sendable {
+  package enum Kind: String, CaseIterable, MemberValue {
     // States that the charge has reached.
     case held, captured, released, refunded
     // Requests by a person.
@@ -61,6 +61,21 @@ package struct PaymentStep: Hashable, Sendable {
     self.place = place
     self.receipt = receipt
     self.reason = reason
+  }
+}
+
+extension PaymentStep: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    kind = try members.reads("status", \.kind)
+    job = members.optional("job", \.job)
+    ticket = members.ticket(\.ticket)
+    order = members.order(\.order)
+    machine = members.optional("machine", \.machine)
+    place = members.optional("place", \.place)
+    charge = try members.chargeNumber(\.charge)
+    device = try members.required("device", \.device)
+    reason = members.optional("reason", \.reason)?.visible(upTo: SensorDecision.maximumWord)
+    receipt = try members.optional("payment") { $0.receipt.isEmpty ? nil : $0.receipt } ?? Receipt()
   }
 }
 

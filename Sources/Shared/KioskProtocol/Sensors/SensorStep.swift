@@ -28,7 +28,7 @@ package struct SensorDecision: Hashable, Sendable {
 /// A change of a sensor's state, a decision about a sensor, or a sensor's readings of an hour: the
 /// content of an entry.
 package struct SensorStep: Hashable, Sendable {
-  package enum Kind: String, CaseIterable, Hashable, Sendable {
+  package enum Kind: String, CaseIterable, MemberValue {
     /// The value is outside the limits for longer than `alarm_after_seconds`.
     case alarm = "sensor_alarm"
     /// The value is outside the limits for longer than `block_after_seconds`: the sensor blocks
@@ -94,28 +94,52 @@ package struct SensorStep: Hashable, Sendable {
     self.changes = changes
     (self.minimum, self.maximum, self.hour) = (minimum, maximum, hour)
   }
+}
 
-  /// Parses the members that `JSONWriter.members(_:)` writes, or returns `nil` if a required member
-  /// is invalid.
-  package init?(_ kind: Kind, _ json: JSON, changes: FruitAmounts) {
-    guard let sensor = json.text("sensor").flatMap({ SensorID($0) }),
-      let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
-    else { return nil }
-    let hour = kind == .hour ? SafetyDay.Hour(json, at: "hour") : nil
-    guard (hour != nil) == (kind == .hour) else { return nil }
-    func texts(_ key: String) -> [String] {
-      (json.elements(key) ?? []).compactMap { if case .string(let text) = $0 { text } else { nil } }
+extension SensorStep: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    kind = try members.reads("status", \.kind)
+    sensor = try members.required("sensor", \.sensor)
+    value = members.thousandths("value", \.value)
+    unit = try members.required("unit", \.unit)
+    fruits = members.identifiers("fruits", \.fruits)
+    machines = members.identifiers("machines", \.machines)
+    word = members.text("word", \.word, upTo: SensorDecision.maximumWord)
+    minimum = members.thousandths("min", \.minimum)
+    maximum = members.thousandths("max", \.maximum)
+    let isHour = kind == .hour
+    hour = members.other(
+      \.hour, read: { isHour ? SafetyDay.Hour($0, at: "hour") : nil },
+      write: { $0.members($1, at: "hour") })
+    if isHour, hour == nil { throw members.missing("hour") }
+    gap = members.optional("gap", \.gap)
+    if kind != .gap { gap = nil }
+    isGapInDoubt = members.optional("in_doubt", { $0.isGapInDoubt ? true : nil }) ?? false
+    // The entry writes the changes.
+    changes = members.json.amounts("changes") ?? [:]
+  }
+}
+
+extension Members {
+  /// Reads or writes a value of a sensor.
+  fileprivate mutating func thousandths(_ key: StaticString, _ get: (Message) -> Int?) -> Int? {
+    other(
+      get, read: { $0[key.description]?.thousandths },
+      write: { $0.member(key, Double($1) / 1000) })
+  }
+
+  /// Reads or writes identifiers; writes no member if there are none. Reading omits invalid ones.
+  fileprivate mutating func identifiers<ID: LosslessStringConvertible>(
+    _ key: StaticString, _ get: (Message) -> [ID]
+  ) -> [ID] {
+    func read(_ json: JSON) -> [ID]? {
+      json.elements(key.description)?.compactMap {
+        if case .string(let text) = $0 { ID(text) } else { nil }
+      }
     }
-    self.init(
-      kind, of: sensor, value: json["value"]?.thousandths,
-      unit: unit,
-      fruits: texts("fruits").compactMap { Fruit.ID($0) },
-      machines: texts("machines").compactMap { MachineID($0) },
-      word: json.visibleText("word", upTo: SensorDecision.maximumWord),
-      changes: changes, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
-      hour: hour)
-    gap = kind == .gap ? json.integer("gap") : nil
-    isGapInDoubt = json["in_doubt"] == .bool(true)
+    return other(
+      { get($0).isEmpty ? nil : get($0) }, read: read,
+      write: { $0.member(key, $1.map(\.description)) }) ?? []
   }
 }
 
@@ -132,22 +156,6 @@ extension SensorStep {
       gap.map { "\(isGapInDoubt ? "at least " : "")\($0 / 60) min without a reading" },
       blocked.isEmpty ? nil : blocked, word,
     ].compactMap(\.self).joined(separator: ", ")
-  }
-}
-
-extension JSONWriter {
-  package mutating func members(_ step: SensorStep) {
-    member("sensor", step.sensor.text)
-    if let value = step.value { member("value", Double(value) / 1000) }
-    member("unit", step.unit.rawValue)
-    if !step.fruits.isEmpty { member("fruits", step.fruits.map(\.text)) }
-    if !step.machines.isEmpty { member("machines", step.machines.map(\.text)) }
-    if let word = step.word { member("word", word) }
-    if let minimum = step.minimum { member("min", Double(minimum) / 1000) }
-    if let maximum = step.maximum { member("max", Double(maximum) / 1000) }
-    if let hour = step.hour { members(hour, at: "hour") }
-    if let gap = step.gap { member("gap", gap) }
-    if step.isGapInDoubt { member("in_doubt", true) }
   }
 }
 

@@ -161,7 +161,7 @@ package struct KioskTopics: Hashable, Sendable {
 }
 
 /// The sender of a command: `order/panel1` in the ledger and at the end of the topic.
-package struct Source: Hashable, Sendable, CustomStringConvertible {
+package struct Source: Hashable, Sendable, LosslessStringConvertible {
   package let kind: Command.Kind
   /// The name: one topic level.
   package let name: String
