@@ -410,6 +410,9 @@ import Testing
     ("arrival=2026-11-22T08:00&until=soon&margin=20", "must be before"),
     ("arrival=2026-11-22T08:00&until=2026-11-24T08:00&margin=201", "whole number from 0 to 200"),
     ("arrival=2026-11-22T08:00&until=2036-11-24T08:00&margin=20", "more than 60 days"),
+    ("\(times)&stops=0", "The number of stops is from 1 to 100."),
+    ("\(times)&stops=many", "The number of stops is from 1 to 100."),
+    ("\(times)&van=-1", "a whole number from 1 to 1000000, or empty"),
   ])
   func aPlanThatCannotBe(times: String, problem: String) async throws {
     try await Scene.run { scene in
@@ -462,7 +465,7 @@ import Testing
       #expect(
         csv.text.hasSuffix(
           "k1,'=cmd|' /C calc'!A0,\"<img src=x onerror=alert(1)>\"\"'\","
-            + "\"'  +kiwi, \"\"ripe\"\"\",10,10,20,,,,,,open,0\r\n"))
+            + "\"'  +kiwi, \"\"ripe\"\"\",10,10,20,,,,,,open,0,1\r\n"))
       #expect(csv.text.unicodeScalars.first == "\u{FEFF}")
       let load = try await scene.get("\(path)/load.csv").text
       #expect(load.hasSuffix("\"'  +kiwi, \"\"ripe\"\"\",20,,,20\r\n"))
@@ -532,6 +535,81 @@ import Testing
         let refused = try await scene.post("\(path)/edit", "csrf_token=\(scene.csrfToken)&\(body)")
         #expect(refused.status == .badRequest)
       }
+    }
+  }
+
+  /// Publishes the state of a second kiosk.
+  private static func addKiosk(
+    _ scene: Scene, timeZone: String = "UTC", region: String? = nil
+  ) async throws {
+    let fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 0) })
+    let capacities = FruitAmounts(Menu.standard.fruits.map { ($0.id, 100) })
+    let menu = MenuReport(menu: .standard, capacities: capacities, lowMarks: [:])
+    let sales = SalesReport(
+      at: scene.now, timeZone: timeZone, today: CivilDate(daysSinceEpoch: 20_778))
+    let info = KioskInfo(version: "1", startedAt: scene.now, region: region)
+    for (topic, payload) in [
+      ("status", Array("online".utf8)), ("menu", menu.payload), ("sales", sales.payload),
+      ("info", info.payload),
+      ("stock", StockReport(seq: 1, at: scene.now, fruits: fruits).payload),
+    ] { try await scene.kiosk(topic, payload, of: "k2") }
+  }
+
+  @Test func aProposalIsForOneTimeZoneAndOneRegion() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let sales = SalesReport(
+        at: scene.now, timeZone: "Europe/Berlin", today: CivilDate(daysSinceEpoch: 20_778))
+      try await scene.kiosk("sales", sales.payload)
+      #expect(!(try await scene.get("/routes/new").text.contains("name=\"zone\"><")))
+      try await Self.addKiosk(scene, timeZone: "Asia/Seoul", region: "South")
+      func kiosks(_ query: String) async throws -> [Bool] {
+        let form = try await scene.get("/routes/new?\(query)").text
+        return ["k1", "k2"].map { form.contains("name=\"kiosk.\($0)\"") }
+      }
+      #expect(try await kiosks("zone=Europe/Berlin") == [true, false])
+      #expect(try await kiosks("zone=Asia/Seoul") == [false, true])
+      #expect(try await kiosks("zone=Asia/Seoul&region=South") == [false, true])
+      #expect(try await kiosks("zone=Europe/Berlin&region=South") == [false, false])
+      // What nobody offers is the default.
+      #expect(try await kiosks("zone=Mars&region=North") == [false, true])
+      let form = try await scene.get("/routes/new?zone=Asia/Seoul").text
+      #expect(form.contains("<option value=\"Asia/Seoul\" selected>"))
+      // Times are in the chosen zone, in which the route shows them.
+      let answer = try await scene.post(
+        "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&zone=Asia/Seoul&kiosk.k2=1")
+      let id = try #require(answer.headers[.location]?.dropFirst("/routes/".count))
+      let route = await scene.dashboard.routes.all.first
+      #expect(route?.timeZone == "Asia/Seoul")
+      #expect(route?.plan.arrival.description == "2026-11-21T23:00:00Z")
+      // Planned again, it keeps its kiosks and its time zone.
+      #expect(try await kiosks("from=\(id)") == [false, true])
+    }
+  }
+
+  @Test func whatAnotherRouteVisitsIsNotProposedAgain() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.addKiosk(scene)
+      func isProposed() async throws -> Bool {
+        try await scene.get("/routes/new?\(Self.times)").text
+          .contains("name=\"kiosk.k2\" value=\"1\" checked")
+      }
+      #expect(try await isProposed())
+      let answer = try await scene.post(
+        "/routes",
+        "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k2=1&kiosk.k1=1&order.k2=1&van=600")
+      let path = try #require(answer.headers[.location])
+      #expect(try await !isProposed())
+      #expect(try await scene.get("/routes/new").text.contains("on a route: "))
+      // Five fruits: 500 for one kiosk, 450 for the other.
+      let page = try await scene.get(path).text
+      #expect(page.contains("more than the van holds: 950 of 600 pieces"))
+      #expect(page.contains("1. <a data-stop") && page.contains("Next stop: 1. k2"))
+      _ = try await scene.post("\(path)/kiosks/k2/skip", "csrf_token=\(scene.csrfToken)&skip=1")
+      let after = try await scene.get(path).text
+      #expect(after.contains("Next stop: 2. k1") && !after.contains("more than the van holds"))
+      #expect(try await isProposed())
     }
   }
 

@@ -228,6 +228,92 @@ import Testing
         arrival: Self.after(arrival), end: Self.after(end), margin: margin, fill: .need) == nil)
   }
 
+  @Test(arguments: [(0, nil), (101, nil), (1, 0), (1, 1_000_001)] as [(Int, Int?)])
+  func whatNoVanVisits(stops: Int, van: Int?) {
+    #expect(
+      RoutePlan(
+        arrival: Self.now, end: Self.after(1), margin: 0, fill: .need, stops: stops, van: van)
+        == nil)
+  }
+
+  // MARK: Visits of other routes
+
+  /// A route that arrives in 24 hours and has to last for another 72 hours; 2 are used in 6 hours.
+  @Test(
+    arguments: [
+      // 16 are left after 12 hours: with 40 more, 52 are left on arrival, which is enough.
+      (20, [(12, 40)], 52, 0, false), (20, [(12, 4)], 16, 8, true),
+      // A visit brings no more than fits.
+      (90, [(12, 40)], 96, 0, false),
+      // Nothing is sold before the first of two visits, because nothing is there.
+      (0, [(12, 4), (18, 6)], 6, 18, true),
+      // What lasts until the next visit is enough, except before it.
+      (0, [(48, 40)], 0, 8, true), (17, [(48, 40)], 9, 0, false), (16, [(48, 40)], 8, 0, true),
+      // A visit when the plan ends does not help before.
+      (20, [(96, 40)], 12, 12, true),
+    ] as [(Int, [(Int64, Int)], Int, Int, Bool)])
+  func whatOtherRoutesBringCounts(
+    stock: Int, visits: [(Int64, Int)], expected: Int, bring: Int, isShort: Bool
+  ) throws {
+    let kiosk = try Self.kiosk(stock: stock, use: 2)
+    let visits = visits.map { RouteVisit(at: Self.after($0), bring: ["kiwi": $1]) }
+    let plan = try Self.plan()
+    let line = try #require(plan.lines(for: kiosk, after: visits, at: Self.now)?.first)
+    #expect((line.expected, line.bring) == (expected, bring))
+    #expect(plan.shortFruits(of: kiosk, after: visits, at: Self.now).isEmpty == !isShort)
+  }
+
+  @Test func aVisitCountsUntilItHasTakenPlaceOrADayHasPassed() throws {
+    let kiosks = try ["k1", "k2", "k3"].map { try Self.kiosk($0, stock: 20, use: 2) }
+    var route = Self.route(kiosks, try Self.plan())
+    var (confirmed, skipped) = (try #require(route["k1"]), try #require(route["k2"]))
+    _ = confirmed.confirm(Self.report())
+    skipped.skip(true)
+    (route["k1"], route["k2"]) = (confirmed, skipped)
+    let visits = RouteVisit.planned([route], at: Self.now)
+    #expect(visits == ["k3": [RouteVisit(at: Self.after(24), bring: ["kiwi": 12])]])
+    // The van is late.
+    #expect(RouteVisit.planned([route], at: Self.after(47))["k3"]?.first?.at == Self.after(47))
+    #expect(RouteVisit.planned([route], at: Self.after(48)).isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (100, nil, ["k1", "k2", "k3"]), (2, nil, ["k1", "k2"]),
+      // 24 for k1, 12 for k2, 4 for k3, in crates of 12 on the van.
+      (100, 40, ["k1", "k2"]), (100, 30, ["k1"]), (100, 23, ["k2"]), (100, 11, []),
+    ] as [(Int, Int?, [String])])
+  func asManyKiosksAreProposedAsTheVanHolds(stops: Int, van: Int?, proposed: [String]) throws {
+    let kiosks = try [("k1", 0), ("k0", 90), ("k2", 20), ("k3", 28)].map {
+      try Self.kiosk($0, stock: $1, use: 2, crate: 12)
+    }
+    let plan = try #require(
+      RoutePlan(
+        arrival: Self.after(24), end: Self.after(96), margin: 0, fill: .need, stops: stops, van: van
+      ))
+    #expect(plan.proposal(from: kiosks, at: Self.now).map(\.text) == proposed)
+    let route = Self.route(kiosks, plan)
+    #expect(try Route(payload: route.payload).plan == plan)
+  }
+
+  @Test func theNextStopIsTheFirstOpenOneAfterThisOne() throws {
+    var route = Self.route(
+      try ["k1", "k2", "k3"].map { try Self.kiosk($0, stock: 20, use: 2) }, try Self.plan())
+    #expect(route.next()?.kiosk == "k1" && route.next(after: "k2")?.kiosk == "k3")
+    #expect(route.next(after: "k3")?.kiosk == "k1")
+    for kiosk in ["k1", "k3"] as [KioskID] {
+      var stop = try #require(route[kiosk])
+      if kiosk == "k1" { _ = stop.confirm(Self.report()) } else { stop.skip(true) }
+      route[kiosk] = stop
+    }
+    #expect(route.next(after: "k3")?.kiosk == "k2" && route.next(after: "k2") == nil)
+    // A rejected report must be corrected there.
+    var rejected = try #require(route["k1"])
+    rejected.updateOutcome(of: "c1", with: Self.rejected(.conflict), next: "c2")
+    route["k1"] = rejected
+    #expect(route.next()?.kiosk == "k1")
+  }
+
   private static func route(_ kiosks: [KioskState], _ plan: RoutePlan) -> Route {
     let stops = kiosks.compactMap { kiosk in
       plan.lines(for: kiosk, at: now).map { lines in

@@ -10,10 +10,10 @@ enum RouteCSV {
     var rows: [[CSVWriter.Cell]] = [
       [
         "kiosk", "name", "place", "fruit", "now", "expected", "bring", "brought", "counted",
-        "ledger", "missing", "user", "status", "take_out",
+        "ledger", "missing", "user", "status", "take_out", "stop",
       ]
     ]
-    for stop in route.stops {
+    for (index, stop) in route.stops.enumerated() {
       let report = stop.report
       let done = stop.report.flatMap { $0.isDone ? $0 : nil }
       for line in stop.lines {
@@ -24,7 +24,7 @@ enum RouteCSV {
           .number(line.bring), .number(done.map { $0.brought[fruit] ?? 0 }),
           .number(done?.counted[fruit]), .number(done?.ledger[fruit]),
           .number(done?.missing[fruit]), .text(report?.user ?? ""), .text(stop.status),
-          .number(line.takeOut),
+          .number(line.takeOut), .number(index + 1),
         ])
       }
     }

@@ -10,8 +10,10 @@ struct RouteForm {
 
   /// The names of the users who are drivers.
   let drivers: [String]
-  let fleet: KioskFleet
-  var plan: RoutePlan
+  let area: RouteArea
+  /// The visits that other routes plan.
+  let visits: [KioskID: [RouteVisit]]
+  let plan: RoutePlan
   /// The text that filters the kiosks, as in the list of kiosks.
   let filter: String
   let now: Timestamp
@@ -27,8 +29,7 @@ struct RouteForm {
   var mixed: MixedKiosks?
 
   private var language: Language { context.language }
-  private var zone: String? { fleet.timeZone }
-  private var localTime: LocalTime { LocalTime(zone, now: now, language) }
+  private var localTime: LocalTime { LocalTime(area.timeZone, now: now, language) }
 
   func page() -> Page {
     let title = language("Plan a route", "방문 경로 계획하기")
@@ -55,11 +56,17 @@ struct RouteForm {
         <label>\(language("Margin in percent", "여유 (%)"))
         <input type="number" inputmode="numeric" name="margin" min="\(RoutePlan.margins.lowerBound)" \
         max="\(RoutePlan.margins.upperBound)" value="\(plan.margin)" required></label>
-        <label>\(language("Find kiosks", "키오스크 찾기"))
+        <label>\(language("Stops at most", "방문지 최대"))
+        <input type="number" inputmode="numeric" name="stops" min="1" max="\(Route.maximumKiosks)" \
+        value="\(plan.stops)" required></label>
+        <label>\(language("The van holds, in fruit (optional)", "차에 실리는 과일 수 (선택)"))
+        <input type="number" inputmode="numeric" name="van" min="\(RoutePlan.vans.lowerBound)" \
+        max="\(RoutePlan.vans.upperBound)" value="\(plan.van.map { "\($0)" } ?? "")"></label>
+        \(area.fields(language))<label>\(language("Find kiosks", "키오스크 찾기"))
         <input type="search" name="q" value="\(filter)"></label>
         </div>
         <fieldset><legend>\(language("Bring", "가져갈 수량"))</legend>\(fills)</fieldset>
-        <p class="muted">\(language("Time zone:", "시간대:")) \(zone ?? "UTC").</p>
+        <p class="muted">\(language("Time zone:", "시간대:")) \(area.timeZone ?? "UTC").</p>
         <div class="actions"><button>\(language("Propose", "다시 제안"))</button></div>
         </form>
         \(kiosks)
@@ -92,8 +99,9 @@ struct RouteForm {
   /// The list of kiosks. Kiosks that would run out of a fruit come first. Both groups are sorted by
   /// urgency.
   private var kiosks: HTML {
-    let found = fleet.byUrgency(matching: filter).map { kiosk in
-      (kiosk: kiosk, short: plan.shortFruits(of: kiosk, at: now))
+    let all = area.kiosks(matching: filter, or: chosen)
+    let found = all.map { kiosk in
+      (kiosk: kiosk, short: plan.shortFruits(of: kiosk, after: visits[kiosk.id] ?? [], at: now))
     }
     let sorted = found.filter { !$0.short.isEmpty } + found.filter(\.short.isEmpty)
     guard !sorted.isEmpty else {
@@ -101,19 +109,22 @@ struct RouteForm {
         <p class="empty">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>
         """
     }
-    let proposed = found.count { !$0.short.isEmpty && $0.kiosk.isKnown }
+    let short = found.count { !$0.short.isEmpty && $0.kiosk.isKnown }
+    let proposal = Set(plan.proposal(from: all, visits: visits, at: now).map(\.text))
+    let selected = chosen.isEmpty ? proposal : chosen
     let more = sorted.count - Self.maximumShown
     return """
       <form method="post" action="/routes">
-      \(context.fields())
+      \(context.fields())\(area.hidden)
+      \(HTML.hidden("stops", "\(plan.stops)"))\(HTML.hidden("van", plan.van.map { "\($0)" } ?? ""))
       \(HTML.hidden("arrival", localTime.field(plan.arrival)))\(HTML.hidden("until", localTime.field(plan.end)))
       \(HTML.hidden("margin", "\(plan.margin)"))\(HTML.hidden("fill", plan.fill.rawValue))
       <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
       <p class="muted">\(language("Numbers set the order of the stops; kiosks without one follow by name.", "번호대로 방문하고, 번호가 없으면 이름순이에요."))</p>
       <p class="muted">\(language(
-        "\(proposed) would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: they are selected.",
-        "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크 \(proposed)곳을 골랐어요."))</p>
-      <ul class="choices">\(sorted.prefix(Self.maximumShown).enumerated().map { row($0.element, isFirst: $0.offset < Route.maximumKiosks) })</ul>
+        "\(short) would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: \(proposal.count < short ? "\(proposal.count) of them, which the limits permit," : "they") are selected.",
+        "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크 \(short)곳\(proposal.count < short ? " 중 한도에 맞는 \(proposal.count)곳" : "")을 골랐어요."))</p>
+      <ul class="choices">\(sorted.prefix(Self.maximumShown).map { row($0, isChosen: selected.contains($0.kiosk.id.text)) })</ul>
       \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)
       <div class="fields">\(Self.texts(filled?["name"] ?? source?.name, filled?["driver"] ?? source?.driver, of: drivers, language))</div>
       \(mixed.map { $0.notice(language) })
@@ -127,17 +138,15 @@ struct RouteForm {
     source?.stops.firstIndex { $0.kiosk == kiosk }.map { "\($0 + 1)" } ?? ""
   }
 
-  /// Returns the row of a kiosk.
-  ///
-  /// - Parameter isFirst: Whether the row is one of the first `Route.maximumKiosks` rows.
-  private func row(
-    _ choice: (kiosk: KioskState, short: [Fruit.ID]), isFirst: Bool
-  ) -> HTML {
+  private func row(_ choice: (kiosk: KioskState, short: [Fruit.ID]), isChosen: Bool) -> HTML {
     let (kiosk, short) = choice
-    let isProposed = chosen.isEmpty ? !short.isEmpty && isFirst : chosen.contains(kiosk.id.text)
-    let isTicked = isProposed && kiosk.isKnown
+    let isTicked = isChosen && kiosk.isKnown
     var chips: [HTML] = short.map { fruit in
       "<span class=\"chip warn\">\(kiosk.name(of: fruit, language))</span>"
+    }
+    chips += (visits[kiosk.id] ?? []).filter { $0.at < plan.end }.map { visit in
+      let time = localTime.text(visit.at)
+      return "<span class=\"chip\">\(language("on a route: \(time)", "방문 예정: \(time)"))</span>"
     }
     if !kiosk.isOnline {
       chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))</span>")

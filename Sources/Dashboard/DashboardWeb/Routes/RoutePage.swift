@@ -44,8 +44,9 @@ struct RoutePage {
         \(context.isOperator ? change : .empty)
         \(context.isOperator && !route.hasStarted ? delete : .empty)</div>
         \(SavedReports(context: context).html)
-        <section class="card"><h2>\(language("Load", "적재"))</h2>\(load)</section>
-        <div class="stops">\(route.stops.map(stop))</div>
+        \(route.nextLink(language))
+        <section class="card"><h2>\(language("Load", "적재"))</h2>\(overload)\(load)</section>
+        <div class="stops">\(route.stops.enumerated().map { stop($0.element, number: $0.offset + 1) })</div>
         """, live: "\(path)/live", scripts: [.routesScript], timeZone: route.timeZone ?? "UTC")
   }
 
@@ -65,6 +66,15 @@ struct RoutePage {
   }
 
   var liveParts: [LivePart] { route.stops.map(state) }
+
+  private var overload: HTML? {
+    let amount = Route.amount(of: route.load)
+    guard let van = route.plan.van, amount > van else { return nil }
+    return language.notice(
+      .warn,
+      "This is more than the van holds: \(amount) of \(van) pieces. Skip stops, or drive twice.",
+      "차에 다 실리지 않아요: \(van)개까지인데 \(amount)개예요. 방문지를 건너뛰거나 두 번 나눠 가세요.")
+  }
 
   private var load: HTML {
     let rows: [HTML] = route.load.map { load in
@@ -89,7 +99,7 @@ struct RoutePage {
     LivePart("state-\(stop.kiosk)", tag: "span", class: "chips", "\(stop.chip(language))")
   }
 
-  private func stop(_ stop: Route.Stop) -> HTML {
+  private func stop(_ stop: Route.Stop, number: Int) -> HTML {
     let rows: [HTML] = stop.lines.map { line in
       let report = stop.report
       return """
@@ -115,7 +125,7 @@ struct RoutePage {
       """
     return """
       <section class="card stop\(stop.isSkipped ? " skipped" : .empty)" aria-labelledby="stop-\(stop.kiosk)">
-      <div class="title"><h2 id="stop-\(stop.kiosk)">\(Self.tick)<a data-stop href="\(path)/kiosks/\(stop.kiosk)">\(stop.title(language))</a></h2>
+      <div class="title"><h2 id="stop-\(stop.kiosk)">\(Self.tick)\(number). <a data-stop href="\(path)/kiosks/\(stop.kiosk)">\(stop.title(language))</a></h2>
       \(state(stop).html)</div>
       <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
       \(stop.wasOnline ? nil : offline)
@@ -124,6 +134,17 @@ struct RoutePage {
       \(unknown)
       </section>
 
+      """
+  }
+}
+
+extension Route {
+  /// Returns a link to the next open stop, or `nil` if none is open.
+  func nextLink(after kiosk: KioskID? = nil, _ language: Language) -> HTML? {
+    guard let stop = next(after: kiosk), let index = stops.firstIndex(of: stop) else { return nil }
+    let title = "\(index + 1). \(stop.title(language))"
+    return """
+      <p class="actions screen"><a class="button primary" id="next" href="/routes/\(id)/kiosks/\(stop.kiosk)">\(language("Next stop: \(title)", "다음 방문지: \(title)"))</a></p>
       """
   }
 }

@@ -209,6 +209,7 @@ struct StopPage {
 
   private var back: HTML {
     """
+    \(route.nextLink(after: stop.kiosk, language))
     <p class="actions"><a href="/routes/\(route.id)">\(language("To the other kiosks", "다른 키오스크로"))</a></p>
     """
   }
@@ -216,7 +217,7 @@ struct StopPage {
   /// The report with the numbers in the query, if a report with other numbers was sent before and
   /// not rejected; otherwise `nil`.
   private var addressed: Route.StopReport? {
-    guard isFilled, let report = stop.report, !isOpen else { return nil }
+    guard isFilled, let report = stop.report, !stop.isOpen else { return nil }
     func amounts(_ kind: String) -> FruitAmounts {
       FruitAmounts(
         stop.lines.compactMap { line in
@@ -228,14 +229,6 @@ struct StopPage {
       brought: FruitAmounts(amounts("brought").filter { $0.amount != 0 }),
       counted: amounts("counted"), ledger: amounts("ledger"))
     return own.hasSameAmounts(as: report) ? nil : own
-  }
-
-  /// Whether the stop can be confirmed: it has no report, or the kiosk has rejected the report.
-  private var isOpen: Bool {
-    switch stop.report?.outcome {
-    case nil, .rejected: true
-    case .unknown, .applied: false
-    }
   }
 
   /// Whether the query of the address fills in numbers.

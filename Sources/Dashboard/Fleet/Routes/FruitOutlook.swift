@@ -47,6 +47,21 @@ struct FruitOutlook {
     }
     return min(held, Int(expired.rounded(.up)))
   }
+
+  /// Returns the expected stock at `start`, and after each visit: its time, its amount, and how much
+  /// of the current stock has expired until then.
+  func following(
+    _ visits: [RouteVisit], of fruit: Fruit.ID, capacity: Int?
+  ) -> [(at: Timestamp, amount: Int, expired: Int)] {
+    visits.reduce(into: [(at: start, amount: held, expired: 0)]) { stocks, visit in
+      let before = stocks[stocks.count - 1]
+      let gone = expired(until: visit.at)
+      let used = Int((use(from: before.at, until: visit.at) ?? 0).rounded())
+      let rest = max(0, before.amount - (gone - before.expired) - used)
+      let amount = rest + (visit.bring[fruit] ?? 0)
+      stocks.append((visit.at, max(rest, min(amount, capacity ?? amount)), gone))
+    }
+  }
 }
 
 extension KioskState {

@@ -14,7 +14,9 @@ extension Route: FormattedMessage {
       arrival: try members.required("arrival", \.plan.arrival),
       end: try members.required("until", \.plan.end),
       margin: try members.required("margin", \.plan.margin),
-      fill: try members.required("fill", \.plan.fill))
+      fill: try members.required("fill", \.plan.fill),
+      stops: members.optional("most_stops", \.plan.stops) ?? Self.maximumKiosks,
+      van: members.optional("van", \.plan.van))
     guard let plan else { throw JSONError("this is not a route") }
     self.plan = plan
     timeZone = members.optional("time_zone", \.timeZone)

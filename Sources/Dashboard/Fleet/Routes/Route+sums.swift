@@ -14,11 +14,17 @@ extension Route {
     package let amount: Int
   }
 
-  /// The load, in the order in which the fruits appear on the stops. If the menus of the kiosks
-  /// state different contents of a crate, the largest one is used.
-  package var load: [Load] {
+  /// The load of the stops that are not skipped.
+  package var load: [Load] { Self.load(of: stops.filter { !$0.isSkipped }.flatMap(\.lines)) }
+
+  /// Returns the number of pieces on the van.
+  package static func amount(of load: [Load]) -> Int { load.reduce(0) { $0 + $1.amount } }
+
+  /// Returns the load, in the order in which the fruits appear in the lines. If the menus of the
+  /// kiosks state different contents of a crate, the largest one is used.
+  static func load(of lines: [Line]) -> [Load] {
     var (fruits, sums): ([Fruit], [Fruit.ID: (sum: Int, crate: Int?)]) = ([], [:])
-    for line in stops.lazy.filter({ !$0.isSkipped }).flatMap(\.lines) {
+    for line in lines {
       if sums[line.fruit.id] == nil { fruits.append(line.fruit) }
       let (sum, crate) = sums[line.fruit.id] ?? (0, nil)
       sums[line.fruit.id] = (

@@ -101,6 +101,15 @@ package struct Route: Hashable, Sendable, Identifiable {
 
     package func title(_ language: Language) -> String { name?[language] ?? kiosk.text }
 
+    /// Whether the kiosk must still be visited: it has no report, or has rejected it.
+    package var isOpen: Bool {
+      switch report?.outcome {
+      case nil: !isSkipped
+      case .rejected: true
+      case .unknown, .applied: false
+      }
+    }
+
     package func line(of fruit: Fruit.ID) -> Line? { lines.first { $0.fruit.id == fruit } }
   }
 
@@ -188,6 +197,13 @@ package struct Route: Hashable, Sendable, Identifiable {
       }
       stops[index] = newValue
     }
+  }
+
+  /// Returns the stop to visit next: the first one that is open, beginning after the given kiosk, or
+  /// `nil` if none is.
+  package func next(after kiosk: KioskID? = nil) -> Stop? {
+    let first = stops.firstIndex { $0.kiosk == kiosk }.map { $0 + 1 } ?? 0
+    return (stops[first...] + stops[..<first]).first { $0.isOpen && $0.kiosk != kiosk }
   }
 
   /// Whether at least one stop has been confirmed.

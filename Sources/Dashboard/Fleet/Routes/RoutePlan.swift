@@ -18,32 +18,56 @@ package struct RoutePlan: Hashable, Sendable {
   /// The safety margin added to the expected use, in percent.
   package let margin: Int
   package let fill: Fill
+  /// The number of kiosks that are proposed at most.
+  package let stops: Int
+  /// The number of pieces of fruit that the van holds, or `nil` if it has room for every route.
+  package let van: Int?
 
   package static let margins = 0...200
+  package static let vans = 1...1_000_000
 
-  /// Creates a plan. Returns `nil` if the end is not after the arrival, or if the margin is not in
-  /// `margins`.
-  package init?(arrival: Timestamp, end: Timestamp, margin: Int, fill: Fill) {
-    guard arrival < end, Self.margins.contains(margin) else { return nil }
+  /// Creates a plan. Returns `nil` if the end is not after the arrival, or if a number is outside
+  /// its range.
+  package init?(
+    arrival: Timestamp, end: Timestamp, margin: Int, fill: Fill,
+    stops: Int = Route.maximumKiosks, van: Int? = nil
+  ) {
+    guard arrival < end, Self.margins.contains(margin), (1...Route.maximumKiosks).contains(stops),
+      van.map(Self.vans.contains) ?? true
+    else { return nil }
     self.arrival = arrival
     self.end = end
     self.margin = margin
     self.fill = fill
+    (self.stops, self.van) = (stops, van)
   }
 
-  /// Returns the fruits whose stock, without a visit, would be too small for a juice of the kiosk
-  /// before the end, with the margin; in the order of the menu. A fruit without a forecast is
-  /// included if its stock is too small or low now.
-  package func shortFruits(of kiosk: KioskState, at now: Timestamp) -> [Fruit.ID] {
-    guard let menu = kiosk.menu?.menu, let stock = kiosk.stock?.fruits else { return [] }
-    return menu.fruits.map(\.id).filter { fruit in
+  /// Returns the fruits whose stock, without this route, would be too small for a juice of the kiosk
+  /// between the arrival and the end, with the margin; in the order of the menu. A fruit without a
+  /// forecast is included if its stock is too small or low now.
+  ///
+  /// - Parameter visits: The visits of other routes to the kiosk, the earliest first.
+  package func shortFruits(
+    of kiosk: KioskState, after visits: [RouteVisit] = [], at now: Timestamp
+  ) -> [Fruit.ID] {
+    guard let menu = kiosk.menu, let stock = kiosk.stock?.fruits else { return [] }
+    return menu.menu.fruits.map(\.id).filter { fruit in
       guard let held = stock[fruit] else { return false }
       let outlook = kiosk.outlook(of: fruit, held: held, at: now)
-      let rest = held - outlook.expired(until: end) - menu.reserve(of: fruit)
-      guard let use = outlook.use(from: outlook.start, until: end) else {
-        return rest <= 0 || kiosk.alerts[fruit] ?? .ok != .ok
+      let visited = outlook.following(
+        visits.filter { $0.at < end }, of: fruit, capacity: menu.capacities[fruit])
+      // Another route fills up what is short before its visit, unless this one comes earlier.
+      let ends = visits.map(\.at).filter { $0 < end } + [end]
+      return zip(visited, ends).contains { stock, end in
+        guard end > arrival else { return false }
+        let rest =
+          stock.amount - (outlook.expired(until: end) - stock.expired)
+          - menu.menu.reserve(of: fruit)
+        guard let use = outlook.use(from: stock.at, until: end) else {
+          return rest <= 0 || visits.isEmpty && kiosk.alerts[fruit] ?? .ok != .ok
+        }
+        return Double(rest) <= use * factor
       }
-      return Double(rest) <= use * factor
     }
   }
 
@@ -61,19 +85,30 @@ package struct RoutePlan: Hashable, Sendable {
   ///   them.
   /// - Without a forecast, `expected` is the current stock, and the plan brings the room. Without a
   ///   capacity, the plan brings the need; without both, nothing.
-  package func lines(for kiosk: KioskState, at now: Timestamp) -> [Route.Line]? {
+  /// - What other routes bring until the arrival counts as stock. The next visit after the arrival,
+  ///   if there is one before the end, is the end.
+  ///
+  /// - Parameter visits: The visits of other routes to the kiosk, the earliest first.
+  package func lines(
+    for kiosk: KioskState, after visits: [RouteVisit] = [], at now: Timestamp
+  ) -> [Route.Line]? {
     guard let menu = kiosk.menu, let stock = kiosk.stock else { return nil }
+    let earlier = visits.filter { $0.at <= arrival }
+    let end = min(self.end, visits.first { $0.at > arrival }?.at ?? self.end)
     return menu.menu.fruits.map { fruit in
       let held = stock.fruits[fruit.id] ?? 0
       let outlook = kiosk.outlook(of: fruit.id, held: held, at: now)
-      let before = outlook.use(from: outlook.start, until: arrival)
+      let capacity = menu.capacities[fruit.id]
+      let last = outlook.following(earlier, of: fruit.id, capacity: capacity)[earlier.count]
+      let before = outlook.use(from: last.at, until: arrival)
       let gone = outlook.expired(until: arrival)
-      let expected = max(0, held - gone - Int((before ?? 0).rounded()))
+      let expected = max(
+        0, last.amount - (gone - last.expired) - Int((before ?? 0).rounded()))
       /// Returns the part of `expected` that does not expire unsold until a later time.
       func usable(until time: Timestamp) -> Int {
         max(0, expected + gone - outlook.expired(until: time))
       }
-      let room = menu.capacities[fruit.id].map { max(0, $0 - expected) }
+      let room = capacity.map { max(0, $0 - expected) }
       let need = outlook.use(from: arrival, until: end).map {
         // Compensates for rounding errors in the sum of tenths.
         max(

@@ -1,0 +1,263 @@
+import Fleet
+import Foundation
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+import Logging
+import Postgres
+
+// Planning and changing routes.
+extension DashboardServer {
+  /// Returns the form with the values of the query, and with the default plan if the query has no
+  /// valid one.
+  func routeForm(
+    _ query: Form, _ context: PageContext, problem: String? = nil
+  ) async -> RouteForm {
+    let now = link.time
+    var source: Route?
+    if let id = query["from"].flatMap({ Route.ID($0) }), let route = await routes[id],
+      maySee(route, context)
+    {
+      source = route
+    }
+    let area = RouteArea(query, of: fleet(context), source)
+    let localTime = LocalTime(area.timeZone, now: now, context.language)
+    var problem = problem
+    var plan = RoutePlan.usual(at: now, localTime)
+    if query["arrival"] != nil {
+      do throws(RoutePlan.Problem) {
+        plan = try RoutePlan(query, at: now, localTime)
+      } catch {
+        problem = problem ?? error.text(context.language)
+      }
+    } else if let source {
+      plan = plan.lasting(as: source.plan)
+    }
+    let chosen =
+      source.map { $0.stops.filter { !$0.isSkipped }.map(\.kiosk.text) } ?? query.names("kiosk.")
+    return RouteForm(
+      drivers: drivers, area: area, visits: await visits(), plan: plan, filter: query["q"] ?? "",
+      now: now, context: context, problem: problem, chosen: Set(chosen), filled: query,
+      source: source)
+  }
+
+  /// Returns the visits that routes plan, except those of one route.
+  private func visits(except route: Route.ID? = nil) async -> [KioskID: [RouteVisit]] {
+    RouteVisit.planned(await routes.all.filter { $0.id != route }, at: link.time)
+  }
+
+  func createRoute(_ form: Form, _ context: PageContext) async throws -> Response {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let (fleet, now) = (fleet(context), link.time)
+    let timeZone = RouteArea(form, of: fleet).timeZone
+    let plan: RoutePlan
+    do throws(RoutePlan.Problem) {
+      plan = try RoutePlan(form, at: now, LocalTime(timeZone, now: now, context.language))
+    } catch {
+      let problem = error.text(context.language)
+      return await routeForm(form, context, problem: problem).page().response(context)
+    }
+    var stops: [Route.Stop] = []
+    let visits = await visits()
+    let names = form.names("kiosk.")
+    guard (1...Route.maximumKiosks).contains(names.count) else {
+      let problem = context.language(
+        "Choose 1 to \(Route.maximumKiosks) kiosks.", "키오스크를 1~\(Route.maximumKiosks)곳 골라 주세요.")
+      return await routeForm(form, context, problem: problem).page().response(context)
+    }
+    let kiosks = names.compactMap { KioskID($0).flatMap { fleet[$0] } }
+    if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
+      var page = await routeForm(form, context)
+      page.mixed = mixed
+      return page.page().response(context)
+    }
+    for name in names {
+      guard let id = KioskID(name), let kiosk = fleet[id] else { throw RequestError.badForm }
+      guard let lines = plan.lines(for: kiosk, after: visits[id] ?? [], at: now) else { continue }
+      stops.append(
+        Route.Stop(
+          kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
+          command: .random))
+    }
+    // Sort by the numbers of the form, then by name in numeric order: stop 4 precedes stop 10.
+    stops.sort {
+      let positions = [$0, $1].map { form.value("order.\($0.kiosk)") ?? .max }
+      guard positions[0] == positions[1] else { return positions[0] < positions[1] }
+      let order = $0.title(context.language).compare($1.title(context.language), options: .numeric)
+      return order == .orderedSame ? $0.kiosk < $1.kiosk : order == .orderedAscending
+    }
+    let route = Route(
+      id: .random, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: timeZone,
+      stops: stops, name: form.text("name"), driver: form.text("driver"))
+    try await routes.add(route)
+    await note(.plannedRoute, route, context)
+    return .redirect(to: "/routes/\(route.id)", type: .normal)
+  }
+
+  /// Returns the currencies or regions of the kiosks if there are several. Compares only the
+  /// currencies if there is no archive, or if it does not answer.
+  private func mixture(of kiosks: [KioskState], _ context: PageContext) async -> MixedKiosks? {
+    var regions: [KioskID: String] = [:]
+    if let archive, let user = context.user {
+      let ids = kiosks.map(\.id)
+      do throws(ChainError) {
+        regions = try await archive.query(user) { query throws(DatabaseError) in
+          try query.regions(of: ids)
+        }
+      } catch {
+        context.logger.warning("the regions of a route are not compared: \(error)")
+      }
+    }
+    for kiosk in kiosks { regions[kiosk.id] = kiosk.region ?? regions[kiosk.id] }
+    return MixedKiosks(kiosks, regions: regions, context.language)
+  }
+
+  /// The names of the users who are drivers.
+  private var drivers: [String] {
+    users.current.users.values.filter { $0.role == .driver }.map(\.name.text).sorted()
+  }
+
+  func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {
+    let others = fleet(context).kiosks.filter { route[$0.id] == nil && $0.menu != nil }
+    func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
+    return RouteEditPage(
+      drivers: drivers, route: route, others: others.sorted { key($0) < key($1) }, context: context)
+  }
+
+  func edit(_ form: Form, _ context: PageContext) async throws -> Response {
+    let (fleet, now) = (fleet(context), link.time)
+    let route = try await route(context)
+    var added: Route.Stop?
+    if let text = form["add"], !text.isEmpty {
+      let visits = await visits(except: route.id)
+      guard let id = KioskID(text), let kiosk = fleet[id], route[id] == nil,
+        route.stops.count < Route.maximumKiosks,
+        let lines = route.plan.lines(for: kiosk, after: visits[id] ?? [], at: now)
+      else { throw RequestError.badForm }
+      let kiosks = route.stops.compactMap { fleet[$0.kiosk] } + [kiosk]
+      if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
+        var page = editPage(route, context)
+        (page.problem, page.filled) = (mixed, form)
+        return page.page().response(context)
+      }
+      added = Route.Stop(
+        kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
+        command: .random)
+    }
+    let isFound = try await routes.change(route.id) { [added] route in
+      (route.name, route.driver) = (form.text("name"), form.text("driver"))
+      if let added, route[added.kiosk] == nil { route.stops.append(added) }
+      let positions = route.stops.enumerated().map { index, stop in
+        (form.value("order.\(stop.kiosk)") ?? .max, index)
+      }
+      route.stops = zip(positions, route.stops).sorted { $0.0 < $1.0 }.map(\.1)
+    }
+    guard isFound else { throw RequestError.notFound }
+    link.updates.changed(route.id)
+    await note(.changedRoute, try await self.route(context), context)
+    return .redirect(to: "/routes/\(route.id)", type: .normal)
+  }
+
+  /// Records that the user has planned, changed or deleted a route.
+  func note(
+    _ verb: ActivityLog.Action.Verb, _ route: Route, _ context: PageContext
+  ) async {
+    let stops = route.stops.map(\.kiosk.text).joined(separator: ", ")
+    let names = [route.name, route.driver, stops].compactMap(\.self)
+    await activity.record(
+      ActivityLog.Action(
+        context.user?.name.text ?? "", verb,
+        detail: names.joined(separator: ": ").visible(upTo: 500)))
+  }
+}
+
+extension Route.ID {
+  fileprivate static var random: Self {
+    let number = UInt64.random(in: 0 ... .max)
+    guard let id = Self("r\(String(number, radix: 36))") else {
+      preconditionFailure("digits and letters make an id")
+    }
+    return id
+  }
+}
+
+extension Form {
+  /// Returns the visible text of a field, truncated to `maximumName`, or `nil` if it is blank.
+  fileprivate func text(_ name: String) -> String? {
+    let text = (self[name] ?? "").visible(upTo: Route.maximumName)
+    return text.allSatisfy(\.isWhitespace) ? nil : text
+  }
+}
+
+extension RoutePlan {
+  /// Returns a plan with the arrival of this plan, and the length and the other members of another
+  /// plan.
+  fileprivate func lasting(as other: RoutePlan) -> Self {
+    let length = other.end.milliseconds - other.arrival.milliseconds
+    return Self(
+      arrival: arrival, end: Timestamp(milliseconds: arrival.milliseconds + length),
+      margin: other.margin, fill: other.fill, stops: other.stops, van: other.van) ?? self
+  }
+
+  /// The reason why a form contains no valid plan.
+  fileprivate enum Problem: Error {
+    case times, margin, stops, van, tooFar
+
+    func text(_ language: Language) -> String {
+      switch self {
+      case .times:
+        language(
+          "The arrival must be before the time until which the fruit must last.",
+          "도착 시각이 다음 방문보다 앞서야 해요.")
+      case .margin:
+        language(
+          "The margin is a whole number from \(margins.lowerBound) to \(margins.upperBound).",
+          "여유는 \(margins.lowerBound)~\(margins.upperBound) 사이의 정수예요.")
+      case .stops:
+        language(
+          "The number of stops is from 1 to \(Route.maximumKiosks).",
+          "방문지 수는 1~\(Route.maximumKiosks) 사이예요.")
+      case .van:
+        language(
+          "What the van holds is a whole number from \(vans.lowerBound) to \(vans.upperBound), or empty.",
+          "차에 실리는 과일은 \(vans.lowerBound)~\(vans.upperBound) 사이의 정수이거나 비워 두어야 해요.")
+      case .tooFar:
+        language("A route cannot be planned for more than 60 days.", "60일이 넘는 방문 경로는 계획할 수 없어요.")
+      }
+    }
+  }
+
+  fileprivate init(_ form: Form, at now: Timestamp, _ localTime: LocalTime) throws(Problem) {
+    guard let margin = form["margin"].flatMap({ Int($0) }), Self.margins.contains(margin) else {
+      throw .margin
+    }
+    func number(_ name: String) -> Int? {
+      form[name].flatMap { $0.isEmpty ? nil : Int($0) ?? 0 }
+    }
+    let (stops, van) = (number("stops") ?? Route.maximumKiosks, number("van"))
+    guard (1...Route.maximumKiosks).contains(stops) else { throw .stops }
+    guard van.map(Self.vans.contains) ?? true else { throw .van }
+    guard let arrival = form["arrival"].flatMap(localTime.time(field:)),
+      let end = form["until"].flatMap(localTime.time(field:)),
+      let plan = Self(
+        arrival: arrival, end: end, margin: margin,
+        fill: form["fill"].flatMap(Fill.init(rawValue:)) ?? .capacity, stops: stops, van: van)
+    else { throw .times }
+    let distances = [arrival, end].map { $0.since(now) }
+    guard distances.allSatisfy({ abs($0 / .seconds(86_400)) <= 60 }) else { throw .tooFar }
+    self = plan
+  }
+
+  /// Returns the default plan: from tomorrow at 08:00, for three days.
+  fileprivate static func usual(at now: Timestamp, _ localTime: LocalTime) -> Self {
+    let day = Int64(86_400_000)
+    func morning(after days: Int64) -> Timestamp {
+      let later = Timestamp(milliseconds: now.milliseconds + days * day)
+      return localTime.time(field: "\(localTime.field(later).prefix(10))T08:00") ?? later
+    }
+    let plan = Self(
+      arrival: morning(after: 1), end: morning(after: 4), margin: 20, fill: .capacity)
+    guard let plan else { preconditionFailure("three days later comes later") }
+    return plan
+  }
+}
