@@ -31,11 +31,13 @@ extension FormattedMessage {
 
 extension JSONWriter {
   package mutating func members<Message: FormattedMessage>(_ message: Message) {
-    var members = Members(message, to: JSONWriter(bytes: []))
-    swap(&self, &members.writer)
-    // Writing throws no error.
-    _ = try? Message(&members)
-    swap(&self, &members.writer)
+    withUnsafePointer(to: message) { message in
+      var members = Members(message, to: JSONWriter(bytes: []))
+      swap(&self, &members.writer)
+      // Writing throws no error.
+      _ = try? Message(&members)
+      swap(&self, &members.writer)
+    }
   }
 }
 
@@ -46,15 +48,16 @@ extension JSONWriter {
 package struct Members<Message> {
   /// The object that is read, or `null` while a message is written.
   let json: JSON
-  /// The message that is written, or `nil` while a message is read.
-  private let message: Message?
+  /// The message that is written, or `nil` while a message is read. A pointer, because a copy of the
+  /// message for each member would double the instructions of an event.
+  private let message: UnsafePointer<Message>?
   fileprivate var writer: JSONWriter
 
   init(reading json: JSON) {
     (self.json, message, writer) = (json, nil, JSONWriter(bytes: []))
   }
 
-  fileprivate init(_ message: Message, to writer: JSONWriter) {
+  fileprivate init(_ message: UnsafePointer<Message>, to writer: JSONWriter) {
     (json, self.message, self.writer) = (.null, message, writer)
   }
 
@@ -69,7 +72,7 @@ package struct Members<Message> {
     where isValid: (Value) -> Bool = { _ in true }
   ) throws(JSONError) -> Value {
     if let message {
-      let value = get(message)
+      let value = get(message.pointee)
       value.write(key, to: &writer)
       return value
     }
@@ -85,7 +88,7 @@ package struct Members<Message> {
     _ key: StaticString, _ get: (Message) -> Value?
   ) -> Value? {
     guard let message else { return json[key.description].flatMap(Value.init(member:)) }
-    let value = get(message)
+    let value = get(message.pointee)
     value?.write(key, to: &writer)
     return value
   }
@@ -112,7 +115,7 @@ package struct Members<Message> {
   /// Reads or writes a Boolean member. Reads an absent member, or any value but `true`, as `false`.
   package mutating func flag(_ key: StaticString, _ get: (Message) -> Bool) -> Bool {
     guard let message else { return json[key.description] == .bool(true) }
-    let value = get(message)
+    let value = get(message.pointee)
     writer.member(key, value)
     return value
   }
@@ -128,7 +131,7 @@ package struct Members<Message> {
         if case .string(let text) = member.value { texts[member.key] = text }
       }
     }
-    let texts = get(message)
+    let texts = get(message.pointee)
     if !texts.isEmpty {
       writer.member(key) { json in
         for (key, text) in texts.sorted(by: { $0.key < $1.key }) { json.member(named: key, text) }
@@ -152,7 +155,7 @@ package struct Members<Message> {
   mutating func reads<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value
   ) throws(JSONError) -> Value {
-    if let message { return get(message) }
+    if let message { return get(message.pointee) }
     guard let value = json[key.description].flatMap(Value.init(member:)) else {
       throw missing(key)
     }
@@ -165,7 +168,7 @@ package struct Members<Message> {
     write: (inout JSONWriter, Value) -> Void
   ) -> Value? {
     guard let message else { return read(json) }
-    let value = get(message)
+    let value = get(message.pointee)
     if let value { write(&writer, value) }
     return value
   }
@@ -174,14 +177,14 @@ package struct Members<Message> {
   package mutating func writes<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value?
   ) {
-    if let message { get(message)?.write(key, to: &writer) }
+    if let message { get(message.pointee)?.write(key, to: &writer) }
   }
 
   /// Reads or writes an amount of at least one smallest unit, as the members `amount` and
   /// `currency`. Returns `nil` if it is absent or invalid.
   package mutating func units(_ get: (Message) -> Money?) -> Money? {
     guard let message else { return json.units() }
-    let money = get(message)
+    let money = get(message.pointee)
     if let money { writer.member(units: money) }
     return money
   }
@@ -206,7 +209,7 @@ package struct Members<Message> {
     guard let message else {
       return (json.elements(key.description) ?? []).prefix(limit).compactMap { try? Element($0) }
     }
-    let elements = get(message)
+    let elements = get(message.pointee)
     if !omitsEmpty || !elements.isEmpty { writer.member(key, elements) { $0.members($1) } }
     return elements
   }
@@ -233,7 +236,7 @@ package struct Members<Message> {
         if case .string(let name) = $0 { Name(rawValue: name) } else { nil }
       }
     }
-    let names = get(message)
+    let names = get(message.pointee)
     writer.member(key, names.map(\.rawValue))
     return names
   }
@@ -243,7 +246,7 @@ package struct Members<Message> {
     _ get: (Message) -> Part
   ) throws(JSONError) -> Part {
     guard let message else { return try Part(json) }
-    let part = get(message)
+    let part = get(message.pointee)
     writer.members(part)
     return part
   }
@@ -256,7 +259,7 @@ package struct Members<Message> {
     _ get: (Message) -> Part?
   ) throws(JSONError) -> Part {
     guard let message else { return try Part(json) }
-    guard let part = get(message) else { throw JSONError("the message is of another kind") }
+    guard let part = get(message.pointee) else { throw JSONError("the message is of another kind") }
     writer.members(part)
     return part
   }
@@ -267,7 +270,7 @@ package struct Members<Message> {
     _ get: (Message) -> Part?, ifPresent first: StaticString
   ) throws(JSONError) -> Part? {
     guard let message else { return json[first.description] == nil ? nil : try Part(json) }
-    let part = get(message)
+    let part = get(message.pointee)
     if let part { writer.members(part) }
     return part
   }
@@ -280,7 +283,7 @@ package struct Members<Message> {
       guard let part = json[key.description] else { return nil }
       return try Part(part)
     }
-    let part = get(message)
+    let part = get(message.pointee)
     if let part { writer.member(key) { $0.members(part) } }
     return part
   }
