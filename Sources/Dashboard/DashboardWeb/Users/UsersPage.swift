@@ -142,7 +142,7 @@ extension UsersPage {
     regionChoice(Set(regions + user.regions).sorted(), chosen: user.regions).map { choice in
       """
       <form method="post" action="/users">\(hidden("regions", user))\(choice)
-      <button>\(language("Save the regions", "지역 저장"))</button></form>
+      <div class="actions"><button>\(language("Save the regions", "지역 저장"))</button></div></form>
       """
     }
   }
