@@ -404,7 +404,7 @@ def test_a_route_is_changed_on_the_way_and_planned_again(
     browser.wait_for("North", "h1")
     browser.wait_for("Driver: Jun")
     # By hand, and not by name.
-    assert browser.texts(".stop h2") == ["Seoul Station", "City Hall"]
+    assert browser.texts(".stop h2") == ["1. Seoul Station", "2. City Hall"]
     place = browser.one(".stop .map").get_attribute("href")
     assert place == "https://www.google.com/maps/search/?api=1&query=Seoul%20Station%201"
 
@@ -414,7 +414,7 @@ def test_a_route_is_changed_on_the_way_and_planned_again(
     browser.ask("document.querySelector('[name=add]').value = 'k3'")
     browser.photograph("route-edit")
     browser.send("main form .primary")
-    assert browser.texts(".stop h2") == ["City Hall", "Seoul Station", "Harbour"]
+    assert browser.texts(".stop h2") == ["1. City Hall", "2. Seoul Station", "3. Harbour"]
     assert browser.text("#load tbody td") == str(3 * 90)
     browser.open(f"{path}/kiosks/k2")
     browser.send("form[action$='/skip'] button")
@@ -466,7 +466,7 @@ def test_two_currencies_are_in_one_van_only_on_purpose(
     assert all(browser.one(f"[name='kiosk.{id}']").is_selected() for id in ("k1", "k2"))
     browser.press("[name=mixed]")
     browser.send("form[action='/routes'] .primary")
-    assert browser.texts(".stop h2") == ["k2", "k1"]
+    assert browser.texts(".stop h2") == ["1. k2", "2. k1"]
 
 
 def test_of_two_who_fill_in_a_stop_the_first_counts(
