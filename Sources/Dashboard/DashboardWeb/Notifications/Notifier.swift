@@ -141,7 +141,6 @@ package actor Notifier: Service {
   }
 
   private func evaluateAlerts() async {
-    // guard: nothing is sent in quiet hours
     guard !scope.isQuiet() else { return }
     let (now, instant) = (link.time, ContinuousClock.now)
     let fleet = scope.fleet(link.fleet)

@@ -141,6 +141,7 @@ package actor UserMessages: Service {
         },
         includes: { choice.kinds.contains($0.kind) },
         isQuiet: {
+          // guard: nothing is sent in quiet hours
           guard let quietHours = choice.quietHours else { return false }
           let localTime = LocalTime(link.fleet.timeZone, now: link.time, .english)
           return quietHours.contains(String(localTime.field(link.time).suffix(5)))
