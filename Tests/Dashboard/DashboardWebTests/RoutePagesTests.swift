@@ -571,7 +571,7 @@ import Testing
       #expect(try await kiosks("zone=Asia/Seoul") == [false, true])
       #expect(try await kiosks("zone=Asia/Seoul&region=South") == [false, true])
       #expect(try await kiosks("zone=Europe/Berlin&region=South") == [false, false])
-      // What nobody offers is the default.
+      // An unknown time zone or region counts as none.
       #expect(try await kiosks("zone=Mars&region=North") == [false, true])
       let form = try await scene.get("/routes/new?zone=Asia/Seoul").text
       #expect(form.contains("<option value=\"Asia/Seoul\" selected>"))

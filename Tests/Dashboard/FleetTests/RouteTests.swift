@@ -243,7 +243,7 @@ import Testing
     arguments: [
       // 16 are left after 12 hours: with 40 more, 52 are left on arrival, which is enough.
       (20, [(12, 40)], 52, 0, false), (20, [(12, 4)], 16, 8, true),
-      // A visit brings no more than fits.
+      // The capacity limits what a visit brings.
       (90, [(12, 40)], 96, 0, false),
       // Nothing is sold before the first of two visits, because nothing is there.
       (0, [(12, 4), (18, 6)], 6, 18, true),

@@ -178,29 +178,28 @@ package final class KioskLink: Service {
   /// - Returns: The page, or `nil` if none arrived in time.
   /// - Throws: `NotSent` at once if the broker is not connected.
   func ask(_ request: SalesRequest, of kiosk: KioskID) async throws(NotSent) -> SalesExtract? {
-    let topics = KioskTopics(root: root, kiosk: kiosk)
-    return try await send(
-      Message(topic: topics.report(for: Self.reader), payload: request.payload, qos: .atMostOnce),
-      answeredOn: topics.reportResult(for: Self.reader), id: request.id
-    ) { try? SalesExtract(payload: $0) }
+    try await ask(request.payload, request.id, of: kiosk) { try? SalesExtract(payload: $0) }
   }
 
   /// Requests a day of a kiosk's record of food safety; see `ask(_:of:)`.
   func ask(_ request: SafetyRequest, of kiosk: KioskID) async throws(NotSent) -> SafetyDay? {
-    let topics = KioskTopics(root: root, kiosk: kiosk)
-    return try await send(
-      Message(topic: topics.report(for: Self.reader), payload: request.payload, qos: .atMostOnce),
-      answeredOn: topics.reportResult(for: Self.reader), id: request.id
-    ) { try? SafetyDay(payload: $0) }
+    try await ask(request.payload, request.id, of: kiosk) { try? SafetyDay(payload: $0) }
   }
 
   /// Requests a page of the charges in a kiosk's ledger; see `ask(_:of:)`.
   func ask(_ request: ChargesRequest, of kiosk: KioskID) async throws(NotSent) -> ChargePage? {
+    try await ask(request.payload, request.id, of: kiosk) { try? ChargePage(payload: $0) }
+  }
+
+  /// Publishes a request for a report, and waits for the first answer that `read` decodes.
+  private func ask<Answer: Sendable>(
+    _ request: [UInt8], _ id: Request.ID, of kiosk: KioskID,
+    read: @escaping @Sendable ([UInt8]) -> Answer?
+  ) async throws(NotSent) -> Answer? {
     let topics = KioskTopics(root: root, kiosk: kiosk)
     return try await send(
-      Message(topic: topics.report(for: Self.reader), payload: request.payload, qos: .atMostOnce),
-      answeredOn: topics.reportResult(for: Self.reader), id: request.id
-    ) { try? ChargePage(payload: $0) }
+      Message(topic: topics.report(for: Self.reader), payload: request, qos: .atMostOnce),
+      answeredOn: topics.reportResult(for: Self.reader), id: id, read: read)
   }
 
   /// Publishes a message and waits for the first answer that `read` decodes.

@@ -199,8 +199,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     }
   }
 
-  /// Returns the stop to visit next: the first one that is open, beginning after the given kiosk, or
-  /// `nil` if none is.
+  /// Returns the first open stop after the given kiosk, or else before it. Returns `nil` if no other
+  /// stop is open.
   package func next(after kiosk: KioskID? = nil) -> Stop? {
     let first = stops.firstIndex { $0.kiosk == kiosk }.map { $0 + 1 } ?? 0
     return (stops[first...] + stops[..<first]).first { $0.isOpen && $0.kiosk != kiosk }
