@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 from client import Client
 from kiosk import FRUITS, RECIPES
@@ -39,8 +40,8 @@ def at(moment: datetime) -> str:
 class MadeUp:
     """A simulated kiosk. All its messages are retained except events."""
 
-    def __init__(self, client: Client, number: int) -> None:
-        self.client, self.id = client, f"k{number + 1:02}"
+    def __init__(self, client: Client, number: int, time_zone: str = "UTC") -> None:
+        self.client, self.id, self.time_zone = client, f"k{number + 1:02}", time_zone
         self.number, self.now = number, datetime.now(timezone.utc)
         #: Between full and nearly half, different for each kiosk.
         self.stock = {
@@ -93,9 +94,9 @@ class MadeUp:
 
     def sell(self, glasses: int, usual: float) -> None:
         tally = {"out_of_stock": {}, "rejected": {}, "unnamed": 0}
-        today = self.now.date()
+        today = self.now.astimezone(ZoneInfo(self.time_zone)).date()
         self.say("sales", {
-            "at": at(self.now), "time_zone": "UTC", "today": today.isoformat(), "usual": usual,
+            "at": at(self.now), "time_zone": self.time_zone, "today": today.isoformat(), "usual": usual,
             "hours": [
                 {"hour": 9, "made": {"kiwi": glasses // 2}, **tally},
                 {"hour": 10, "made": {"mango": glasses - glasses // 2}, **tally},
@@ -121,10 +122,10 @@ class MadeUp:
         }, retain=False)
 
 
-def twenty(client: Client) -> list[MadeUp]:
+def twenty(client: Client, time_zone: str = "UTC") -> list[MadeUp]:
     """Returns a typical morning: two kiosks are offline, some have alerts or low stock, most are
     fine."""
-    kiosks = [MadeUp(client, number).open() for number in range(20)]
+    kiosks = [MadeUp(client, number, time_zone).open() for number in range(20)]
     kiosks[3].say("status", "offline")
     kiosks[5].hold(strawberry=0, mango=9)
     kiosks[6].hold(kiwi=12)

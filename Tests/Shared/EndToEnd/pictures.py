@@ -45,10 +45,12 @@ class Day:
         stack.callback(broker.stop)
         for name in ("kiosk", "dashboard"):
             (folder / name).mkdir()
+        # Also that of the other kiosks, because a visit is planned for one time zone.
         ahead = (20 - datetime.now(timezone.utc).hour + 11) % 24 - 11
+        time_zone = f"Etc/GMT{-ahead:+d}" if ahead else "UTC"
         self.kiosk = Kiosk(folder / "kiosk", broker, {
             "kiosk": {"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street",
-                      "time_zone": f"Etc/GMT{-ahead:+d}" if ahead else "UTC"},
+                      "time_zone": time_zone},
             "machines": [{"name": "bar", "finish_seconds": 600, "programs": {"clean": {"every_hours": 24}}}],
             "sensors": [{"name": "fridge", "topic": "fridge", "unit": "°C", "max": 7, "fruits": ["kiwi", "mango"]}],
             "payment": {"devices": [{"name": "terminal"}], "pay_seconds": 300},
@@ -62,7 +64,7 @@ class Day:
         for before, glasses in sold.items():
             self.sell(before, glasses)
         self.faults.set_clock(timedelta())
-        twenty(self.client)
+        twenty(self.client, time_zone)
         self.dashboard = Dashboard(folder / "dashboard", broker, {}).start()
         stack.callback(self.dashboard.kill)
         assert self.dashboard.command("user", "role", "minji", "admin").returncode == 0
