@@ -4,7 +4,7 @@ import KioskProtocol
 /// The last value of each device counter and contact, by its key. A message with the same value is
 /// a repeat, not a press.
 struct DeviceMarks: Sendable {
-  private var values: [String: String]
+  private var values: Journaled<String, RecentCounters>
   /// The time of the last reconnect after the kiosk was offline for an unknown time, or longer than
   /// the maximum age of an order. A press before that reconnect must not count.
   private var reconnectedAt: Timestamp?
@@ -15,7 +15,7 @@ struct DeviceMarks: Sendable {
   /// The maximum number of keys: a device that sends ever new keys must not exhaust the memory.
   static let maximum = 10_000
 
-  init(_ values: [String: String]) { self.values = values }
+  init(_ values: [String: RecentCounters]) { self.values = Journaled(values) }
 
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: DeviceMarks) {
@@ -30,33 +30,28 @@ struct DeviceMarks: Sendable {
 
   /// Stores the mark of a message.
   ///
-  /// - Parameter changed: Receives the values to store in the ledger.
   /// - Returns: Whether the message counts: it has no mark; or its mark is for one key, has a new
   ///   value and is stored, and the message cannot be a repeat of an old press or the late copy of
   ///   a recent one.
-  mutating func register(
-    _ mark: PanelMessage.Mark?, at now: Timestamp, into changed: inout [String: String]
-  ) -> Bool {
+  mutating func register(_ mark: PanelMessage.Mark?, at now: Timestamp) -> Bool {
     guard let mark else { return true }
     guard !mark.isForAll else {
-      for key in values.keys where key.utf8.starts(with: mark.key.utf8) {
-        values[key] = mark.value
-        changed[key] = mark.value
+      for key in values.records.keys where key.utf8.starts(with: mark.key.utf8) {
+        values[key] = RecentCounters(mark.value)
       }
       return false
     }
     let known = [mark.key, mark.alternateKey].compactMap(\.self)
     let isFirst = values[mark.key] == nil
-    let counted = mark.hasLateCopies ? RecentCounters(values[mark.key]) : RecentCounters()
     // guard: a device's counter that has not moved is no press
-    guard !known.contains(where: { last(of: $0, mark) == mark.value }) else {
+    guard !known.contains(where: { values[$0]?.last == mark.value }) else {
       if mark.repetition != nil { receivedSinceReconnect.insert(mark.key) }
-      if isFirst { store(mark, after: counted, at: now, into: &changed) }
+      if isFirst { store(mark, at: now) }
       return false
     }
     // guard: a copy that arrives after the next press is no press
-    if counted.contains(mark.value, at: now) { return false }
-    guard store(mark, after: counted, at: now, into: &changed) else { return false }
+    if values[mark.key]?.contains(mark.value, at: now) == true { return false }
+    guard store(mark, at: now) else { return false }
     guard let repetition = mark.repetition else { return true }
     // The first message of a device that repeats its last message, and its first message after the
     // reconnect, may repeat a press that is hours old.
@@ -66,23 +61,19 @@ struct DeviceMarks: Sendable {
     return !isFirstSince
   }
 
-  /// Returns the last value of a key of the same kind as the mark.
-  private func last(of key: String, _ mark: PanelMessage.Mark) -> String? {
-    mark.hasLateCopies ? RecentCounters(values[key]).last : values[key]
-  }
+  /// Adds to a transaction the changes since the last call.
+  mutating func save(in transaction: inout LedgerTransaction) { values.save(in: &transaction) }
 
   /// Stores a mark, unless its key is new and there are `maximum` keys already.
   ///
   /// - Returns: Whether the mark is stored.
   @discardableResult
-  private mutating func store(
-    _ mark: PanelMessage.Mark, after counted: RecentCounters, at now: Timestamp,
-    into changed: inout [String: String]
-  ) -> Bool {
-    guard values[mark.key] != nil || values.count < Self.maximum else { return false }
-    let value = mark.hasLateCopies ? counted.adding(mark.value, at: now).text : mark.value
-    values[mark.key] = value
-    changed[mark.key] = value
+  private mutating func store(_ mark: PanelMessage.Mark, at now: Timestamp) -> Bool {
+    let before = values[mark.key]
+    guard before != nil || values.records.count < Self.maximum else { return false }
+    values[mark.key] =
+      mark.hasLateCopies
+      ? (before ?? RecentCounters()).adding(mark.value, at: now) : RecentCounters(mark.value)
     return true
   }
 }

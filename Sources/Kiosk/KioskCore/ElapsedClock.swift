@@ -159,16 +159,10 @@ package struct ElapsedClock: Sendable {
 
   /// Adds the clocks to a transaction that stores times, or if the doubt has changed.
   mutating func save(in transaction: inout LedgerTransaction, at now: Moment) {
-    guard !isSaved || transaction.storesTimes else { return }
+    guard !isSaved || transaction.state.keys.contains(where: \.kind.hasTimes) else { return }
     isSaved = true
     transaction.clock = ClockRecord(
       at: now.timestamp, boot: now.evidence.boot, uptime: now.uptime, elapsed: now.uptime + base,
       behind: behind, doubtful: doubtful, isAccepted: isAccepted)
-  }
-}
-
-extension LedgerTransaction {
-  fileprivate var storesTimes: Bool {
-    !batches.isEmpty || !sensors.isEmpty || !programs.isEmpty
   }
 }

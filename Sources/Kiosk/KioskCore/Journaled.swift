@@ -10,6 +10,22 @@ package struct StateKey: Hashable, Sendable {
   package enum Kind: String, Sendable {
     /// The level of a fruit's stock, unless it is `ok`.
     case alert
+    /// The last value of a device's counter or contact.
+    case mark
+    /// Fruit with a date, and expired fruit that no person has taken out yet.
+    case batch, expired
+    /// A configured machine, or a removed one whose juices no machine makes now.
+    case maker
+    /// The last status of a machine, and its number of consecutive failed jobs.
+    case machine
+    /// The schedule of a program that is or was configured.
+    case program
+    case sensor
+    /// The last status of a payment device, and its sums since its last total.
+    case paymentDevice = "payment_device"
+
+    /// Whether the records contain times, so that the ledger also records the clocks.
+    var hasTimes: Bool { self == .batch || self == .program || self == .sensor }
   }
 
   package let kind: Kind
@@ -26,10 +42,12 @@ struct Journaled<Key: Hashable & LosslessStringConvertible & Sendable, Record: S
 {
   private(set) var records: [Key: Record]
   /// The keys whose records differ from the ledger.
-  private var changed: Set<Key> = []
+  private(set) var changed: Set<Key> = []
 
   /// Creates a dictionary from the records of the ledger.
   init(_ records: [Key: Record]) { self.records = records }
+
+  var isSaved: Bool { changed.isEmpty }
 
   subscript(key: Key) -> Record? {
     get { records[key] }
@@ -42,9 +60,7 @@ struct Journaled<Key: Hashable & LosslessStringConvertible & Sendable, Record: S
 
   /// Moves the changes since the last call into a transaction.
   mutating func save(in transaction: inout LedgerTransaction) {
-    for key in changed {
-      transaction.state[StateKey(Record.kind, key.description)] = .some(records[key]?.payload)
-    }
+    for key in changed { transaction.set(records[key], of: key) }
     changed.removeAll()
   }
 }
@@ -54,5 +70,17 @@ extension StockAlert: StateRecord {
 
   package init(_ members: inout Members<Self>) throws(JSONError) {
     self = try members.required("level", \.self)
+  }
+}
+
+/// The JSON number of milliseconds.
+extension Duration: MemberValue {
+  package init?(member: JSON) {
+    guard let milliseconds = member.wholeNumber else { return nil }
+    self = .milliseconds(milliseconds)
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) {
+    json.member(key, Int(milliseconds))
   }
 }

@@ -14,12 +14,17 @@ extension Kiosk {
     let new = settings.menu.fruits.filter { state.stock[$0.id] == nil }
     var transaction = LedgerTransaction()
     let makers = settings.makers(recorded: state.makers)
-    if makers != state.makers { transaction.makers = makers }
+    for (name, maker) in makers where state.makers[name] != maker {
+      transaction.set(maker, of: name)
+    }
+    for name in state.makers.keys where makers[name] == nil {
+      transaction.set(Maker?.none, of: name)
+    }
     for machine in settings.machines {
       for program in machine.programs.keys {
         let id = ProgramID(machine: machine.name, program: program)
         guard state.programs[id] == nil else { continue }
-        transaction.programs[id] = ProgramRecord(seq: state.seq, at: now.timestamp)
+        transaction.set(ProgramRecord(seq: state.seq, at: now.timestamp), of: id)
       }
     }
     for (name, var record) in state.sensors
@@ -28,7 +33,7 @@ extension Kiosk {
     {
       // The values of a sensor are unknown while it is not configured.
       (record.outside, record.unread) = (nil, nil)
-      transaction.sensors[name] = record
+      transaction.set(record, of: name)
     }
     guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }
     // guard: a fruit that joins a ledger in use begins at 0
@@ -41,8 +46,9 @@ extension Kiosk {
       by: amounts, bestBefore: [:], keeps: Batches.keeps(of: settings.menu), seq: entry.seq,
       at: now.timestamp)
     for change in entry.batches {
-      transaction.batches[change.id] = Batch(
+      let batch = Batch(
         quantity: change.amount, expires: change.expires ?? now.timestamp, at: now.timestamp)
+      transaction.set(batch, of: change.id)
     }
     transaction.records = [.init(LedgerRow(entry))]
     return transaction

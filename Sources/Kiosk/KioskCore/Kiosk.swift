@@ -184,12 +184,23 @@ package struct Kiosk: ~Copyable, Sendable {
       decision.machinesChanged = !machineReports.elementsEqual(reportsBefore, by: ==)
     }
     updateBatches(at: now, in: &decision)
-    batches.save(in: &decision.transaction, at: now)
-    elapsed.save(in: &decision.transaction, at: now)
     if switched != before { decision.transaction.service = switched }
     updateAlerts(since: stockBefore)
-    levels.save(in: &decision.transaction)
+    save(in: &decision.transaction, at: now)
+    decision.sensorsChanged = decision.transaction.changes(.sensor)
     return decision
+  }
+
+  /// Adds to a transaction the changes of the state since the last call.
+  private mutating func save(in transaction: inout LedgerTransaction, at now: Moment) {
+    levels.save(in: &transaction)
+    marks.save(in: &transaction)
+    jobs.save(in: &transaction)
+    programs?.save(in: &transaction)
+    charges.save(in: &transaction)
+    sensors.save(in: &transaction)
+    batches.save(in: &transaction, at: now)
+    elapsed.save(in: &transaction, at: now)
   }
 
   /// Decides one delivery.
@@ -208,9 +219,7 @@ package struct Kiosk: ~Copyable, Sendable {
       return
     }
     updateBatches(at: now, in: &decision)
-    guard
-      marks.register(parsed.mark, at: now.timestamp, into: &decision.transaction.marks)
-    else {
+    guard marks.register(parsed.mark, at: now.timestamp) else {
       if parsed.request != nil { counters.duplicates += 1 }
       return
     }

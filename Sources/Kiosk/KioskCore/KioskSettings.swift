@@ -213,10 +213,10 @@ extension KioskSettings {
   ///
   /// - Parameter makers: The makers that the ledger has recorded. Without them, a kiosk whose only
   ///   machine was removed would answer an order with `ready`, and would not make the juice.
-  package func keepingMachines(of jobs: [Job], _ makers: [Maker]) -> Self {
+  package func keepingMachines(of jobs: [Job], _ makers: [MachineID: Maker]) -> Self {
     var settings = self
-    settings.machines += departed(among: makers).map {
-      Machine(name: $0.machine, isEnabled: false, juices: $0.juices)
+    settings.machines += departed(among: makers).sorted { $0.key < $1.key }.map { name, maker in
+      Machine(name: name, isEnabled: false, juices: maker.juices)
     }
     for name in jobs.map(\.machine) where !settings.machines.contains(where: { $0.name == name }) {
       settings.machines.append(Machine(name: name, isEnabled: false, juices: []))
@@ -226,18 +226,17 @@ extension KioskSettings {
 
   /// Returns the makers that are no longer configured, and made a juice that no machine makes now.
   /// A maker of the whole menu counts unless a configured machine makes the whole menu.
-  private func departed(among makers: [Maker]) -> [Maker] {
-    makers.filter { maker in
-      if machines.contains(where: { $0.name == maker.machine }) { return false }
+  private func departed(among makers: [MachineID: Maker]) -> [MachineID: Maker] {
+    makers.filter { name, maker in
+      if machines.contains(where: { $0.name == name }) { return false }
       guard let juices = maker.juices else { return !machines.contains { $0.juices == nil } }
       return !juices.allSatisfy { juice in machines.contains { $0.makes(juice) } }
     }
   }
 
   /// Returns the makers to record: the machines of these settings, and the departed ones.
-  func makers(recorded makers: [Maker]) -> [Maker] {
-    (departed(among: makers) + machines.map { Maker(machine: $0.name, juices: $0.juices) })
-      .sorted { $0.machine < $1.machine }
+  package func makers(recorded makers: [MachineID: Maker] = [:]) -> [MachineID: Maker] {
+    machines.reduce(into: departed(among: makers)) { $0[$1.name] = Maker(juices: $1.juices) }
   }
 
   /// A sensor, its limits, and the fruits and machines that it protects.

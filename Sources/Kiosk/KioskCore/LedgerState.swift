@@ -19,7 +19,7 @@ package struct LedgerState: Hashable, Sendable {
   /// The retained topics that may hold a message of this kiosk.
   package var topics: Set<String> = []
   /// The last value of each device counter and contact, by its key.
-  package var marks: [String: String] = [:]
+  package var marks: [String: RecentCounters] = [:]
   /// The last orders without an id, the oldest first, for the debounce.
   package var presses: [Press] = []
 
@@ -27,15 +27,15 @@ package struct LedgerState: Hashable, Sendable {
   package var jobs: [Job] = []
   package var machines: [MachineID: MachineRecord] = [:]
   /// The configured machines, and the removed machines that made a juice that no configured machine
-  /// makes; sorted by name.
-  package var makers: [Maker] = []
+  /// makes.
+  package var makers: [MachineID: Maker] = [:]
 
   /// The programs that are or were configured.
   package var programs: [ProgramID: ProgramRecord] = [:]
 
   package var batches: [BatchID: Batch] = [:]
-  /// The amounts of expired fruit that has not been taken out yet.
-  package var expired: [BatchID: Int] = [:]
+  /// Expired fruit that has not been taken out yet.
+  package var expired: [BatchID: ExpiredFruit] = [:]
   /// The entries with which open orders and programs have taken fruit; empty if no such fruit has a date.
   package var taken: [LedgerEntry] = []
 

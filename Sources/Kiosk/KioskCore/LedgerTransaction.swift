@@ -12,24 +12,12 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// stored value; see `Uplink`.
   package var uplinked: Int?
   package var service: ServiceState?
-  /// Changed values of device counters and contacts, by their keys; see `LedgerState`.
-  package var marks: [String: String] = [:]
   /// Changed jobs, by `Job.seq`. The value is `nil` for a job that has ended.
   package var jobs: [Int: Job?] = [:]
-  package var machines: [MachineID: MachineRecord] = [:]
-  package var programs: [ProgramID: ProgramRecord] = [:]
   /// Changed charges, by their numbers. The value is `nil` for a charge that has ended.
   package var charges: [Int: Charge?] = [:]
-  package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
-  package var sensors: [SensorID: SensorRecord] = [:]
-  /// Changed batches of fruit. The value is `nil` for a batch that has expired, or is empty and cannot get fruit back.
-  package var batches: [BatchID: Batch?] = [:]
-  /// Changed amounts of expired fruit. The value is `nil` for fruit that a person has taken out.
-  package var expired: [BatchID: Int?] = [:]
   /// Changed rows of the table `state`: payloads, or `nil` for a record that has ended.
-  package var state: [StateKey: [UInt8]?] = [:]
-  /// All makers, if they have changed; see `LedgerState`.
-  package var makers: [Maker]?
+  package private(set) var state: [StateKey: [UInt8]?] = [:]
   package var clockStep: ClockStep?
   package var clock: ClockRecord?
   /// The number of QoS 1 deliveries in the batch, without redeliveries. The ledger deletes
@@ -41,10 +29,18 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Whether there is nothing to write: `deliveries` alone is no reason for a commit.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
-      && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
-      && programs.isEmpty && paymentDevices.isEmpty && clockStep == nil && sensors.isEmpty
-      && batches.isEmpty && expired.isEmpty && clock == nil && state.isEmpty
+      && jobs.isEmpty && charges.isEmpty && clockStep == nil && clock == nil && state.isEmpty
   }
+
+  /// Stores a record in the table `state`, or deletes it if it is `nil`.
+  package mutating func set<Record: StateRecord>(
+    _ record: Record?, of key: some LosslessStringConvertible
+  ) {
+    state[StateKey(Record.kind, key.description)] = .some(record?.payload)
+  }
+
+  /// Returns whether records of a kind change.
+  package func changes(_ kind: StateKey.Kind) -> Bool { state.keys.contains { $0.kind == kind } }
 
   /// A row with the key of its repeats and the destination of its answer.
   package struct Record: Hashable, Sendable {

@@ -44,8 +44,7 @@ extension Controller {
   package func reload(_ settings: KioskSettings) async -> ReloadOutcome {
     guard !hasStopped else { return .stopped }
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
-    let makers = self.settings.machines.map { Maker(machine: $0.name, juices: $0.juices) }
-    let settings = settings.keepingMachines(of: core.jobs.open, makers)
+    let settings = settings.keepingMachines(of: core.jobs.open, self.settings.makers())
       .keepingPayment(of: core.charges.open)
     reload = Reload(settings: settings, outcome: outcome)
     if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }

@@ -246,7 +246,7 @@ package actor Controller {
     // guard: an answer leaves only after the commit
     // guard: a machine gets a request only after the commit
     let decision = try commit(parsedDeliveries, counting: new, at: now)
-    if !decision.transaction.records.isEmpty || !decision.transaction.batches.isEmpty
+    if !decision.transaction.records.isEmpty || decision.transaction.changes(.batch)
       || decision.machinesChanged || decision.paymentChanged || decision.sensorsChanged
       || core.service != serviceBefore
     {

@@ -67,21 +67,6 @@ extension Charge {
   }
 }
 
-extension PaymentDeviceRecord {
-  /// Creates a record from a row of the table `payment_device`. Returns `nil` if the status cannot
-  /// be read.
-  init?(_ row: Row) {
-    guard let status = MachineStatus(row["status"] as String) else { return nil }
-    self.init(status: status)
-    currency = (row["currency"] as String?).flatMap { Currency($0) }
-    (captured, refunded) = (row["captured"], row["refunded"])
-    total = row["total"]
-    totalAt = (row["total_at"] as Int64?).map { Timestamp(milliseconds: $0) }
-    difference = row["difference"]
-    epoch = row["epoch"]
-  }
-}
-
 extension Job {
   /// Creates a job from a row of the table `job`, joined with the entry of its order or program.
   ///

@@ -28,7 +28,8 @@ extension KioskLedger {
       }
       let hours = try database.rows(Self.sensorHours, [start.description, end.description])
       // An hour that is not over has no entry yet.
-      let open = try Self.sensors(in: database).compactMap { name, record -> SensorStep? in
+      let records: [SensorID: SensorRecord] = try Self.records(in: database)
+      let open = records.compactMap { name, record -> SensorStep? in
         guard let hour = record.hour, (start..<end).contains(hour.at) else { return nil }
         let sensor = settings.sensors.first { $0.name == name }
         return SensorStep(

@@ -6,28 +6,20 @@ package import KioskProtocol
 /// The durable record of one kiosk: an SQLite file that changes in whole transactions only.
 ///
 /// Each `commit` that writes rows is one transaction and one fsync (WAL with `synchronous=FULL`; with `NORMAL` a power
-/// cut loses the last commits). `LedgerWriter` writes the rows of a commit; its extensions in `KioskLedger+batches` and
-/// `KioskLedger+sensors` write those of batches and sensors:
+/// cut loses the last commits). `LedgerWriter` writes the rows of a commit:
 ///
 /// | table | content | written |
 /// |---|---|---|
 /// | `entry` | each decision; never changed or deleted | with the decision |
 /// | `stock` | the current amount of each fruit | with the entries that change it |
-/// | `batch` | the part of the stock that has a date | with entries, with `clock`, and periodically |
-/// | `expired` | expired fruit in the kiosk | with the entries that change it |
-/// | `state` | levels of fruits | when they change |
+/// | `state` | records of what the core keeps in memory; see `StateKey.Kind` | when they change |
 /// | `job` | the open orders and programs of machines | when they begin, change and end |
-/// | `machine` | last status, number of consecutive failures | when they change |
-/// | `program` | the schedule of each machine's programs | when it changes, and with each juice |
 /// | `charge` | the open charges | when they begin, change and end |
-/// | `payment_device` | last status, sums since the last total | when they change |
-/// | `sensor` | state of each sensor, and its hour | every minute, and when the state changes |
-/// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed or too old |
 /// | `delivery` | fingerprints of deliveries without an id | with the batch, until surely acknowledged |
-/// | `mark` | the last counter or contact state of each device input | when it changes |
 /// | `kiosk` | one row: service, epoch, confirmed and uplinked entries, number of deliveries | when they change |
 /// | `clock` | changes of the wall clock | when they are detected |
+/// | `last_clock` | the clocks | with records that contain times |
 /// | `topic` | the retained topics of this kiosk | by `setTopics` |
 /// | `checkpoint`, `ticket` | stock and tickets at the checkpoint | every 10,000 entries |
 ///
@@ -172,19 +164,20 @@ extension KioskLedger {
       state.tickets[row["day"]] = row["number"]
     }
     state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })
-    for row in try database.rows("SELECT key, value FROM mark") {
-      state.marks[row["key"]] = row["value"]
-    }
+    state.marks = try records(in: database)
     state.alerts = try records(in: database)
-    (state.jobs, state.machines) = try machineState(in: database)
-    state.programs = try programs(in: database)
-    (state.charges, state.paymentDevices) = try paymentState(in: database)
-    try readBatches(into: &state, in: database)
+    state.jobs = try jobs(in: database)
+    state.machines = try records(in: database)
+    state.makers = try records(in: database)
+    state.programs = try records(in: database)
+    state.batches = try records(in: database)
+    state.expired = try records(in: database)
+    state.taken = try database.rows(taken).map { try LedgerRow($0).entry }
+    state.charges = try charges(in: database)
+    state.paymentDevices = try records(in: database)
     state.lastCharge = try lastCharge(in: database)
-    state.sensors = try sensors(in: database)
+    state.sensors = try records(in: database)
     state.clock = try clock(in: database)
-    state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
-      .compactMap(Maker.init)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
   }
@@ -231,7 +224,7 @@ extension KioskLedger {
   /// Returns the records of a kind of the table `state`.
   ///
   /// - Throws: `LedgerError.unreadableState` if a record cannot be read.
-  private static func records<Key: Hashable & LosslessStringConvertible, Record: StateRecord>(
+  static func records<Key: Hashable & LosslessStringConvertible, Record: StateRecord>(
     in database: Database
   ) throws -> [Key: Record] {
     let kind = Record.kind.rawValue
@@ -250,46 +243,11 @@ extension KioskLedger {
   package func machineState() throws(LedgerError) -> (
     jobs: [Job], machines: [MachineID: MachineRecord]
   ) {
-    try reading { try Self.machineState(in: $0) }
+    try reading { (try Self.jobs(in: $0), try Self.records(in: $0)) }
   }
 
-  private static func machineState(
-    in database: Database
-  ) throws -> (jobs: [Job], machines: [MachineID: MachineRecord]) {
-    var machines: [MachineID: MachineRecord] = [:]
-    for row in try database.rows("SELECT name, status, failures FROM machine") {
-      guard let name = MachineID(row["name"] as String),
-        let status = MachineStatus(row["status"] as String)
-      else { continue }
-      machines[name] = MachineRecord(status: status, failures: row["failures"])
-    }
-    return (try database.rows(openJobs).map { try Job($0) }, machines)
-  }
-
-  /// Returns the schedule of each program.
-  private static func programs(in database: Database) throws -> [ProgramID: ProgramRecord] {
-    var programs: [ProgramID: ProgramRecord] = [:]
-    for row in try database.rows(
-      """
-      SELECT program.*, log.at AS due_at, log.reason AS cause
-      FROM program LEFT JOIN log ON log.seq = program.due
-      """)
-    {
-      guard let machine = MachineID(row["machine"] as String),
-        let program = MachineProgram(rawValue: row["program"])
-      else { continue }
-      var record = ProgramRecord(
-        seq: row["seq"], at: Timestamp(milliseconds: row["at"]), isDone: row["done"])
-      if let due = row["due"] as Int?, let at = row["due_at"] as Int64?,
-        let cause = (row["cause"] as String?).flatMap(MachineProgram.Cause.init(rawValue:))
-      {
-        record.due = .init(seq: due, at: Timestamp(milliseconds: at), cause: cause)
-      }
-      record.glasses = row["glasses"]
-      record.madeAt = (row["made_at"] as Int64?).map { Timestamp(milliseconds: $0) }
-      programs[ProgramID(machine: machine, program: program)] = record
-    }
-    return programs
+  private static func jobs(in database: Database) throws -> [Job] {
+    try database.rows(openJobs).map { try Job($0) }
   }
 
   /// Returns the open charges in the order of their numbers, and the recorded state of each payment
@@ -297,24 +255,16 @@ extension KioskLedger {
   package func paymentState() throws(LedgerError) -> (
     charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]
   ) {
-    try reading { try Self.paymentState(in: $0) }
+    try reading { (try Self.charges(in: $0), try Self.records(in: $0)) }
   }
 
-  private static func paymentState(
-    in database: Database
-  ) throws -> (charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]) {
-    var devices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
-    for row in try database.rows("SELECT * FROM payment_device") {
-      guard let name = PaymentDeviceID(row["name"] as String) else { continue }
-      devices[name] = PaymentDeviceRecord(row)
-    }
-    let charges = try database.rows("SELECT * FROM charge ORDER BY number").map { row in
+  private static func charges(in database: Database) throws -> [Charge] {
+    try database.rows("SELECT * FROM charge ORDER BY number").map { row in
       let order = try (row["seq"] as Int?).flatMap { seq in
         try database.rows("SELECT * FROM entry WHERE seq = ?", [seq]).first
       }
       return try Charge(row, order: order.map { try LedgerRow($0).entry })
     }
-    return (charges, devices)
   }
 
   /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`. The end of
@@ -382,14 +332,6 @@ extension Database {
   /// takes longer than most queries.
   func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
     try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
-  }
-}
-
-extension Maker {
-  fileprivate init?(_ row: Row) {
-    guard let machine = MachineID(row["machine"] as String) else { return nil }
-    let juices = (row["juices"] as String?).map { $0.split(separator: " ").map(String.init) }
-    self.init(machine: machine, juices: juices.map { Set($0.compactMap { Juice.ID($0) }) })
   }
 }
 

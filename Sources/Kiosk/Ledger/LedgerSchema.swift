@@ -73,26 +73,6 @@ enum LedgerSchema {
       quantity INTEGER NOT NULL CHECK (quantity >= 0)
     ) STRICT, WITHOUT ROWID;
 
-    -- The part of the stock that has a date.
-    CREATE TABLE batch (
-      fruit TEXT NOT NULL REFERENCES stock,
-      number INTEGER NOT NULL REFERENCES entry,    -- that brought it
-      quantity INTEGER NOT NULL CHECK (quantity >= 0),
-      expires INTEGER NOT NULL,                    -- by the clock as it was at `at`
-      at INTEGER NOT NULL,                         -- milliseconds since 1970
-      behind INTEGER NOT NULL CHECK (behind >= 0), -- by which the clock was set back since
-      best_before INTEGER,                         -- the date on the package, whatever the clock is set to
-      PRIMARY KEY (fruit, number)
-    ) STRICT, WITHOUT ROWID;
-
-    -- Expired fruit that the operator has not taken out yet. It is no part of the stock.
-    CREATE TABLE expired (
-      fruit TEXT NOT NULL REFERENCES stock,
-      number INTEGER NOT NULL REFERENCES entry,    -- of the batch
-      quantity INTEGER NOT NULL CHECK (quantity > 0),
-      PRIMARY KEY (fruit, number)
-    ) STRICT, WITHOUT ROWID;
-
     -- The stock after the last verified entry.
     CREATE TABLE checkpoint (
       fruit TEXT PRIMARY KEY REFERENCES stock,
@@ -163,40 +143,6 @@ enum LedgerSchema {
       correlation BLOB
     ) STRICT;
 
-    -- The last status of each payment device, and what it has captured since its last total.
-    CREATE TABLE payment_device (
-      name TEXT PRIMARY KEY,
-      status TEXT NOT NULL,
-      currency TEXT,
-      captured INTEGER NOT NULL,
-      refunded INTEGER NOT NULL,
-      total INTEGER,                              -- number of the last total
-      total_at INTEGER,                           -- its time
-      difference INTEGER NOT NULL,                -- by which its totals exceed the ledger's
-      epoch INTEGER NOT NULL                      -- for which it has published all that it holds
-    ) STRICT, WITHOUT ROWID;
-
-    -- The state of each sensor, and its hour that has no entry yet. Values are thousandths of the unit.
-    CREATE TABLE sensor (
-      name TEXT PRIMARY KEY,
-      state TEXT NOT NULL,
-      unit TEXT NOT NULL,
-      silent INTEGER NOT NULL CHECK (silent IN (0, 1)),
-      since INTEGER NOT NULL,                     -- of the state, milliseconds since 1970
-      at INTEGER NOT NULL,                        -- of the last change of the row
-      value INTEGER,
-      outside_ms INTEGER,                         -- time outside the limits; null: within them
-      fruits TEXT NOT NULL,                       -- blocked ones, separated by spaces
-      machines TEXT NOT NULL,
-      discarded INTEGER NOT NULL CHECK (discarded IN (0, 1)),
-      hour INTEGER,                               -- its start; null: no reading
-      low INTEGER, high INTEGER,
-      outside_s INTEGER, measured_s INTEGER,
-      elapsed_ms INTEGER NOT NULL,                -- `at` on a clock that is never set
-      unread_ms INTEGER,                          -- without a reading until `at`; null: there was none
-      waiting INTEGER NOT NULL CHECK (waiting IN (0, 1))  -- blocked until a reading
-    ) STRICT, WITHOUT ROWID;
-
     -- The clocks at the last record of a batch, a sensor or a program.
     CREATE TABLE last_clock (
       only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -208,32 +154,6 @@ enum LedgerSchema {
       doubtful INTEGER,                           -- the last entry whose age is in doubt; null: no doubt
       accepted INTEGER NOT NULL CHECK (accepted IN (0, 1))  -- a person has said that the clock is right
     ) STRICT;
-
-    -- The last status of each machine, and its number of consecutive failed jobs.
-    CREATE TABLE machine (
-      name TEXT PRIMARY KEY,
-      status TEXT NOT NULL,
-      failures INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-
-    -- The schedule of programs that are or were configured.
-    CREATE TABLE program (
-      machine TEXT NOT NULL,
-      program TEXT NOT NULL,
-      seq INTEGER NOT NULL,             -- with which it was last done, or the last before it was configured
-      at INTEGER NOT NULL,              -- the time of that, in milliseconds since 1970
-      done INTEGER NOT NULL CHECK (done IN (0, 1)),  -- whether it was ever done
-      due INTEGER REFERENCES entry,     -- that records it as due
-      glasses INTEGER NOT NULL,         -- made by the machine since, and the time of the last one
-      made_at INTEGER,
-      PRIMARY KEY (machine, program)
-    ) STRICT, WITHOUT ROWID;
-
-    -- The configured machines, and the removed ones whose juices no machine makes now.
-    CREATE TABLE maker (
-      machine TEXT PRIMARY KEY,
-      juices TEXT                       -- ids, separated by spaces; null: the whole menu
-    ) STRICT, WITHOUT ROWID;
 
     -- Response properties (MQTT 5) of commands whose answers the broker has not confirmed yet.
     CREATE TABLE reply (
@@ -250,12 +170,6 @@ enum LedgerSchema {
       seq INTEGER NOT NULL REFERENCES entry,
       acknowledged_with INTEGER NOT NULL  -- the entry: its own, or the next one for a bounced press
     ) STRICT;
-
-    -- The last counter of each device input, by which a repeated message is recognized.
-    CREATE TABLE mark (
-      key TEXT PRIMARY KEY,
-      value TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
 
     -- Changes of the wall clock by a person or a time server. The times of the entries before it are
     -- corrected by the step where hours are counted.

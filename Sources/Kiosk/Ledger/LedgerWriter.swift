@@ -20,10 +20,9 @@ final class LedgerWriter {
   private let begin, commit, rollback: Statement
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
-  private let setJob, removeJob, setMachine, setProgram: Statement
-  private let setCharge, removeCharge, setPaymentDevice: Statement
+  private let setJob, removeJob, setCharge, removeCharge: Statement
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
-  private let setState, removeState, setMark, setTicket, setCheckpoint: Statement
+  private let setState, removeState, setTicket, setCheckpoint: Statement
 
   /// The number of latest entries whose unconfirmed replies remain when the writer moves the checkpoint.
   static let unconfirmed = 10_000
@@ -53,22 +52,16 @@ final class LedgerWriter {
     setJob = try database.makeStatement(
       sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
-    setProgram = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO program VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-    setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
     let chargeColumns = repeatElement("?", count: 19).joined(separator: ", ")
     setCharge = try database.makeStatement(
       sql: "INSERT OR REPLACE INTO charge VALUES (\(chargeColumns))")
     removeCharge = try database.makeStatement(sql: "DELETE FROM charge WHERE number = ?")
-    setPaymentDevice = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO payment_device VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
     setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
     setState = try database.makeStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?, ?)")
     removeState = try database.makeStatement(sql: "DELETE FROM state WHERE kind = ? AND key = ?")
-    setMark = try database.makeStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
     setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
     setCheckpoint = try database.makeStatement(sql: KioskLedger.checkpoint)
     for row in try Row.fetchAll(database, sql: KioskLedger.ticketsSinceCheckpoint) {
@@ -91,48 +84,7 @@ final class LedgerWriter {
       let events = try add(transaction.records, on: database)
       try add(transaction.kept, deliveries: count, on: database)
       for (seq, job) in transaction.jobs { try set(job, of: seq, on: database) }
-      for (name, machine) in transaction.machines {
-        try setMachine.bind(1, name.text)
-        try setMachine.bind(2, machine.status.text)
-        try setMachine.bind(3, machine.failures)
-        try setMachine.run(on: database)
-      }
-      for (id, record) in transaction.programs {
-        try setProgram.bind(1, id.machine.text)
-        try setProgram.bind(2, id.program.rawValue)
-        try setProgram.bind(3, record.seq)
-        try setProgram.bind(4, Int(record.at.milliseconds))
-        try setProgram.bind(5, record.isDone ? 1 : 0)
-        try setProgram.bind(6, record.due?.seq)
-        try setProgram.bind(7, record.glasses)
-        try setProgram.bind(8, record.madeAt.map { Int($0.milliseconds) })
-        try setProgram.run(on: database)
-      }
-      if !transaction.batches.isEmpty || !transaction.expired.isEmpty {
-        try setBatches(of: transaction, on: database)
-      }
       for (number, charge) in transaction.charges { try set(charge, number, on: database) }
-      for (name, device) in transaction.paymentDevices {
-        try setPaymentDevice.bind(1, name.text)
-        try setPaymentDevice.bind(2, device.status.text)
-        try setPaymentDevice.bind(3, device.currency?.code)
-        try setPaymentDevice.bind(4, device.captured)
-        try setPaymentDevice.bind(5, device.refunded)
-        try setPaymentDevice.bind(6, device.total)
-        try setPaymentDevice.bind(7, device.totalAt.map { Int($0.milliseconds) })
-        try setPaymentDevice.bind(8, device.difference)
-        try setPaymentDevice.bind(9, device.epoch)
-        try setPaymentDevice.run(on: database)
-      }
-      if !transaction.sensors.isEmpty { try addSensors(of: transaction, on: database) }
-      if let makers = transaction.makers {
-        try database.execute(sql: "DELETE FROM maker")
-        for maker in makers {
-          let juices = maker.juices?.map(\.text).sorted().joined(separator: " ")
-          try database.execute(
-            sql: "INSERT INTO maker VALUES (?, ?)", arguments: [maker.machine.text, juices])
-        }
-      }
       if let clock = transaction.clock { try set(clock, on: database) }
       if let step = transaction.clockStep { try add(step, on: database) }
       if let service = transaction.service {
@@ -154,11 +106,6 @@ final class LedgerWriter {
         try statement.bind(2, key.key)
         if let value { try statement.bind(3, text: value) }
         try statement.run(on: database)
-      }
-      for (key, value) in transaction.marks {
-        try setMark.bind(1, key)
-        try setMark.bind(2, value)
-        try setMark.run(on: database)
       }
       try commit.run(on: database)
       return events

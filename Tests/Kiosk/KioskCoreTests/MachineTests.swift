@@ -80,7 +80,7 @@ import Testing
     try kiosk.receive(.made(#"{"job":2,"status":"started"}"#, by: "arm"))
     var settings = kiosk.settings
     settings.machines.removeLast()
-    try kiosk.reload(settings.keepingMachines(of: kiosk.core.jobs.open, []))
+    try kiosk.reload(settings.keepingMachines(of: kiosk.core.jobs.open, [:]))
     try kiosk.restart()
     try kiosk.receive(.made(#"{"job":2,"status":"failed","reason":"jam"}"#, by: "arm"))
     #expect(kiosk.stock["kiwi"] == 7, "the arm keeps the fruit of a failed attempt")

@@ -479,9 +479,9 @@ import TimeZones
     try read(5)
     #expect(try read(5, after: .seconds(60)).transaction.isEmpty)
     let order = try kiosk.receive(.order("banana"))
-    #expect(order.transaction.sensors.count == 1 && order.transaction.records.count == 1)
+    #expect(order.transaction.changes(.sensor) && order.transaction.records.count == 1)
     #expect(try read(5, after: .seconds(69)).transaction.isEmpty)
-    #expect(try read(5, after: .seconds(1)).transaction.sensors.count == 1)
+    #expect(try read(5, after: .seconds(1)).transaction.changes(.sensor))
   }
 
   @Test func aValueThatFlickersAtTheLimitIsOneTransactionAMinute() throws {
@@ -518,7 +518,7 @@ import TimeZones
   @Test func anHourHasOneEntryAlsoAfterACrash() throws {
     _ = try read(5, minutes: 58)
     // Stored ten seconds before, so that the end of the minute does not store the hour.
-    #expect(try read(5, after: .seconds(115)).transaction.sensors.count == 1)
+    #expect(try read(5, after: .seconds(115)).transaction.changes(.sensor))
     #expect(try read(5, after: .seconds(10)).allSteps == [.hour])
     try kiosk.restart()
     #expect(try read(5, after: .seconds(1)).allSteps.isEmpty)

@@ -1,9 +1,9 @@
 import GRDB
 import JuiceDomain
-import KioskCore
 import KioskProtocol
 import Testing
 
+@testable import KioskCore
 @testable import Ledger
 
 @Suite struct LedgerTests {
@@ -43,21 +43,28 @@ import Testing
 
   @Test func marksAreKeptAndReplaced() throws {
     var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
-    transaction.marks = ["hall/0": "4", "hall/1": "7"]
+    let remote = RecentCounters("6").adding("7", at: Timestamp(milliseconds: 1_234))
+    transaction.set(RecentCounters("4"), of: "hall/0")
+    transaction.set(remote.adding("8", at: Timestamp(milliseconds: 5)), of: "hall/1")
     try place.write(transaction)
     transaction = LedgerTransaction()
-    transaction.marks = ["hall/0": "5"]
+    transaction.set(RecentCounters("5"), of: "hall/0")
     try place.write(transaction)
-    #expect(try place.open().state().marks == ["hall/0": "5", "hall/1": "7"])
+    let marks = try place.open().state().marks
+    #expect(
+      marks == [
+        "hall/0": RecentCounters("5"), "hall/1": remote.adding("8", at: Timestamp(milliseconds: 5)),
+      ])
   }
 
   @Test func recordsOfTheStateAreReplacedAndRemoved() throws {
-    let (kiwi, mango) = (StateKey(.alert, "kiwi"), StateKey(.alert, "mango"))
     var transaction = LedgerTransaction()
-    transaction.state = [kiwi: StockAlert.low.payload, mango: StockAlert.low.payload]
+    transaction.set(StockAlert.low, of: "kiwi")
+    transaction.set(StockAlert.low, of: "mango")
     try place.write(transaction)
     #expect(try place.open().state().alerts == ["kiwi": .low, "mango": .low])
-    transaction.state = [kiwi: StockAlert.out.payload, mango: nil]
+    transaction.set(StockAlert.out, of: "kiwi")
+    transaction.set(StockAlert?.none, of: "mango")
     try place.write(transaction)
     #expect(try place.open().state().alerts == ["kiwi": .out])
     try place.tamper("UPDATE state SET value = '{}'")
@@ -190,18 +197,19 @@ import Testing
       [BatchChange(id, -3)],
     ])
     let batch = Batch(
-      quantity: 5, expires: Timestamp(milliseconds: 7), at: Timestamp(milliseconds: 3), behind: 1)
-    transaction.batches = [id: batch]
-    transaction.expired = [id: 3]
+      quantity: 5, expires: Timestamp(milliseconds: 7), bestBefore: Timestamp(milliseconds: 9),
+      at: Timestamp(milliseconds: 3), behind: 1)
+    transaction.set(batch, of: id)
+    transaction.set(ExpiredFruit(quantity: 3), of: id)
     try place.write(transaction)
     #expect(try place.open().verify() == 3)
     #expect(try place.open().rows(after: 0).map(\.row) == transaction.records.map(\.row))
     var state = try place.open().state()
-    #expect(state.batches == [id: batch] && state.expired == [id: 3])
+    #expect(state.batches == [id: batch] && state.expired == [id: ExpiredFruit(quantity: 3)])
     var removal = LedgerTransaction(
       .init(4, .removed(Removal(expired: ["banana": 3], reason: .spoiled))))
-    removal.batches[id] = .some(nil)
-    removal.expired[id] = .some(nil)
+    removal.set(Batch?.none, of: id)
+    removal.set(ExpiredFruit?.none, of: id)
     try place.write(removal)
     state = try place.open().state()
     #expect(state.batches.isEmpty && state.expired.isEmpty)
@@ -212,10 +220,13 @@ import Testing
   }
 
   @Test(arguments: [
-    ("UPDATE batch SET quantity = 9", "the stock of banana is 5, but its batches add up to 9"),
-    ("UPDATE batch SET quantity = 4", "batch 1 of banana has 4, but its entries add up to 5"),
-    ("UPDATE expired SET quantity = 4", "4 of banana are expired, but the entries add up to 3"),
-    ("DELETE FROM expired", "0 of banana are expired, but the entries add up to 3"),
+    (quantity(9, of: .batch), "the stock of banana is 5, but its batches add up to 9"),
+    (quantity(4, of: .batch), "batch 1 of banana has 4, but its entries add up to 5"),
+    (quantity(4, of: .expired), "4 of banana are expired, but the entries add up to 3"),
+    (
+      "DELETE FROM state WHERE kind = 'expired'",
+      "0 of banana are expired, but the entries add up to 3"
+    ),
   ])
   func aLedgerWithOtherBatchesThanItsEntriesIsFound(sql: String, detail: String) throws {
     let id = BatchID(fruit: "banana", number: 1)
@@ -226,15 +237,19 @@ import Testing
       [BatchChange(id, 10, expires: Timestamp(milliseconds: 7))], [BatchChange(id, -2)],
       [BatchChange(id, -3)],
     ])
-    transaction.batches = [
-      id: Batch(quantity: 5, expires: Timestamp(milliseconds: 7), at: Timestamp(milliseconds: 3))
-    ]
-    transaction.expired = [id: 3]
+    transaction.set(
+      Batch(quantity: 5, expires: Timestamp(milliseconds: 7), at: Timestamp(milliseconds: 3)),
+      of: id)
+    transaction.set(ExpiredFruit(quantity: 3), of: id)
     try place.write(transaction)
     try place.tamper(sql)
     #expect(throws: LedgerError.inconsistent(path: place.path, detail: detail)) {
       try place.open().verify()
     }
+  }
+
+  private static func quantity(_ quantity: Int, of kind: StateKey.Kind) -> String {
+    "UPDATE state SET value = json_set(value, '$.quantity', \(quantity)) WHERE kind = '\(kind)'"
   }
 
   private static func gap(_ seconds: Int) -> SensorStep {
@@ -372,11 +387,8 @@ import Testing
 
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
-      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
-      "machine", "state", "maker", "clock", "last_clock", "charge", "payment_device", "program",
-      "sensor",
-      "batch",
-      "expired",
+      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "topic", "job", "state",
+      "clock", "last_clock", "charge",
     ]
     let ledger = try place.open()
     let before = try tables.map { try place.count($0) }
@@ -397,7 +409,6 @@ import Testing
     #expect(names == Set(tables + ["entry"]))
   }
 
-  /// A column that is added to the one must be added to the other.
   @Test func sensorsAreReadAsTheyWereWritten() throws {
     var record = SensorRecord(state: .blocked, unit: .celsius, since: Timestamp(milliseconds: 5))
     (record.value, record.outside, record.isDiscarded) = (-1500, .milliseconds(1234), true)
@@ -410,14 +421,46 @@ import Testing
     transaction.clock = ClockRecord(
       at: Timestamp(milliseconds: -7), boot: 1 << 59, uptime: .milliseconds(8),
       elapsed: .milliseconds(6), behind: 4, doubtful: 3, isAccepted: true)
-    transaction.sensors = [
-      "fridge": record,
-      "scale": SensorRecord(state: .ok, unit: .grams, since: Timestamp(milliseconds: -1)),
-    ]
+    let scale = SensorRecord(state: .ok, unit: .grams, since: Timestamp(milliseconds: -1))
+    transaction.set(record, of: "fridge")
+    transaction.set(scale, of: "scale")
     let ledger = try place.open()
     try ledger.commit(transaction)
-    #expect(try ledger.state().sensors == transaction.sensors)
+    #expect(try ledger.state().sensors == ["fridge": record, "scale": scale])
     #expect(try ledger.state().clock == transaction.clock)
+  }
+
+  @Test func machinesProgramsAndDevicesAreReadAsTheyWereWritten() throws {
+    let at = Timestamp(milliseconds: -7)
+    let machines = [
+      MachineRecord(status: .out(["banana", "kiwi"]), failures: 2),
+      MachineRecord(status: .fault("paper \"jam\"")), MachineRecord(status: .offline),
+    ]
+    var program = ProgramRecord(
+      seq: 3, at: at, isDone: true, due: .init(seq: 4, at: at, cause: .idle))
+    (program.glasses, program.madeAt) = (5, at)
+    var device = PaymentDeviceRecord(status: .online)
+    (device.currency, device.captured, device.refunded) = (.euro, .max, .min)
+    (device.total, device.totalAt, device.difference, device.epoch) = (4, at, -5, 1 << 52)
+    var transaction = LedgerTransaction()
+    for (name, machine) in zip(["a", "b", "c"], machines) { transaction.set(machine, of: name) }
+    let clean = ProgramID(machine: "a", program: .clean)
+    transaction.set(program, of: clean)
+    transaction.set(ProgramRecord(seq: 0, at: at), of: ProgramID(machine: "a", program: .rinse))
+    transaction.set(device, of: "card")
+    transaction.set(PaymentDeviceRecord(status: .offline), of: "coins")
+    let makers: [MachineID: Maker] = [
+      "a": Maker(juices: nil), "b": Maker(juices: []), "c": Maker(juices: ["kiwi", "mango"]),
+    ]
+    for (name, maker) in makers { transaction.set(maker, of: name) }
+    let ledger = try place.open()
+    try ledger.commit(transaction)
+    let state = try ledger.state()
+    #expect(state.makers == makers)
+    #expect(state.machines == ["a": machines[0], "b": machines[1], "c": machines[2]])
+    #expect(state.programs.count == 2 && state.programs[clean] == program)
+    #expect(
+      state.paymentDevices == ["card": device, "coins": PaymentDeviceRecord(status: .offline)])
   }
 
   @Test func theLogShowsEveryColumnOfAnEntry() throws {

@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func aDamagedPageIsFound() throws {
-    let root = try page(of: "mark")
+    let root = try page(of: "topic")
     try overwrite(page: root)
     let reader = try place.open(readOnly: true)
     let error = #expect(throws: LedgerError.self) { try reader.verify() }

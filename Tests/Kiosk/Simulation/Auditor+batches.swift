@@ -184,8 +184,8 @@ extension Auditor {
     if held != batches.held.mapValues(\.quantity).filter({ $0.value > 0 }) {
       fail(.ledger, "the batches are \(held), and not \(batches.held)")
     }
-    let expired = state.expired.map { id, amount in
-      (BatchModel.ID(fruit: id.fruit.text, number: id.number), amount)
+    let expired = state.expired.map { id, expired in
+      (BatchModel.ID(fruit: id.fruit.text, number: id.number), expired.quantity)
     }
     if Dictionary(uniqueKeysWithValues: expired) != batches.expired {
       fail(.ledger, "\(expired) has expired, and not \(batches.expired)")

@@ -120,15 +120,19 @@ package struct Job: Hashable, Sendable {
   }
 }
 
-/// A configured or removed machine, and its juices, as recorded in the ledger.
+/// A configured or removed machine, as recorded in the ledger.
 package struct Maker: Hashable, Sendable {
-  package let machine: MachineID
   /// The juices that the machine makes, or `nil` for the whole menu.
   package let juices: Set<Juice.ID>?
 
-  package init(machine: MachineID, juices: Set<Juice.ID>?) {
-    self.machine = machine
-    self.juices = juices
+  package init(juices: Set<Juice.ID>?) { self.juices = juices }
+}
+
+extension Maker: StateRecord {
+  package static let kind = StateKey.Kind.maker
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    juices = members.optional("juices") { $0.juices?.sorted() }.map(Set.init)
   }
 }
 
@@ -143,5 +147,14 @@ package struct MachineRecord: Hashable, Sendable {
   package init(status: MachineStatus, failures: Int = 0) {
     self.status = status
     self.failures = failures
+  }
+}
+
+extension MachineRecord: StateRecord {
+  package static let kind = StateKey.Kind.machine
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    status = try members.required("status", \.status)
+    failures = try members.required("failures", \.failures)
   }
 }

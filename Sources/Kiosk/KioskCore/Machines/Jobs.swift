@@ -26,7 +26,7 @@ package struct Jobs: Sendable {
   private let maximumAge: Duration
   /// The open jobs, in the order of their numbers.
   package private(set) var open: [Job]
-  private var records: [MachineID: MachineRecord]
+  private var records: Journaled<MachineID, MachineRecord>
   /// The timers of jobs, by `Job.seq`. Not stored in the ledger.
   private var timers: [Int: JobTimer] = [:]
   /// The uptimes at which jobs were accepted or queued again, by `Job.seq`. Not stored in the ledger.
@@ -56,7 +56,7 @@ package struct Jobs: Sendable {
     self.settings = settings.machines
     maximumAge = settings.orders.maximumAge
     open = state.jobs
-    records = state.machines
+    records = Journaled(state.machines)
   }
 
   /// Copies the state that the ledger does not store, except `closed`.
@@ -149,10 +149,9 @@ package struct Jobs: Sendable {
   /// Records a status that a machine published.
   ///
   /// - Parameter isRetained: Whether the broker had retained the message.
-  /// - Returns: The record of the machine if it has changed.
   mutating func record(
     _ status: MachineStatus, from machine: MachineID, isRetained: Bool, at uptime: Duration
-  ) -> MachineRecord? {
+  ) {
     let before = records[machine]
     var record = before ?? MachineRecord(status: status)
     record.status = status
@@ -168,8 +167,10 @@ package struct Jobs: Sendable {
       for job in open where job.machine == machine { resume(job, at: uptime) }
     }
     records[machine] = record
-    return record == before ? nil : record
   }
+
+  /// Adds to a transaction the changes since the last call.
+  mutating func save(in transaction: inout LedgerTransaction) { records.save(in: &transaction) }
 
   // MARK: Jobs
 
@@ -201,18 +202,12 @@ package struct Jobs: Sendable {
   mutating func markResponsive(_ machine: MachineID) { silent.remove(machine) }
 
   /// Records an answer of a machine about a job.
-  ///
-  /// - Returns: The record of the machine if it has changed.
-  mutating func record(_ answer: MachineAnswer, from machine: MachineID) -> MachineRecord? {
-    guard let before = records[machine] else { return nil }
-    var record = before
+  mutating func record(_ answer: MachineAnswer, from machine: MachineID) {
     switch answer.status {
-    case .done: record.failures = 0
-    case .failed: record.failures += 1
+    case .done: records[machine]?.failures = 0
+    case .failed: records[machine]?.failures += 1
     case .started, .waiting, .cancelled, .unknown: break
     }
-    records[machine] = record
-    return record == before ? nil : record
   }
 
   /// Changes the state of a job.

@@ -20,8 +20,7 @@ extension Kiosk {
     }
     switch command {
     case .machine(let status):
-      let record = jobs.record(status, from: machine, isRetained: parsed.isRetained, at: now.uptime)
-      if let record { decision.transaction.machines[machine] = record }
+      jobs.record(status, from: machine, isRetained: parsed.isRetained, at: now.uptime)
       return true
     case .made(let answer):
       if parsed.isRetained { return false }
@@ -39,8 +38,7 @@ extension Kiosk {
         if job.state != .needsDecision { set(job, to: .needsDecision, at: now, in: &decision) }
         return true
       }
-      let record = jobs.record(answer, from: machine)
-      if let record { decision.transaction.machines[machine] = record }
+      jobs.record(answer, from: machine)
       apply(answer.status, to: job, at: now, in: &decision)
       return true
     default: return false
@@ -154,7 +152,7 @@ extension Kiosk {
     seq += 1
     // A juice that was not made costs nothing.
     let made = isMade ? job.quantity : glasses
-    if isMade { countGlasses(made, by: job.machine, at: now, in: &decision) }
+    if isMade { programs?.made(made, by: job.machine, at: now) }
     let amount = isMade ? job.amount : job.price(of: made)
     let entry = LedgerEntry(
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,

@@ -82,7 +82,6 @@ extension Kiosk {
       let entry = record(
         ProgramStep(.due, id, reason: cause.rawValue), at: now, in: &decision)
       programs?.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: since)
-      decision.transaction.programs[id] = programs?.records[id]
     }
     for machine in settings.machines {
       guard
@@ -123,16 +122,6 @@ extension Kiosk {
     return entry
   }
 
-  /// Counts glasses that a machine has made.
-  mutating func countGlasses(
-    _ glasses: Int, by machine: MachineID, at now: Moment, in decision: inout Decision
-  ) {
-    programs?.made(glasses, by: machine, at: now)
-    for id in programs?.ids(of: machine) ?? [] {
-      decision.transaction.programs[id] = programs?.records[id]
-    }
-  }
-
   /// Ends the job of a program.
   mutating func endProgram(
     _ job: Job, _ step: ProgramStep, at now: Moment, in decision: inout Decision
@@ -142,7 +131,6 @@ extension Kiosk {
     let entry = record(step, at: now, in: &decision)
     programs?.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
     decision.transaction.jobs[job.seq] = .some(nil)
-    decision.transaction.programs[step.id] = programs?.records[step.id]
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }
 

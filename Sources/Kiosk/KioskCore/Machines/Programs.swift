@@ -35,6 +35,27 @@ package struct ProgramRecord: Hashable, Sendable {
   }
 }
 
+extension ProgramRecord: StateRecord {
+  package static let kind = StateKey.Kind.program
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    seq = try members.required("seq", \.seq)
+    at = try members.required("at", \.at)
+    isDone = members.flag("done", \.isDone)
+    due = try members.optional("due", \.due)
+    glasses = try members.required("glasses", \.glasses)
+    madeAt = members.optional("made_at", \.madeAt)
+  }
+}
+
+extension ProgramRecord.Due: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    seq = try members.required("seq", \.seq)
+    at = try members.required("at", \.at)
+    cause = try members.required("cause", \.cause)
+  }
+}
+
 /// The schedule of the machines' programs: which are due, and since when.
 ///
 /// A program is due when the time `every` has passed since it was last done, after `everyGlasses`
@@ -48,7 +69,7 @@ package struct ProgramRecord: Hashable, Sendable {
 /// than any limit.
 package struct Programs: Sendable {
   private let settings: [ProgramID: KioskSettings.Machine.Program]
-  private(set) var records: [ProgramID: ProgramRecord]
+  private(set) var records: Journaled<ProgramID, ProgramRecord>
   /// The times of the records as uptimes, and the uptime before which the kiosk does not request a
   /// program that failed. Not stored in the ledger.
   private var timers: [ProgramID: ProgramTimer] = [:]
@@ -82,7 +103,7 @@ package struct Programs: Sendable {
     }
     if programs.isEmpty { return nil }
     self.settings = programs
-    self.records = records
+    self.records = Journaled(records)
   }
 
   /// Copies the state that the ledger does not store.
@@ -112,7 +133,7 @@ package struct Programs: Sendable {
   mutating func update(at now: Moment) {
     let offset = now.timestamp.milliseconds - now.uptime.milliseconds
     if abs(offset - self.offset) > 2_000 { self.offset = offset }
-    for (id, record) in records where settings[id] != nil && timers[id] == nil {
+    for (id, record) in records.records where settings[id] != nil && timers[id] == nil {
       timers[id] = ProgramTimer(
         done: uptime(of: record.at, now), made: record.madeAt.map { uptime(of: $0, now) })
       // guard: the time for which the kiosk was off counts as overdue
@@ -161,7 +182,7 @@ package struct Programs: Sendable {
     at now: Moment
   ) -> [(id: ProgramID, cause: MachineProgram.Cause, since: Duration)] {
     var due: [(id: ProgramID, cause: MachineProgram.Cause, since: Duration)] = []
-    for (id, record) in records where record.due == nil {
+    for (id, record) in records.records where record.due == nil {
       let time = dueTime(of: id).flatMap { $0.at <= now.uptime ? $0 : nil }
       if let glasses = settings[id]?.everyGlasses, record.glasses >= glasses {
         due.append((id, .glasses, time?.at ?? now.uptime))
@@ -174,7 +195,7 @@ package struct Programs: Sendable {
 
   /// Returns the machines whose `clean` is overdue.
   func closedMachines(at now: Moment) -> Set<MachineID> {
-    Set(records.keys.filter { isOverdue($0, at: now) }.map(\.machine))
+    Set(records.records.keys.filter { isOverdue($0, at: now) }.map(\.machine))
   }
 
   private func isOverdue(_ id: ProgramID, at now: Moment) -> Bool {
@@ -198,7 +219,7 @@ package struct Programs: Sendable {
   /// - Parameter closed: The machines whose `clean` is overdue already.
   func wait(at now: Moment, closed: Set<MachineID>, canRun: (ProgramID) -> Bool) -> Duration? {
     var times: [Duration] = []
-    for (id, record) in records {
+    for (id, record) in records.records {
       guard let setting = settings[id] else { continue }
       if record.due == nil {
         if let time = dueTime(of: id) { times.append(time.at) }
@@ -240,6 +261,9 @@ package struct Programs: Sendable {
       timers[id]?.made = now.uptime
     }
   }
+
+  /// Adds to a transaction the changes since the last call.
+  mutating func save(in transaction: inout LedgerTransaction) { records.save(in: &transaction) }
 
   // MARK: Reports
 

@@ -193,3 +193,18 @@ package struct PaymentDeviceRecord: Hashable, Sendable {
     return excess
   }
 }
+
+extension PaymentDeviceRecord: StateRecord {
+  package static let kind = StateKey.Kind.paymentDevice
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    status = try members.required("status", \.status)
+    currency = members.optional("currency", \.currency)
+    captured = try members.required("captured", \.captured)
+    refunded = try members.required("refunded", \.refunded)
+    total = members.optional("total", \.total)
+    totalAt = members.optional("total_at", \.totalAt)
+    difference = try members.required("difference", \.difference)
+    epoch = try members.required("epoch", \.epoch)
+  }
+}

@@ -24,7 +24,7 @@ package struct Charges: Sendable {
   let maximumAge: Duration
   /// The open charges, in the order of their numbers.
   package private(set) var open: [Charge]
-  private(set) var records: [PaymentDeviceID: PaymentDeviceRecord]
+  private(set) var records: Journaled<PaymentDeviceID, PaymentDeviceRecord>
   private var last: Int
   /// The people whose requests have no outcome yet, by charge. Not stored in the ledger.
   var requesters: [Int: Requester] = [:]
@@ -94,7 +94,7 @@ package struct Charges: Sendable {
     self.settings = settings.payment
     maximumAge = settings.orders.maximumAge
     open = state.charges
-    records = state.paymentDevices
+    records = Journaled(state.paymentDevices)
     last = state.lastCharge
     epoch = state.epoch
   }
@@ -140,20 +140,25 @@ package struct Charges: Sendable {
   }
 
   /// Records a status that a device published.
-  ///
-  /// - Returns: The record of the device if it has changed.
-  mutating func record(
-    _ status: MachineStatus, from device: PaymentDeviceID, isRetained: Bool
-  ) -> PaymentDeviceRecord? {
-    let before = records[device]
-    if status.isOnline, before?.status.isOnline != true || !isRetained {
+  mutating func record(_ status: MachineStatus, from device: PaymentDeviceID, isRetained: Bool) {
+    if status.isOnline, records[device]?.status.isOnline != true || !isRetained {
       silent.remove(device)
       inventoriedAt[device] = nil
       for charge in open where charge.device == device { timers[charge.number]?.requestedAt = nil }
     }
-    records[device, default: PaymentDeviceRecord(status: status)].status = status
-    return records[device] == before ? nil : records[device]
+    change(device) { $0.status = status }
   }
+
+  private mutating func change(
+    _ device: PaymentDeviceID, _ change: (inout PaymentDeviceRecord) -> Void
+  ) {
+    var record = records[device] ?? PaymentDeviceRecord(status: .offline)
+    change(&record)
+    records[device] = record
+  }
+
+  /// Adds to a transaction the changes since the last call.
+  mutating func save(in transaction: inout LedgerTransaction) { records.save(in: &transaction) }
 
   /// Returns whether the device has not published yet all that it holds, since this ledger began or was
   /// restored from a backup: then it may hold amounts of charges that the ledger does not have.
@@ -165,27 +170,16 @@ package struct Charges: Sendable {
   /// Records that a device has published all that it holds.
   ///
   /// - Parameter epoch: The epoch of the request that the device has answered.
-  /// - Returns: The record of the device if it has changed.
-  mutating func inventoried(
-    _ device: PaymentDeviceID, epoch: Int
-  ) -> PaymentDeviceRecord? {
-    guard epoch == self.epoch, needsInventory(device) else { return nil }
-    records[device, default: PaymentDeviceRecord(status: .offline)].epoch = epoch
-    return records[device]
+  mutating func inventoried(_ device: PaymentDeviceID, epoch: Int) {
+    if epoch == self.epoch { change(device) { $0.epoch = epoch } }
   }
 
   /// Records that a device has answered.
   mutating func markResponsive(_ device: PaymentDeviceID) { silent.remove(device) }
 
   /// Adds a step to the sums since the device's last total.
-  ///
-  /// - Returns: The record of the device if it has changed.
-  mutating func count(
-    _ kind: PaymentStep.Kind, _ amount: Money?, at device: PaymentDeviceID
-  ) -> PaymentDeviceRecord? {
-    let before = records[device]
-    records[device, default: PaymentDeviceRecord(status: .offline)].count(kind, amount)
-    return records[device] == before ? nil : records[device]
+  mutating func count(_ kind: PaymentStep.Kind, _ amount: Money?, at device: PaymentDeviceID) {
+    change(device) { $0.count(kind, amount) }
   }
 
   /// Returns whether a device may cause an entry that belongs to no order, such as a total, and counts
@@ -200,18 +194,18 @@ package struct Charges: Sendable {
 
   /// Records the total at the end of a device's day, once.
   ///
-  /// - Returns: The record, and the sum by which the total exceeds the ledger's, in smallest units
-  ///   of the currency; or `nil` if the total is recorded already, or the device
-  ///   has caused too many entries. The sum is `nil` if the kiosk has missed an earlier total.
+  /// - Returns: The sum by which the total exceeds the ledger's, in smallest units of the currency,
+  ///   `.some(nil)` if the kiosk has missed an earlier total; or `nil` if the total is recorded
+  ///   already, or the device has caused too many entries.
   mutating func close(
     _ total: PaymentTotal, of device: PaymentDeviceID, at uptime: Duration
-  ) -> (record: PaymentDeviceRecord, difference: Int?)? {
+  ) -> Int?? {
     var record = records[device] ?? PaymentDeviceRecord(status: .offline)
     // guard: the end of a device's day counts once
     guard record.isNew(total), mayCauseEntry(device, at: uptime) else { return nil }
     let difference = record.close(total)
     records[device] = record
-    return (record, difference)
+    return .some(difference)
   }
 
   // MARK: Charges

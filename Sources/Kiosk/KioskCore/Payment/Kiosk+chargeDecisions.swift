@@ -31,7 +31,7 @@ extension Kiosk {
     charges.requesters[charge.number] =
       decided.choice.isRequest
       ? Charges.Requester(kind: step.kind, source: entry.source, id: entry.id, reply: reply) : nil
-    count(step.kind, entry.amount, at: charge.device, in: &decision)
+    charges.count(step.kind, entry.amount, at: charge.device)
     // guard: what a person requests is asked about first if it may have happened
     defer {
       if charge.state == .undecided || charge.goal == .refunding { charges.mayHaveBegun(charge) }

@@ -35,15 +35,7 @@ extension Kiosk {
       outcome: .payment(charge.step(kind, answer.receipt, reason: reason ?? answer.reason)),
       amount: amount)
     decision.transaction.records.append(.init(LedgerRow(entry)))
-    count(kind, amount, at: charge.device, in: &decision)
-  }
-
-  mutating func count(
-    _ kind: PaymentStep.Kind, _ amount: Money?, at device: PaymentDeviceID,
-    in decision: inout Decision
-  ) {
-    let record = charges.count(kind, amount, at: device)
-    if let record { decision.transaction.paymentDevices[device] = record }
+    charges.count(kind, amount, at: charge.device)
   }
 
   // MARK: Orders

@@ -18,16 +18,14 @@ extension Kiosk {
     }
     switch command {
     case .payment(let status):
-      let record = charges.record(status, from: device, isRetained: parsed.isRetained)
-      if let record { decision.transaction.paymentDevices[device] = record }
+      charges.record(status, from: device, isRetained: parsed.isRetained)
     case .total(let total):
       record(total, of: device, at: now, in: &decision)
     case .inventory(let epoch):
       // guard: a retained message does not end the question what a payment device holds
       guard !parsed.isRetained else { break }
       charges.markResponsive(device)
-      let record = charges.inventoried(device, epoch: epoch)
-      if let record { decision.transaction.paymentDevices[device] = record }
+      charges.inventoried(device, epoch: epoch)
     case .paid(let answer):
       // guard: a retained answer of a payment device moves nothing
       guard !parsed.isRetained else {
@@ -342,10 +340,7 @@ extension Kiosk {
   private mutating func record(
     _ total: PaymentTotal, of device: PaymentDeviceID, at now: Moment, in decision: inout Decision
   ) {
-    guard let (record, difference) = charges.close(total, of: device, at: now.uptime) else {
-      return
-    }
-    decision.transaction.paymentDevices[device] = record
+    guard let difference = charges.close(total, of: device, at: now.uptime) else { return }
     seq += 1
     let entry = LedgerEntry(
       seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil,

@@ -54,8 +54,6 @@ extension Kiosk {
         seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil, outcome: .sensor(step))
       decision.transaction.records.append(.init(LedgerRow(entry)))
     }
-    decision.transaction.sensors.merge(changes.records) { $1 }
     decision.sensorsIgnored += changes.ignored
-    decision.sensorsChanged = !decision.transaction.sensors.isEmpty
   }
 }

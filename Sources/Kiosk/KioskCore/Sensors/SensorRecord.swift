@@ -37,3 +37,34 @@ package struct SensorRecord: Hashable, Sendable {
     at = since
   }
 }
+
+extension SensorRecord: StateRecord {
+  package static let kind = StateKey.Kind.sensor
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    state = try members.required("state", \.state)
+    unit = try members.required("unit", \.unit)
+    isSilent = members.flag("silent", \.isSilent)
+    since = try members.required("since", \.since)
+    at = try members.required("at", \.at)
+    elapsed = try members.required("elapsed_ms", \.elapsed)
+    unread = members.optional("unread_ms", \.unread)
+    value = members.optional("value", \.value)
+    outside = members.optional("outside_ms", \.outside)
+    hour = try members.optional("hour", \.hour)
+    fruits = try members.required("fruits", \.fruits)
+    machines = try members.required("machines", \.machines)
+    isDiscarded = members.flag("discarded", \.isDiscarded)
+    isWaiting = members.flag("waiting", \.isWaiting)
+  }
+}
+
+extension SafetyDay.Hour: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    self.init(
+      at: try members.required("at", \.at), low: try members.required("low", \.low),
+      high: try members.required("high", \.high),
+      secondsOutside: try members.required("outside", \.secondsOutside),
+      secondsMeasured: try members.required("measured", \.secondsMeasured))
+  }
+}

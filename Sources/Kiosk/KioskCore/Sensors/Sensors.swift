@@ -35,6 +35,8 @@ package import KioskProtocol
 package struct Sensors: Sendable {
   private let settings: [KioskSettings.Sensor]
   package private(set) var records: [SensorID: SensorRecord]
+  /// The records as the ledger has them: it does not get each reading.
+  private var written: Journaled<SensorID, SensorRecord>
   private var live: [SensorID: Live] = [:]
   /// See `ElapsedClock.base`.
   private var base = Duration.zero
@@ -81,6 +83,7 @@ package struct Sensors: Sendable {
   init(_ settings: KioskSettings, state: LedgerState) {
     self.settings = settings.sensors
     records = state.sensors
+    written = Journaled(records)
   }
 
   /// Copies the state that the ledger does not store.
@@ -212,9 +215,9 @@ package struct Sensors: Sendable {
       (live.knownAt, live.wasOff, live.isGapInDoubt) = (now.uptime, false, false)
       live.isKnown = true
     }
-    store(record, name, &live, at: now, into: &changes)
+    store(record, name, &live, at: now)
     // guard: the reading that ends a gap is stored at once
-    if endsGap { write(records[name] ?? record, name, &live, at: now, into: &changes) }
+    if endsGap { write(records[name] ?? record, name, &live, at: now) }
   }
 
   // MARK: Gaps
@@ -311,8 +314,7 @@ package struct Sensors: Sendable {
         SensorStep(.blocked, of: .clock, value: nil, unit: unit, fruits: fruits))
     }
     record.at = now.timestamp
-    records[.clock] = record
-    changes.records[.clock] = record
+    (records[.clock], written[.clock]) = (record, record)
   }
 
   /// Continues to measure the times of the sensors of an earlier process.
@@ -389,7 +391,7 @@ package struct Sensors: Sendable {
       if record.state == .blocked {
         // The doubt about the clock may have ended.
         decideGap(of: &record, sensor, &live, at: now, into: &changes)
-        if record != records[name] { store(record, name, &live, at: now, into: &changes) }
+        if record != records[name] { store(record, name, &live, at: now) }
         continue
       }
       let isWarm = live.outsideSince.map { now.uptime - $0 >= blockAfter } ?? false
@@ -399,7 +401,7 @@ package struct Sensors: Sendable {
       (record.fruits, record.machines) = (sensor.fruits, sensor.machines)
       record.isWaiting = isUnknown
       changes.add(.blocked, name, live.value ?? record.value, sensor)
-      store(record, name, &live, at: now, into: &changes)
+      store(record, name, &live, at: now)
     }
   }
 
@@ -425,22 +427,20 @@ package struct Sensors: Sendable {
         record = record.with(.alarm, at: now)
         changes.add(.alarm, name, live.value ?? record.value, sensor)
       }
-      if before != nil || record.isSilent { store(record, name, &live, at: now, into: &changes) }
+      if before != nil || record.isSilent { store(record, name, &live, at: now) }
       self.live[name] = live
     }
-    recordMinute(at: now, hasEntries: hasEntries || !changes.steps.isEmpty, into: &changes)
+    recordMinute(at: now, hasEntries: hasEntries || !changes.steps.isEmpty)
   }
 
-  private mutating func recordMinute(
-    at now: Moment, hasEntries: Bool, into changes: inout Changes
-  ) {
+  private mutating func recordMinute(at now: Moment, hasEntries: Bool) {
     let last = recordedAt ?? now.uptime
     recordedAt = last
     guard now.uptime - last >= (hasEntries ? Self.interval : Self.longestWait) else { return }
     for (name, var live) in live where live.isUnwritten {
       guard let record = records[name] else { continue }
       recordedAt = now.uptime
-      write(record, name, &live, at: now, into: &changes)
+      write(record, name, &live, at: now)
       self.live[name] = live
     }
   }
@@ -449,8 +449,7 @@ package struct Sensors: Sendable {
   /// state, the silence or a discard has changed; but not if the state changes between `ok` and
   /// `outside`, because a value near a limit can cause any number of such changes.
   private mutating func store(
-    _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment,
-    into changes: inout Changes
+    _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment
   ) {
     let before = records[name]
     records[name] = record
@@ -461,22 +460,23 @@ package struct Sensors: Sendable {
         && (old.state == record.state
           || [old.state, record.state].allSatisfy { $0 == .ok || $0 == .outside })
     }
-    if isSteady != true { write(record, name, &live, at: now, into: &changes) }
+    if isSteady != true { write(record, name, &live, at: now) }
   }
 
   private mutating func write(
-    _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment,
-    into changes: inout Changes
+    _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment
   ) {
     var record = record
     (record.at, record.value) = (now.timestamp, live.value ?? record.value)
     record.elapsed = now.uptime + base
     record.unread = live.isKnown ? now.uptime - live.knownAt : nil
     record.outside = live.outsideSince.map { now.uptime - $0 }
-    records[name] = record
-    changes.records[name] = record
+    (records[name], written[name]) = (record, record)
     live.isUnwritten = false
   }
+
+  /// Adds to a transaction the changes since the last call.
+  mutating func save(in transaction: inout LedgerTransaction) { written.save(in: &transaction) }
 
   /// Returns the time until a state may change, or until readings must be stored; or `nil` if only a
   /// reading can change something.
@@ -519,7 +519,7 @@ package struct Sensors: Sendable {
       record = record.with(isOutside ? .outside : .ok, at: now)
     }
     (live.knownAt, live.gapEnd, live.wasOff, live.isGapInDoubt) = (now.uptime, nil, false, false)
-    store(record, name, &live, at: now, into: &changes)
+    store(record, name, &live, at: now)
     self.live[name] = live
   }
 
@@ -527,10 +527,9 @@ package struct Sensors: Sendable {
     records[sensor].flatMap { $0.state == .blocked ? $0 : nil }
   }
 
-  /// Changes to record: entries of the ledger and records of sensors.
+  /// Changes to record as entries of the ledger.
   struct Changes {
     var steps: [SensorStep] = []
-    var records: [SensorID: SensorRecord] = [:]
     /// Sensors that have sent their first message without a usable value since the last reading.
     var ignored: [SensorID] = []
 

@@ -25,3 +25,30 @@ package struct Batch: Hashable, Sendable {
     self.behind = behind
   }
 }
+
+extension Batch: StateRecord {
+  package static let kind = StateKey.Kind.batch
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    quantity = try members.required("quantity", \.quantity, where: { $0 >= 0 })
+    expires = try members.required("expires", \.expires)
+    bestBefore = members.optional("best_before", \.bestBefore)
+    at = try members.required("at", \.at)
+    behind = Int64(try members.required("behind_ms", { Int($0.behind) }, where: { $0 >= 0 }))
+  }
+}
+
+/// Expired fruit of a batch that no person has taken out yet, as recorded in the ledger. It is no part of the stock.
+package struct ExpiredFruit: Hashable, Sendable {
+  package var quantity: Int
+
+  package init(quantity: Int) { self.quantity = quantity }
+}
+
+extension ExpiredFruit: StateRecord {
+  package static let kind = StateKey.Kind.expired
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    quantity = try members.required("quantity", \.quantity, where: { $0 > 0 })
+  }
+}

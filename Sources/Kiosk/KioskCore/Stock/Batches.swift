@@ -18,12 +18,12 @@ package import KioskProtocol
 /// the rest is only a change of the clock, which may pass the date on a package.
 package struct Batches: Sendable {
   private let keeps: [Fruit.ID: Int]
-  private(set) var held: [BatchID: Batch]
+  private var batches: Journaled<BatchID, Batch>
+  private var expiredFruit: Journaled<BatchID, ExpiredFruit>
   /// The uptimes at which batches expire.
   private var deadlines: [BatchID: Duration] = [:]
   /// The dates on the packages of the last restock, until `apply` adds its batches.
   private var bestBefore: [BatchID: Timestamp] = [:]
-  package private(set) var expired: [BatchID: Int]
   /// The fruit of open orders and programs, the oldest first, by the numbers of their entries.
   /// Fruit without a date has batch 0.
   private var taken: [Int: [BatchChange]] = [:]
@@ -31,9 +31,8 @@ package struct Batches: Sendable {
   private var savedAt = Duration.zero
   /// Whether the menu has `keepsHours` or a fruit has had a date since the start. Otherwise entries change no batch.
   package private(set) var isActive: Bool
-  /// The batches, and the batches with expired fruit, whose changes the ledger does not have.
-  private var changed: Set<BatchID> = []
-  private var changedExpired: Set<BatchID> = []
+  var held: [BatchID: Batch] { batches.records }
+  package var expired: [BatchID: ExpiredFruit] { expiredFruit.records }
 
   /// The smallest error of the clock that is reported, in milliseconds.
   private static let leastDoubt: Int64 = 60_000
@@ -45,9 +44,10 @@ package struct Batches: Sendable {
 
   init(_ settings: KioskSettings, state: LedgerState) {
     keeps = Self.keeps(of: settings.menu)
-    held = state.batches
-    expired = state.expired
-    isActive = !keeps.isEmpty || !held.isEmpty || !expired.isEmpty || !state.taken.isEmpty
+    batches = Journaled(state.batches)
+    expiredFruit = Journaled(state.expired)
+    isActive =
+      !keeps.isEmpty || !state.batches.isEmpty || !state.expired.isEmpty || !state.taken.isEmpty
     for entry in state.taken { note(entry) }
   }
 
@@ -59,13 +59,12 @@ package struct Batches: Sendable {
   mutating func adopt(_ other: Batches) {
     savedAt = other.savedAt
     deadlines = other.deadlines.filter { held[$0.key] != nil }
-    for id in other.changed {
+    for id in other.batches.changed {
       // The ledger may lack a step of the clock.
       guard let known = held[id], let batch = other.held[id] else { continue }
-      held[id] = Batch(
+      batches[id] = Batch(
         quantity: known.quantity, expires: batch.expires, bestBefore: known.bestBefore,
         at: batch.at, behind: batch.behind)
-      changed.insert(id)
     }
   }
 
@@ -142,11 +141,10 @@ package struct Batches: Sendable {
 
   private mutating func bring(_ change: BatchChange, at now: Moment) {
     guard let expires = change.expires else { return }
-    held[change.id] = Batch(
+    batches[change.id] = Batch(
       quantity: change.amount, expires: expires, bestBefore: bestBefore[change.id],
       at: now.timestamp)
     deadlines[change.id] = Self.deadline(of: expires, at: now)
-    changed.insert(change.id)
   }
 
   /// Returns the uptime at which fruit expires.
@@ -199,7 +197,7 @@ package struct Batches: Sendable {
         guard part.id.number > 0, amount > 0 else { continue }
         if held[part.id] == nil {
           // guard: returned fruit whose batch has expired is expired
-          held[part.id] = Batch(quantity: 0, expires: now.timestamp, at: now.timestamp)
+          batches[part.id] = Batch(quantity: 0, expires: now.timestamp, at: now.timestamp)
           deadlines[part.id] = now.uptime
         }
         add(amount, to: part.id, at: now.timestamp)
@@ -210,9 +208,10 @@ package struct Batches: Sendable {
   }
 
   private mutating func add(_ amount: Int, to id: BatchID, at now: Timestamp) {
-    held[id]?.quantity += amount
-    held[id]?.at = now
-    changed.insert(id)
+    guard var batch = held[id] else { return }
+    batch.quantity += amount
+    batch.at = now
+    batches[id] = batch
   }
 
   /// Stores the fruit that an open order or program has taken, until its end. Removes an empty
@@ -235,8 +234,7 @@ package struct Batches: Sendable {
   }
 
   private mutating func remove(_ id: BatchID) {
-    (held[id], deadlines[id]) = (nil, nil)
-    changed.insert(id)
+    (batches[id], deadlines[id]) = (nil, nil)
   }
 
   private func ids(of fruit: Fruit.ID) -> [BatchID] {
@@ -258,11 +256,10 @@ package struct Batches: Sendable {
     }
   }
 
-  /// Marks a batch as changed if the ledger must record the time again.
+  /// Changes the time of a batch if the ledger must record the time again.
   private mutating func recordTime(at now: Moment) {
     guard now.uptime - savedAt >= Self.recordInterval, let id = held.keys.min() else { return }
-    held[id]?.at = now.timestamp
-    changed.insert(id)
+    batches[id]?.at = now.timestamp
   }
 
   private mutating func shift(_ id: BatchID, by change: ElapsedClock.Step, at now: Moment) {
@@ -288,8 +285,7 @@ package struct Batches: Sendable {
       deadlines[id] = deadlines[id].map { min($0, Self.deadline(of: date, at: now)) }
     }
     batch.at = now.timestamp
-    held[id] = batch
-    changed.insert(id)
+    batches[id] = batch
   }
 
   /// The fruits that may have expired although the clock does not show it: those of entries up to
@@ -309,8 +305,7 @@ package struct Batches: Sendable {
       let quantity = held[id]?.quantity ?? 0
       remove(id)
       guard quantity > 0 else { return nil }
-      expired[id, default: 0] += quantity
-      changedExpired.insert(id)
+      expiredFruit[id] = ExpiredFruit(quantity: quantity + (expired[id]?.quantity ?? 0))
       return BatchChange(id, -quantity)
     }
   }
@@ -328,7 +323,7 @@ package struct Batches: Sendable {
   /// or `nil` if there is no batch.
   func wait(at now: Moment) -> Duration? {
     guard !held.isEmpty else { return nil }
-    guard changed.isEmpty, deadlines.count == held.count else { return .zero }
+    guard batches.isSaved, deadlines.count == held.count else { return .zero }
     let next = min(savedAt + Self.recordInterval, deadlines.values.min() ?? now.uptime)
     return max(next - now.uptime, .zero)
   }
@@ -336,15 +331,12 @@ package struct Batches: Sendable {
   // MARK: Removal
 
   package var expiredAmounts: FruitAmounts {
-    expired.reduce(into: [:]) { $0 += [$1.key.fruit: $1.value] }
+    expired.reduce(into: [:]) { $0 += [$1.key.fruit: $1.value.quantity] }
   }
 
   /// Removes all expired fruit of the given kinds, regardless of the amounts.
   mutating func takeOut(_ fruits: FruitAmounts) {
-    for id in expired.keys where fruits[id.fruit] != nil {
-      expired[id] = nil
-      changedExpired.insert(id)
-    }
+    for id in expired.keys where fruits[id.fruit] != nil { expiredFruit[id] = nil }
   }
 
   // MARK: Reports
@@ -381,10 +373,9 @@ package struct Batches: Sendable {
   mutating func save(in transaction: inout LedgerTransaction, at now: Moment) {
     guard isActive else { return }
     recordTime(at: now)
-    if !changed.isEmpty { savedAt = now.uptime }
-    for id in changed { transaction.batches[id] = .some(held[id]) }
-    for id in changedExpired { transaction.expired[id] = .some(expired[id]) }
-    (changed, changedExpired) = ([], [])
+    if !batches.isSaved { savedAt = now.uptime }
+    batches.save(in: &transaction)
+    expiredFruit.save(in: &transaction)
   }
 }
 

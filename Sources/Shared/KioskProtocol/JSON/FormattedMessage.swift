@@ -336,6 +336,19 @@ extension SensorUnit: MemberValue {}
 extension Removal.Reason: MemberValue {}
 extension Source: MemberValue {}
 
+/// Reads only an array whose elements are all valid.
+extension Array: MemberValue where Element: MemberValue & LosslessStringConvertible {
+  package init?(member: JSON) {
+    guard case .array(let elements) = member else { return nil }
+    self = elements.compactMap(Element.init(member:))
+    if count < elements.count { return nil }
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) {
+    json.member(key, map(\.description))
+  }
+}
+
 extension Int: MemberValue {
   package init?(member: JSON) {
     guard let number = member.wholeNumber else { return nil }

@@ -122,6 +122,10 @@ package enum MachineStatus: Hashable, Sendable {
   }
 }
 
+extension MachineStatus: LosslessStringConvertible, MemberValue {
+  package var description: String { text }
+}
+
 extension String {
   /// The text as a reason: without invisible characters, truncated after 64 Unicode scalars.
   var asReason: String { visible(upTo: 64) }

@@ -13,13 +13,21 @@ package enum MachineProgram: String, CaseIterable, Hashable, Sendable {
 
 /// A program of one machine. As a command, it is a request to run the program: the payload of
 /// `program/<source>`.
-package struct ProgramID: Hashable, Sendable, CustomStringConvertible {
+package struct ProgramID: Hashable, Sendable, LosslessStringConvertible {
   package let machine: MachineID
   package let program: MachineProgram
 
   package init(machine: MachineID, program: MachineProgram) {
     self.machine = machine
     self.program = program
+  }
+
+  package init?(_ description: String) {
+    let words = description.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, words[1] == "of", let machine = MachineID(words[2]),
+      let program = MachineProgram(rawValue: String(words[0]))
+    else { return nil }
+    self.init(machine: machine, program: program)
   }
 
   package var description: String { "\(program.rawValue) of \(machine)" }

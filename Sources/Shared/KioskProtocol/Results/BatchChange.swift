@@ -16,6 +16,19 @@ package struct BatchID: Hashable, Sendable, Comparable {
   }
 }
 
+/// The fruit and the number: `kiwi/12`.
+extension BatchID: LosslessStringConvertible {
+  package init?(_ description: String) {
+    let parts = description.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let fruit = Fruit.ID(parts[0]), let number = Int(parts[1]) else {
+      return nil
+    }
+    self.init(fruit: fruit, number: number)
+  }
+
+  package var description: String { "\(fruit)/\(number)" }
+}
+
 /// A part of the changes of an entry: the amount that the entry adds to a batch; negative if the
 /// entry takes fruit from the batch.
 ///

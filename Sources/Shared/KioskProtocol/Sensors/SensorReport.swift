@@ -84,6 +84,8 @@ package struct SensorReport: Hashable, Sendable {
   package var needsAttention: Bool { isSilent || state == .alarm || state == .blocked }
 }
 
+extension SensorReport.State: MemberValue {}
+
 extension SensorReport {
   package var payload: [UInt8] {
     JSONWriter.object { json in
