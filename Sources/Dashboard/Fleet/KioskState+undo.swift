@@ -11,8 +11,11 @@ extension KioskState {
 
   /// Returns the restock that undoes an entry of the history, or `nil` if the entry is older than
   /// `undoTime`, is undone already, is missing in a restored ledger, or cannot be undone. For
-  /// example, a machine may have started a juice that a person has decided to make again, or fruit
-  /// with a date was taken.
+  /// example, a machine may have started a juice that a person has decided to make again, fruit
+  /// with a date was taken, or the fruit has expired since.
+  ///
+  /// The restock has the dates of the fruit that it subtracts, so that the kiosk rejects it if the
+  /// batch is no longer there.
   ///
   /// The id of the restock identifies the entry: `undo-<epoch>-<seq>`. The ledger records the id,
   /// and the kiosk executes the restock only once.
@@ -24,13 +27,17 @@ extension KioskState {
       ![services, orders].joined().contains(where: { $0.seq <= entry.seq && entry.isBefore($0) })
     else { return nil }
     let changes: FruitAmounts
+    var dates: [Fruit.ID: Int64] = [:]
     switch entry.outcome {
     case .restocked(let amounts):
       // Fruit that is put back would get a new date.
-      guard !entry.batches.contains(where: { $0.amount < 0 }) else { return nil }
+      guard !entry.batches.contains(where: { $0.amount < 0 }), !hasExpired(entry.batches, at: now)
+      else { return nil }
       changes = amounts
+      for batch in entry.batches { dates[batch.id.fruit] = batch.expires?.milliseconds }
     case .decided(.giveBack, let job, _):
       let returned = orders.first { $0.outcome.end?.job == job }
+      guard !hasExpired(returned?.batches ?? [], at: now) else { return nil }
       changes = returned?.changes ?? [:]
     case .decided(.poured, let job, _):
       let order = orders.first { $0.outcome.end?.job == job }?.outcome.order
@@ -41,6 +48,13 @@ extension KioskState {
       changes = recipe.times(-quantity)
     default: return nil
     }
-    return changes.isEmpty ? nil : (Restock(add: changes.times(-1)), id)
+    return changes.isEmpty ? nil : (Restock(add: changes.times(-1), bestBefore: dates), id)
+  }
+
+  private func hasExpired(_ batches: [BatchChange], at now: Timestamp) -> Bool {
+    let expired = services.filter { $0.status == .expired }.flatMap { $0.batches.map(\.id) }
+    return batches.contains { batch in
+      expired.contains(batch.id) || batch.expires.map { $0 <= now } ?? false
+    }
   }
 }

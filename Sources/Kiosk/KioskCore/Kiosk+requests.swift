@@ -38,7 +38,8 @@ extension Kiosk {
     try checkIsCurrent(request, isRetained: isRetained, at: now)
     switch request.command {
     case .order(let order): return try make(order, from: source, at: now)
-    case .restock(let restock): return try apply(withTimes(restock), at: now.timestamp)
+    case .restock(let restock):
+      return try apply(withTimes(restock), undoing: request.id?.undone, at: now.timestamp)
     case .remove(let removal): return try apply(removal)
     case .service(let state):
       switched = state

@@ -236,7 +236,28 @@ import Testing
     }
     let kiosk = try #require(fleet["k1"])
     let undone = [8, 9].map { seq in kiosk.service(seq).flatMap { kiosk.undo(of: $0, at: now) } }
-    #expect(undone.map { $0?.restock } == [Restock(add: ["kiwi": -5]), nil])
+    let undo = Restock(add: ["kiwi": -5], bestBefore: ["kiwi": time(1_000).milliseconds])
+    #expect(undone.map { $0?.restock } == [undo, nil])
+  }
+
+  /// The clock of the kiosk may differ, so that an entry shows that the fruit has expired.
+  @Test(arguments: [false, true])
+  mutating func whatHasExpiredIsNotUndone(isRecorded: Bool) throws {
+    open("k1")
+    let id = BatchID(fruit: "kiwi", number: 8)
+    let expires = time(isRecorded ? 1_000 : -1_000)
+    let outcomes: [(Int, LedgerEntry.Outcome, BatchChange)] = [
+      (8, .restocked(changes: ["kiwi": 5]), BatchChange(id, 5, expires: expires)),
+      (9, .expired(changes: ["kiwi": -5]), BatchChange(id, -5)),
+    ]
+    for (seq, outcome, batch) in outcomes.prefix(isRecorded ? 2 : 1) {
+      var entry = LedgerEntry(
+        seq: seq, epoch: 1, at: now, source: nil, id: nil, outcome: outcome)
+      entry.batches = [batch]
+      receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+    }
+    let kiosk = try #require(fleet["k1"])
+    #expect(kiosk.service(8).flatMap { kiosk.undo(of: $0, at: now) } == nil)
   }
 
   private mutating func call(

@@ -120,6 +120,34 @@ import TimeZones
     try kiosk.ledger.verify()
   }
 
+  /// The dashboard names the date of the fruit. The fruit may be thrown away already.
+  @Test(arguments: [false, true]) func whatHasExpiredIsNotUndone(isThrownAway: Bool) throws {
+    let kiosk = try kiosk(keeps: nil)
+    let date = #""best_before":{"kiwi":"2026-11-21T09:00:20Z"}"#
+    try kiosk.receive(.restock(#"{"add":{"kiwi":5},\#(date)}"#))
+    kiosk.pass(hour)
+    if isThrownAway {
+      try kiosk.receive(.restock(#"{"remove_expired":{"kiwi":5},"reason":"spoiled"}"#))
+    } else {
+      try kiosk.receive()
+    }
+    let undo = try kiosk.receive(.restock(#"{"id":"undo-1-2","add":{"kiwi":-5},\#(date)}"#))
+    #expect(try undo.reasons == [.expired] && kiosk.stock["kiwi"] == 10)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aRestockWithADateIsUndone() throws {
+    let kiosk = try kiosk()
+    let date = #""best_before":{"kiwi":"2026-11-22T09:00:00Z"}"#
+    try kiosk.receive(.restock(#"{"add":{"kiwi":5},\#(date)}"#))
+    let undo = try kiosk.receive(.restock(#"{"id":"undo-1-2","add":{"kiwi":-5},\#(date)}"#))
+    #expect(batches(undo) == [["kiwi 2: -5"]] && kiosk.stock["kiwi"] == 10)
+    // Again there is nothing left of the batch.
+    let again = try kiosk.receive(.restock(#"{"id":"undo-2-2","add":{"kiwi":-5},\#(date)}"#))
+    #expect(try again.reasons == [.expired] && kiosk.stock["kiwi"] == 10)
+    try kiosk.ledger.verify()
+  }
+
   @Test(arguments: [
     (#"{"add":{"kiwi":5},"best_before":{"kiwi":"2026-11-21T09:00:00Z"}}"#, RejectionReason.expired),
     (#"{"add":{"kiwi":5},"best_before":{"kiwi":"2006-11-21T09:00:00Z"}}"#, .expired),

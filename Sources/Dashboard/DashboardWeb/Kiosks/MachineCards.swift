@@ -37,7 +37,7 @@ struct MachineCards {
       job.job.state == .lost
       ? language("the machine is offline", "기계 연결 끊김")
       : language("started, but no result was reported", "만들기 시작한 뒤 결과 보고 없음")
-    let number = language("job \(job.job.attempt)", "작업 \(job.job.attempt)")
+    let number = language("job \(job.job.job)", "작업 \(job.job.job)")
     return "<li>\(row(job, "\(job.machine.text) · \(number) · \(why)"))\(actions)</li>"
   }
 

@@ -22,7 +22,7 @@ extension CommandForm {
     case .job:
       self.init(
         JobDecision(job: try value(1) { Int($0) }, choice: try value(0, JobDecision.Choice.init)),
-        language)
+        at: kiosk, language)
     case .program:
       self.init(
         ProgramID(
@@ -58,8 +58,10 @@ extension CommandForm {
     }
   }
 
-  private init(_ decision: JobDecision, _ language: Language) {
-    let job = decision.job
+  private init(_ decision: JobDecision, at kiosk: KioskState, _ language: Language) {
+    // The ledger has the number of the order, and not of the attempt.
+    let job =
+      kiosk.undecidedJobs.first { $0.job.attempt == decision.job }?.job.job ?? decision.job
     self.init(
       command: .job(decision),
       name: "\(decision.choice.name(language)), \(language("job \(job)", "작업 \(job)"))",
@@ -161,7 +163,10 @@ extension CommandForm {
       refusals: [
         .belowZero: language(
           "Nothing was changed: some of the fruit has been used since.",
-          "그사이 과일을 써서 아무것도 바꾸지 않았어요.")
+          "그사이 과일을 써서 아무것도 바꾸지 않았어요."),
+        .expired: language(
+          "Nothing was changed: the fruit of this entry has expired or been used since.",
+          "이 기록의 과일이 그사이 만료됐거나 쓰여서 아무것도 바꾸지 않았어요."),
       ], id: undo.id)
   }
 }

@@ -72,10 +72,22 @@ extension Kiosk {
     restock.withTimes { settings.wallClock.start(ofDay: $0 + 1).milliseconds }
   }
 
+  /// Applies a restock.
+  ///
+  /// - Parameter undone: The `seq` of the entry that the restock undoes, or `nil` for none. Of fruit
+  ///   with a date, such a restock subtracts only what is still there as the batch of the entry.
   mutating func apply(
-    _ restock: Restock, at now: Timestamp
+    _ restock: Restock, undoing undone: Int?, at now: Timestamp
   ) throws(Rejection) -> LedgerEntry.Outcome {
+    func isUndone(_ fruit: Fruit.ID) -> Bool { undone != nil && restock.add[fruit] ?? 0 < 0 }
     for (fruit, time) in restock.bestBefore {
+      if let undone, isUndone(fruit) {
+        // guard: a restock whose fruit has expired is not undone
+        guard batches.held[BatchID(fruit: fruit, number: undone)]?.quantity ?? 0 > 0 else {
+          throw Rejection(.expired, "\(fruit) of entry \(undone) has expired, or was used")
+        }
+        continue
+      }
       // guard: fruit that has expired is not brought
       guard time > now.milliseconds else {
         throw Rejection(.expired, "best_before of \(fruit) is in the past")
@@ -89,7 +101,9 @@ extension Kiosk {
     var maker = juiceMaker
     switch maker.restock(restock) {
     case .applied(let changes):
-      if let fruit = restock.bestBefore.keys.sorted().first(where: { changes[$0] ?? 0 <= 0 }) {
+      if let fruit = restock.bestBefore.keys.sorted().first(where: {
+        changes[$0] ?? 0 <= 0 && !isUndone($0)
+      }) {
         throw Rejection(.malformed, "best_before names \(fruit), of which the restock adds nothing")
       }
       juiceMaker = maker

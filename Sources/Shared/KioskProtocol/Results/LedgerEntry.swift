@@ -117,7 +117,14 @@ package struct LedgerEntry: Hashable, Sendable {
   /// restock is `undo-<epoch>-<seq>`.
   package var undone: Int? {
     guard case .restocked = outcome else { return nil }
-    let parts = id?.text.split(separator: "-") ?? []
+    return id?.undone
+  }
+}
+
+extension Request.ID {
+  /// The `seq` in the id of a restock that undoes an entry, or `nil` for another id.
+  package var undone: Int? {
+    let parts = text.split(separator: "-")
     return parts.count == 3 && parts[0] == "undo" ? Int(parts[2]) : nil
   }
 }
