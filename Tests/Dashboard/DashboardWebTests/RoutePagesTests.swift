@@ -97,6 +97,43 @@ import Testing
     }
   }
 
+  /// One form with two buttons: what was typed and ticked is used by both.
+  @Test func aProposalKeepsWhatWasEntered() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.addKiosk(scene)
+      let form = try await scene.get("/routes/new").text
+      #expect(try Self.field("proposed", in: form).contains("k2"))
+      // Against the proposal, the user ticks k1 and not k2.
+      let entered =
+        "arrival=2026-11-23T10:15&until=2026-11-25T08:00&margin=30&fill=need&van=200&stops=7"
+        + "&name=North&driver=Jun&order.k1=3&proposed=k2&kiosk.k1=1"
+      let page = try await scene.post(
+        "/routes", "csrf_token=\(scene.csrfToken)&\(entered)&do=propose")
+      #expect(page.status == .ok)
+      for (name, value) in [
+        ("arrival", "2026-11-23T10:15"), ("name\" maxlength=\"64", "North"), ("order.k1", "3"),
+      ] {
+        #expect(page.text.contains("name=\"\(name)\" value=\"\(value)\""), "\(name)")
+      }
+      for part in [
+        "value=\"200\"", "value=\"7\"", "value=\"need\" checked", "value=\"Jun\"",
+        "name=\"kiosk.k1\" value=\"1\" checked",
+      ] { #expect(page.text.contains(part), "\(part)") }
+      #expect(!page.text.contains("name=\"kiosk.k2\" value=\"1\" checked"))
+      let answer = try await scene.post("/routes", "csrf_token=\(scene.csrfToken)&\(entered)")
+      #expect(answer.status == .seeOther)
+      let route = try #require(await scene.dashboard.routes.all.first)
+      #expect(route.plan.arrival.description == "2026-11-23T10:15:00Z")
+      #expect((route.plan.fill, route.plan.van, route.plan.margin) == (.need, 200, 30))
+      #expect(route.stops.map(\.kiosk) == ["k1"])
+      // A mistake keeps the other values.
+      let mistake = try await scene.post(
+        "/routes", "csrf_token=\(scene.csrfToken)&\(entered)&do=propose&mixed=1")
+      #expect(mistake.text.contains("value=\"2026-11-25T08:00\""))
+    }
+  }
+
   @Test func expiredFruitIsOnTheSheetAndAtTheStop() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")
@@ -667,9 +704,12 @@ import Testing
       link.contains(
         "https://www.google.com/maps/search/?api=1&amp;query=1%20Main%20Street%22%3E%3Cb%3E/%3F%26%23x"
       ))
-    let korean = HTML.map("시청 a/b", timeZone: "Asia/Seoul", .korean)?.text ?? ""
-    #expect(korean.contains("https://map.kakao.com/link/search/%EC%8B%9C%EC%B2%AD%20a%2Fb\""))
-    #expect(HTML.map("", timeZone: nil, .english) == nil)
+    let korean = HTML.map("시청 1 a/b", timeZone: "Asia/Seoul", .korean)?.text ?? ""
+    #expect(korean.contains("https://map.kakao.com/link/search/%EC%8B%9C%EC%B2%AD%201%20a%2Fb\""))
+    // A place without a digit is no address.
+    for place in ["", "Lobby", "지하"] {
+      #expect(HTML.map(place, timeZone: nil, .english) == nil)
+    }
   }
 
   @Test func kiosksOfTwoCurrenciesAreNotInOneVanByAccident() async throws {

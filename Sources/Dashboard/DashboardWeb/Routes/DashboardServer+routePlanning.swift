@@ -10,8 +10,11 @@ import Postgres
 extension DashboardServer {
   /// Returns the form with the values of the query, and with the default plan if the query has no
   /// valid one.
+  ///
+  /// - Parameter proposesAgain: Whether kiosks are proposed again. What the user has selected, or not
+  ///   selected, against the earlier proposal stays.
   func routeForm(
-    _ query: Form, _ context: PageContext, problem: String? = nil
+    _ query: Form, _ context: PageContext, problem: String? = nil, proposesAgain: Bool = false
   ) async -> RouteForm {
     let now = link.time
     var source: Route?
@@ -33,12 +36,18 @@ extension DashboardServer {
     } else if let source {
       plan = plan.lasting(as: source.plan)
     }
-    let chosen =
-      source.map { $0.stops.filter { !$0.isSkipped }.map(\.kiosk.text) } ?? query.names("kiosk.")
-    return RouteForm(
+    var form = RouteForm(
       drivers: drivers, area: area, visits: await visits(), plan: plan, filter: query["q"] ?? "",
-      now: now, context: context, problem: problem, chosen: Set(chosen), filled: query,
-      source: source)
+      now: now, context: context, problem: problem, filled: query, source: source)
+    let selected = Set(query.names("kiosk."))
+    let proposed = query["proposed"].map { Set($0.split(separator: " ").map(String.init)) }
+    if proposesAgain, let proposed {
+      form.added = selected.subtracting(proposed)
+      form.removed = proposed.subtracting(selected)
+    } else if proposed != nil || !selected.isEmpty {
+      form.chosen = selected
+    }
+    return form
   }
 
   /// Returns the visits that routes plan, except those of one route.
@@ -48,6 +57,9 @@ extension DashboardServer {
 
   func createRoute(_ form: Form, _ context: PageContext) async throws -> Response {
     guard let user = context.user else { throw RequestError.loggedOut }
+    if form["do"] == "propose" {
+      return await routeForm(form, context, proposesAgain: true).page().response(context)
+    }
     let (fleet, now) = (fleet(context), link.time)
     let timeZone = RouteArea(form, of: fleet).timeZone
     let plan: RoutePlan

@@ -33,7 +33,7 @@ struct RouteArea {
     }.byUrgency(matching: text)
   }
 
-  /// Returns the fields in which the user chooses the area; none without a choice.
+  /// Returns the fields in which the user chooses the area; hidden ones without a choice.
   func fields(_ language: Language) -> HTML {
     func select(_ name: String, _ label: String, _ options: [HTML]) -> HTML {
       "<label>\(label)<select name=\"\(name)\">\(options)</select></label>\n"
@@ -47,6 +47,8 @@ struct RouteArea {
     if timeZones.count > 1 {
       fields.append(
         select("zone", language("Time zone", "시간대"), timeZones.map { option($0, timeZone) }))
+    } else if let timeZone {
+      fields.append(.hidden("zone", timeZone))
     }
     if !fleet.regions.isEmpty {
       fields.append(
@@ -55,10 +57,5 @@ struct RouteArea {
           ([""] + fleet.regions).map { option($0, region ?? "") }))
     }
     return "\(fields)"
-  }
-
-  /// The choice as hidden fields.
-  var hidden: HTML {
-    "\(timeZone.map { HTML.hidden("zone", $0) })\(region.map { HTML.hidden("region", $0) })"
   }
 }

@@ -19,8 +19,12 @@ struct RouteForm {
   let now: Timestamp
   let context: PageContext
   var problem: String?
-  /// The ids of the kiosks to select. If empty, kiosks that would run out of a fruit are selected.
-  var chosen: Set<String> = []
+  /// The ids of the selected kiosks, or `nil` for the proposed ones with `added` and without `removed`.
+  var chosen: Set<String>?
+  /// The ids of the kiosks that the user has selected against the proposal.
+  var added: Set<String> = []
+  /// The ids of the proposed kiosks that the user has not selected.
+  var removed: Set<String> = []
   /// The values of the query, or of a form that was not accepted.
   var filled: Form?
   /// The route to plan again, or `nil` for a new one.
@@ -36,7 +40,7 @@ struct RouteForm {
     let fills: [HTML] = RoutePlan.Fill.allCases.map { fill in
       """
       <label class="choice"><input type="radio" name="fill" value="\(fill.rawValue)"\
-      \(fill == plan.fill ? " checked" : .empty)> \(words(fill))</label>
+      \(fill.rawValue == value("fill", plan.fill.rawValue) ? " checked" : .empty)> \(words(fill))</label>
 
       """
     }
@@ -46,32 +50,37 @@ struct RouteForm {
         <p class="path"><a href="/routes">← \(language("Routes", "방문 경로"))</a></p>
         <h1>\(title)</h1>
         \(problem.map { HTML.notice(.bad, $0) })
-        <form method="get" action="/routes/new" class="card plan">
+        <form method="post" action="/routes" class="plan">\(context.fields())
         \(source.map { HTML.hidden("from", $0.id.text) })
+        <section class="card">
         <div class="fields">
         <label>\(language("Arrival", "도착"))
-        <input type="datetime-local" name="arrival" value="\(localTime.field(plan.arrival))" required></label>
+        <input type="datetime-local" name="arrival" value="\(value("arrival", localTime.field(plan.arrival)))" required></label>
         <label>\(language("Must last until", "다음 방문"))
-        <input type="datetime-local" name="until" value="\(localTime.field(plan.end))" required></label>
+        <input type="datetime-local" name="until" value="\(value("until", localTime.field(plan.end)))" required></label>
         <label>\(language("Margin in percent", "여유 (%)"))
         <input type="number" inputmode="numeric" name="margin" min="\(RoutePlan.margins.lowerBound)" \
-        max="\(RoutePlan.margins.upperBound)" value="\(plan.margin)" required></label>
+        max="\(RoutePlan.margins.upperBound)" value="\(value("margin", "\(plan.margin)"))" required></label>
         <label>\(language("Stops at most", "방문지 최대"))
         <input type="number" inputmode="numeric" name="stops" min="1" max="\(Route.maximumKiosks)" \
-        value="\(plan.stops)" required></label>
+        value="\(value("stops", "\(plan.stops)"))" required></label>
         <label>\(language("The van holds, in fruit (optional)", "차에 실리는 과일 수 (선택)"))
         <input type="number" inputmode="numeric" name="van" min="\(RoutePlan.vans.lowerBound)" \
-        max="\(RoutePlan.vans.upperBound)" value="\(plan.van.map { "\($0)" } ?? "")"></label>
+        max="\(RoutePlan.vans.upperBound)" value="\(value("van", plan.van.map { "\($0)" } ?? ""))"></label>
         \(area.fields(language))<label>\(language("Find kiosks", "키오스크 찾기"))
         <input type="search" name="q" value="\(filter)"></label>
         </div>
         <fieldset><legend>\(language("Bring", "가져갈 수량"))</legend>\(fills)</fieldset>
         <p class="muted">\(language("Time zone:", "시간대:")) \(area.timeZone ?? "UTC").</p>
-        <div class="actions"><button>\(language("Propose", "다시 제안"))</button></div>
-        </form>
+        <div class="actions"><button name="do" value="propose">\(language("Propose", "다시 제안"))</button></div>
+        </section>
         \(kiosks)
+        </form>
         """)
   }
+
+  /// Returns the value of a field that the user has sent, or else the usual one.
+  private func value(_ name: String, _ usual: String) -> String { filled?[name] ?? usual }
 
   /// Returns the fields for the name and the driver of a route.
   ///
@@ -99,7 +108,9 @@ struct RouteForm {
   /// The list of kiosks. Kiosks that would run out of a fruit come first. Both groups are sorted by
   /// urgency.
   private var kiosks: HTML {
-    let all = area.kiosks(matching: filter, or: chosen)
+    let numbered = (filled?.names("order.") ?? []).filter { filled?["order.\($0)"] != "" }
+    let entered = (chosen ?? repeated ?? []).union(added).union(numbered)
+    let all = area.kiosks(matching: filter, or: entered)
     let found = all.map { kiosk in
       (kiosk: kiosk, short: plan.shortFruits(of: kiosk, after: visits[kiosk.id] ?? [], at: now))
     }
@@ -111,26 +122,30 @@ struct RouteForm {
     }
     let short = found.count { !$0.short.isEmpty && $0.kiosk.isKnown }
     let proposal = Set(plan.proposal(from: all, visits: visits, at: now).map(\.text))
-    let selected = chosen.isEmpty ? proposal : chosen
+    let base = repeated ?? proposal
+    let selected = chosen ?? base.subtracting(removed).union(added)
+    let shown = sorted.prefix(Self.maximumShown)
+    let proposed = shown.map(\.kiosk.id.text).filter(base.contains)
     let more = sorted.count - Self.maximumShown
     return """
-      <form method="post" action="/routes">
-      \(context.fields())\(area.hidden)
-      \(HTML.hidden("stops", "\(plan.stops)"))\(HTML.hidden("van", plan.van.map { "\($0)" } ?? ""))
-      \(HTML.hidden("arrival", localTime.field(plan.arrival)))\(HTML.hidden("until", localTime.field(plan.end)))
-      \(HTML.hidden("margin", "\(plan.margin)"))\(HTML.hidden("fill", plan.fill.rawValue))
+      \(HTML.hidden("proposed", proposed.joined(separator: " ")))
       <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
       <p class="muted">\(language("Numbers set the order of the stops; kiosks without one follow by name.", "번호대로 방문하고, 번호가 없으면 이름순이에요."))</p>
       <p class="muted">\(language(
-        "\(short) would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: \(proposal.count < short ? "\(proposal.count) of them, which the limits permit," : "they") are selected.",
-        "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크 \(short)곳\(proposal.count < short ? " 중 한도에 맞는 \(proposal.count)곳" : "")을 골랐어요."))</p>
-      <ul class="choices">\(sorted.prefix(Self.maximumShown).map { row($0, isChosen: selected.contains($0.kiosk.id.text)) })</ul>
+        "Kiosks that would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: \(short). Proposed\(proposal.count < short ? ", as the limits permit" : ""): \(proposal.count).",
+        "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크는 \(short)곳이에요. 제안\(proposal.count < short ? "(한도 안에서)" : ""): \(proposal.count)곳."))</p>
+      <ul class="choices">\(shown.map { row($0, isChosen: selected.contains($0.kiosk.id.text)) })</ul>
       \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)
       <div class="fields">\(Self.texts(filled?["name"] ?? source?.name, filled?["driver"] ?? source?.driver, of: drivers, language))</div>
       \(mixed.map { $0.notice(language) })
       <div class="actions"><button class="primary">\(language("Create the route", "방문 경로 만들기"))</button></div>
-      </section></form>
+      </section>
       """
+  }
+
+  /// The kiosks of the route that is planned again, without the skipped ones; `nil` for a new route.
+  private var repeated: Set<String>? {
+    source.map { Set($0.stops.filter { !$0.isSkipped }.map(\.kiosk.text)) }
   }
 
   /// Returns the position of a kiosk in the route that is planned again, or an empty text.

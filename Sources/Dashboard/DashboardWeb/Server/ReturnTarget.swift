@@ -56,8 +56,9 @@ enum ReturnTarget {
 
   private static let kept: Set<String> = [
     "add", "set", "remove", "reason", "word", "brought", "counted", "ledger", "arrival", "until",
-    "margin", "fill", "q",
-    "kiosk", "all", "same_currency", "price", "disabled", "capacity", "low", "currency", "hours",
+    "margin", "fill", "q", "stops", "van", "zone",
+    "kiosk", "all", "same_currency", "all_prices", "price", "disabled", "capacity", "low",
+    "currency", "hours",
     "from", "to", "amount", "fruit", "juice", "allergens", "note", "picture",
     "order", "name", "driver",
     "user", "role", "region",
