@@ -66,7 +66,7 @@ package struct KioskState: Sendable, Identifiable {
   /// Captures, refunds and requests for refunds, the newest first.
   package private(set) var captures = Recent()
   /// Steps of the charges of orders, the newest first.
-  private(set) var chargeSteps = Recent()
+  package private(set) var chargeSteps = Recent()
 
   /// Maximum number of machines of one kiosk, of its payment devices, and of its sensors.
   package static let maximumMachines = 20

@@ -15,13 +15,24 @@ extension KioskLedger {
       }
       let limit = ChargePage.maximumEntries
       let rows = try database.rows(Self.chargeEntries, [before ?? .max, limit + 1])
-      var entries = try rows.map { try LedgerRow($0).entry }
-      guard entries.count > limit, let cut = entries.last?.charge else {
-        return ChargePage(id: id, entries: entries, next: nil)
-      }
+      var rest = try rows.map { try LedgerRow($0).entry }[...]
       // The last charge may have further entries, so it begins the next page.
-      entries.removeAll { $0.charge == cut }
-      return ChargePage(id: id, entries: entries, next: cut + 1)
+      let cut = rest.count > limit ? rest.last?.charge : nil
+      var entries: [LedgerEntry] = []
+      while let charge = rest.first?.charge {
+        var steps = Array(rest.prefix { $0.charge == charge })
+        rest = rest.dropFirst(steps.count)
+        if steps.contains(where: { $0.status == .captured }) {
+          steps.removeAll { $0.status == .awaitingPayment }
+        } else if let order = steps.first(where: { $0.status == .awaitingPayment }) {
+          steps += try database.rows(Self.endEntries, [order.seq]).map { try LedgerRow($0).entry }
+        }
+        guard charge != cut, entries.count + steps.count <= limit else {
+          return ChargePage(id: id, entries: entries, next: charge + 1)
+        }
+        entries += steps
+      }
+      return ChargePage(id: id, entries: entries, next: nil)
     }
   }
 
@@ -30,6 +41,10 @@ extension KioskLedger {
     SELECT * FROM entry WHERE charge < ? AND status IN (\(statuses))
     ORDER BY charge DESC, seq DESC LIMIT ?
     """
+
+  /// Selects the entry that ends an order which was not made, with the index `job_end`.
+  private static let endEntries =
+    "SELECT * FROM entry WHERE job = ? AND status IN ('failed', 'returned')"
 
   private static let statuses = ChargePage.statuses.map { "'\($0.rawValue)'" }.joined(
     separator: ", ")

@@ -109,6 +109,13 @@ package struct WallClock: Sendable {
     time(showing: Timestamp(milliseconds: day * Self.day))
   }
 
+  /// Returns the day at whose end fruit expires, which is the date on its package; `nil` if the fruit
+  /// expires at another time of a day.
+  package func bestBeforeDay(_ expires: Timestamp) -> CivilDate? {
+    let day = Int64(day(at: expires))
+    return expires == start(ofDay: day) ? CivilDate(daysSinceEpoch: day - 1) : nil
+  }
+
   /// Returns the first moment at which the clock shows a time; if the clock is set forward past that
   /// time, the moment of the change.
   ///

@@ -9,6 +9,53 @@ import Testing
 
 /// The forms of a kiosk's page: what they send again, and which values they keep.
 @Suite struct CommandFormTests {
+  /// The kiosk explains a rejection in English, with the ids of its fruits.
+  @Test(arguments: [
+    (
+      "best_before of mango is in the past", "Mango: the date is in the past.",
+      "망고: 이미 지난 날짜예요."
+    ),
+    (
+      "the capacity for mango is 100, and its stock is 95",
+      "Mango: the capacity is 100, and the stock is 95.", "망고: 최대 100개이고 지금 95개 있어요."
+    ),
+    ("there are only 3 of mango", "Only 3: Mango.", "3개밖에 없어요: 망고."),
+    ("something new", "something new", nil),
+  ])
+  func anExplanationIsInTheUsersLanguage(text: String, english: String, korean: String?)
+    async throws
+  {
+    try await Scene.run { scene in
+      let kiosk = scene.dashboard.link.fleet["k1"]
+      #expect(Language.english.detail(text, at: kiosk) == english)
+      #expect(Language.korean.detail(text, at: kiosk) == korean)
+    }
+  }
+
+  /// A kiosk that its opening hours have closed says until when, and has no button that does nothing.
+  @Test func aKioskOutsideItsHoursSaysWhenItOpens() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      // The scene is on a Saturday at 09:00 in UTC.
+      let interval = try #require(OpeningHours.Interval("08:00-20:00"))
+      let hours = try #require(OpeningHours([.mon: interval]))
+      let file = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
+      try await scene.kiosk(
+        "settings", SettingsReport(stored: nil, file: file, fileHours: hours).payload)
+      try await scene.kiosk("service", Array("closed".utf8))
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("Closed until Mon 08:00, by the opening hours."))
+      #expect(!page.contains("Open the kiosk") && page.contains("Keep the kiosk closed"))
+      let entry = LedgerEntry(
+        seq: 9, epoch: 1, at: scene.now, source: Source(kind: .service, name: "minji"), id: nil,
+        outcome: .service(.closed))
+      try await scene.kiosk("events", entry.payload, retain: false)
+      let closed = try await scene.get("/kiosks/k1").text
+      #expect(closed.contains("Closed by a person, and outside the opening hours until Mon 08:00."))
+      #expect(closed.contains("Open at the next opening hours"))
+    }
+  }
+
   /// A value of each form, with its fields.
   private static let forms: [(CommandForm.Kind, String)] = [
     (.job, "decision=poured.142"), (.program, "program=clean.bar"),

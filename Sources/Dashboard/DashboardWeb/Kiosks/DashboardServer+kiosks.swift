@@ -33,7 +33,7 @@ extension DashboardServer {
       page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
       let refund = context.filled["refund"].flatMap(ChargeDecision.charge)
       let question =
-        if let refund { page.payment.question(refunding: refund) } else {
+        if let refund { await question(refunding: refund, page, context) } else {
           try await foundCharges(page, context)
         }
       return page.page(notice: context.isOperator ? question : nil).response(context)
@@ -76,6 +76,23 @@ extension DashboardServer {
     }
   }
 
+  /// Returns the question about a refund, with the charge from the kiosk's ledger unless it is one of
+  /// the latest.
+  private func question(
+    refunding charge: Int, _ page: KioskPage, _ context: PageContext
+  ) async -> HTML? {
+    guard context.isOperator else { return nil }
+    var cards = page.payment
+    var isAnswered = false
+    if cards.charge(charge) == nil, page.kiosk.isOnline {
+      let search = ChargeSearch("\(charge)", page.localTime)
+      let outcome = await ChargeFinder(link: link, kiosk: page.kiosk.id, search: search)
+        .charges(before: charge + 1)
+      (cards.ledger, isAnswered) = (outcome?.found ?? [], outcome != nil)
+    }
+    return cards.question(refunding: charge, isAnswered: isAnswered)
+  }
+
   /// Returns the charges that match the query of the page's address, or `nil` if there is no query.
   private func foundCharges(_ page: KioskPage, _ context: PageContext) async throws -> HTML? {
     guard context.isOperator, let query = context.filled["charge"] else { return nil }
@@ -102,7 +119,7 @@ extension DashboardServer {
       let result = try await send(sent.command, form, context, id: id)
       if result?.reason.map({ $0 != .rateLimited }) == true { context.filled = form }
       let again = context.again(form, to: "/kiosks/\(kiosk.id)/\(kind.rawValue)", sent.name)
-      notice = sent.notice(result, again: again, context.language)
+      notice = sent.notice(result, again: again, at: kiosk, context.language)
     } catch let problem as CommandForm.Incomplete {
       notice = .notice(.warn, problem.text)
       context.filled = form

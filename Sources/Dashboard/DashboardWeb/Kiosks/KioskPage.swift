@@ -108,7 +108,23 @@ struct KioskPage {
   private var state: LivePart {
     // The style sheet greys all numbers of the page while the kiosk is offline.
     let away: HTML? = kiosk.isOnline ? nil : "<span hidden data-away></span>"
-    return LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))\(away)\(unsold)")
+    return LivePart(
+      "state", class: "chips", "\(kiosk.chips(language, now: now))\(away)\(closing)\(unsold)")
+  }
+
+  /// The sentence that tells until when the opening hours close the kiosk, and whether a person has
+  /// closed it, too; `nil` while it is open or within its hours.
+  private var closing: HTML? {
+    kiosk.nextOpening(at: now, language).map { opening in
+      let text =
+        kiosk.isClosedByPerson
+        ? language(
+          "Closed by a person, and outside the opening hours until \(opening).",
+          "직원이 영업을 종료했고, \(opening)까지 영업시간이 아니에요.")
+        : language(
+          "Closed until \(opening), by the opening hours.", "영업시간이 아니에요. \(opening)에 열어요.")
+      return "<p class=\"unsold\">\(text)</p>"
+    }
   }
 
   /// The juices that cannot be sold, with their reasons.
@@ -154,9 +170,17 @@ struct KioskPage {
   /// The button to open or close the kiosk. It is updated live, because another user may open or
   /// close the kiosk meanwhile.
   private var service: LivePart {
-    let next = kiosk.service == .closed ? ServiceState.open : .closed
-    return LivePart(
-      "service", tag: "span", context.button(.service, next.rawValue, next.name(language)))
+    let isOutside = kiosk.nextOpening(at: now, language) != nil
+    // Outside its hours, only a kiosk that a person has closed can be opened: for the next hours.
+    let isOpen = kiosk.service != .closed || isOutside && !kiosk.isClosedByPerson
+    let next = isOpen ? ServiceState.closed : .open
+    let name =
+      !isOutside
+      ? next.name(language)
+      : isOpen
+        ? language("Keep the kiosk closed", "영업시간에도 닫아 두기")
+        : language("Open at the next opening hours", "다음 영업시간에 열기")
+    return LivePart("service", tag: "span", context.button(.service, next.rawValue, name))
   }
 
   private var orders: LivePart {
@@ -188,7 +212,7 @@ struct KioskPage {
     let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.text(language))</span>" }
     return """
       <li class="\(style)">\(mark)<span class="what">\(text)\(cost) \(undo(entry))</span>
-      <span class="who">\(entry.source?.name ?? "")</span>\(localTime.html(entry.at))</li>
+      <span class="who">\(entry.sender(language))</span>\(localTime.html(entry.at))</li>
       """
   }
 
@@ -226,7 +250,7 @@ struct KioskPage {
         "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(language.failure(reason))"
       )
     case .decided(let choice, let job, _):
-      ("", "", "\(language("Job", "작업")) #\(job): \(choice.text(language))")
+      ("", "", "\(language("Job \(job)", "작업 \(job)")): \(choice.text(language))")
     case .program(let step):
       (
         step.kind == .failed ? "bad" : step.kind == .done ? "good" : "", "",
@@ -284,13 +308,20 @@ struct KioskPage {
       guard let expires = batches.first(where: { $0.id.fruit == fruit })?.expires else {
         return change
       }
-      let time = localTime.field(expires).replacing("T", with: " ")
-      return "\(change) (\(language("best before", "유통기한")) \(time))"
+      return "\(change) (\(language("best before", "유통기한")) \(localTime.bestBefore(expires)))"
     }.joined(separator: ", ")
   }
 
   private var sales: LivePart {
     LivePart(
       "sales", tag: "section", class: "card", SalesCharts(kiosk, salesReport, localTime).html)
+  }
+}
+
+extension LedgerEntry {
+  /// Returns the name of the user or the device that sent the command; empty for the kiosk's own entries.
+  func sender(_ language: Language) -> String {
+    // The name that `juice-kiosk` uses by default.
+    source?.name == "terminal" ? language("command line", "명령줄") : source?.name ?? ""
   }
 }

@@ -6,8 +6,8 @@ import KioskProtocol
 struct ChargeFinder {
   /// The result of a search.
   struct Outcome {
-    /// The steps of the matching charges, the newest charge first.
-    var found: [LedgerEntry] = []
+    /// The matching charges, the newest first.
+    var found: [ListedCharge] = []
     /// Number of charges that were searched.
     var count = 0
     /// The number of the charge before which the search continues, or `nil` if all were searched.
@@ -26,24 +26,24 @@ struct ChargeFinder {
   ///
   /// - Returns: `nil` if the kiosk has not answered.
   func charges(before: Int?) async -> Outcome? {
-    var outcome = Outcome(next: before)
+    var outcome = Outcome(next: search.charge.map { $0 + 1 } ?? before)
     for number in 0..<Self.maximumPages {
       let request = ChargesRequest(id: .random, before: outcome.next)
       guard let page = try? await link.ask(request, of: kiosk) else {
         return number == 0 ? nil : outcome
       }
-      let captures = page.entries.filter { $0.status == .captured }
-      outcome.count += captures.count
-      outcome.next = page.next
-      let matching = Set(page.entries.filter(search.matches).compactMap(\.charge))
-      for charge in captures.compactMap(\.charge) where matching.contains(charge) {
-        guard outcome.found.count(where: { $0.status == .captured }) < Self.maximumFound else {
-          outcome.next = charge + 1
+      let charges = ListedCharge.charges(in: page.entries)
+      outcome.count += charges.count
+      // A charge that is sought by its number is on the first page.
+      outcome.next = search.charge == nil ? page.next : nil
+      for charge in charges where search.matches(charge) {
+        guard outcome.found.count < Self.maximumFound else {
+          outcome.next = charge.number + 1
           return outcome
         }
-        outcome.found += page.entries.filter { $0.charge == charge }
+        outcome.found.append(charge)
       }
-      let days = captures.map { search.localTime.date(of: $0.at).daysSinceEpoch }
+      let days = page.entries.map { search.localTime.date(of: $0.at).daysSinceEpoch }
       if let day = search.day, let oldest = days.min(), oldest < day.daysSinceEpoch - 1 {
         outcome.next = nil
       }

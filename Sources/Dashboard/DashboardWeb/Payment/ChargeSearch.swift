@@ -18,21 +18,30 @@ struct ChargeSearch {
   /// The day that the query names, or `nil` if it names none.
   var day: CivilDate? { words.lazy.compactMap { CivilDate($0) }.first }
 
-  func matches(_ entry: LedgerEntry) -> Bool {
-    guard case .payment(let step) = entry.outcome, !words.isEmpty else { return false }
-    return words.allSatisfy { matches($0, step, entry) }
+  /// The number of the charge if the query is only this number. It begins with a time in seconds since
+  /// 1970; smaller numbers are tickets.
+  var charge: Int? {
+    guard words.count == 1, let charge = ChargeDecision.charge(words[0]) else { return nil }
+    return charge >= 1_000_000_000 ? charge : nil
   }
 
-  private func matches(_ word: String, _ step: PaymentStep, _ entry: LedgerEntry) -> Bool {
+  func matches(_ charge: ListedCharge) -> Bool {
+    !words.isEmpty
+      && charge.entries.contains { entry in words.allSatisfy { matches($0, entry) } }
+  }
+
+  private func matches(_ word: String, _ entry: LedgerEntry) -> Bool {
     if let day = CivilDate(word) { return localTime.date(of: entry.at) == day }
     if let time = Self.minute(word) {
       let minute = Self.minute(String(localTime.field(entry.at).suffix(5))) ?? 0
       return abs(time - minute) <= Self.tolerance
     }
     func bare(_ text: String) -> Substring { text.drop { $0 == "0" || $0 == "#" } }
+    var receipt = Receipt()
+    if case .payment(let step) = entry.outcome { receipt = step.receipt }
     let numbers = [
-      step.ticket.map { "\($0.number)" }, step.receipt.last4, step.receipt.receipt,
-      step.receipt.trace, "\(step.charge)",
+      entry.ticket.map { "\($0.number)" }, receipt.last4, receipt.receipt, receipt.trace,
+      entry.charge.map { "\($0)" },
     ].compactMap(\.self)
     return numbers.contains { bare($0) == bare(word) }
       || entry.amount.map { Self.amount(word, $0.currency)?.units == $0.units } ?? false

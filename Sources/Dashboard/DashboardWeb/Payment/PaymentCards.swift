@@ -11,8 +11,8 @@ struct PaymentCards {
   let kiosk: KioskState
   let localTime: LocalTime
   let context: PageContext
-  /// The steps of the charges in the kiosk's ledger that match a search.
-  var ledger: [LedgerEntry] = []
+  /// The charges in the kiosk's ledger that match a search.
+  var ledger: [ListedCharge] = []
 
   private var language: Language { context.language }
 
@@ -27,8 +27,21 @@ struct PaymentCards {
       <p class="muted">\(language(
         "It is unknown what became of these. Look into the journal of the terminal, and decide.",
         "어떻게 되었는지 알 수 없는 결제예요. 단말기 기록을 보고 정해 주세요."))</p>
+      \(context.isOperator ? explanation(of: charges) : .empty)
       <ul class="feed">\(charges.map(undecided))</ul>
       """)
+  }
+
+  /// Returns what each button does, below a heading that opens it.
+  private func explanation(of charges: [KioskState.Charge]) -> HTML {
+    let offered = Set(charges.flatMap(\.charge.decisions))
+    let rows: [HTML] = ChargeDecision.Choice.allCases.filter(offered.contains).map { choice in
+      "<dt>\(choice.name(language))</dt><dd>\(choice.explanation(language))</dd>\n"
+    }
+    return """
+      <details><summary>\(language("What the buttons do", "버튼 설명"))</summary>
+      <dl class="buttons">\(rows)</dl></details>
+      """
   }
 
   private func undecided(_ charge: KioskState.Charge) -> HTML {
@@ -150,19 +163,75 @@ struct PaymentCards {
          <a id="refund-\(step.charge)" href="/kiosks/\(kiosk.id)?refund=\(step.charge)" \
         aria-label="\(language("Refund charge \(step.charge)", "결제 \(step.charge) 환불"))">\
         \(language("Refund", "환불"))</a>
-        """ : nil)
+        """ : context.isOperator ? " <span class=\"muted\">(\(tooLate))</span>" : nil)
     return """
       <li class="good"><b class="ticket">\(step.ticket.map { "\($0.number)" } ?? "–")</b>\
-      <span class="what">\(name(of: step, entry))\(refund)\(told(about: step))</span>
+      <span class="what">\(name(step.order, entry.amount))\(refund)\(told(about: step))</span>
       <span class="who">\(facts.joined(separator: " · "))</span>\(localTime.html(entry.at))</li>
       """
   }
 
+  /// The reason why a charge cannot be refunded any more.
+  private var tooLate: String {
+    language(
+      "refund only on the same day, before the terminal's end of day",
+      "환불은 당일, 단말기 마감 전에만 할 수 있어요")
+  }
+
+  private func row(_ charge: ListedCharge) -> HTML {
+    if let capture = charge.capture { return captured(capture) }
+    let device: String? = charge.entries.lazy.compactMap { entry in
+      switch entry.outcome {
+      case .payment(let step): step.device.text
+      case .awaitingPayment(_, _, _, _, let device): device.text
+      default: nil
+      }
+    }.first
+    let facts = [device, "\(language("charge", "결제")) \(charge.number)"].compactMap(\.self)
+    return """
+      <li class="bad"><b class="ticket">\(charge.ticket.map { "\($0.number)" } ?? "–")</b>\
+      <span class="what">\(outcome(of: charge))</span>
+      <span class="who">\(facts.joined(separator: " · "))</span>\
+      \(charge.entries.first.map { localTime.html($0.at) })</li>
+      """
+  }
+
+  /// Returns the juice, the price, and what became of a charge that was not captured, such as
+  /// `Mango juice · $3.90 · not made: given back · released 17:09, nothing charged`.
+  private func outcome(of charge: ListedCharge) -> HTML {
+    var parts: [HTML] = ["\(name(of: charge))"]
+    switch charge.end?.outcome {
+    case .failed(_, let reason, _), .returned(_, let reason, _):
+      parts.append("\(language("not made", "만들지 못함")): \(language.failure(reason))")
+    default: break
+    }
+    let nothing = language("nothing charged", "청구된 금액 없음")
+    func step(_ status: LedgerEntry.Status) -> LedgerEntry? {
+      charge.entries.first { $0.status == status }
+    }
+    if let released = step(.released) {
+      let text = PaymentStep.Kind.released.text(language)
+      parts.append("\(text) \(localTime.html(released.at)), \(nothing)")
+    } else if let refund = refunded(charge.number) {
+      parts.append(refund)
+    } else if step(.writtenOff) != nil {
+      parts.append("\(PaymentStep.Kind.writtenOff.text(language))")
+    } else if let held = step(.held) {
+      parts.append("\(PaymentStep.Kind.held.text(language)) \(localTime.html(held.at))")
+    } else {
+      parts.append(charge.end == nil ? "\(language("to be paid", "결제 대기"))" : "\(nothing)")
+    }
+    return parts.dropFirst().reduce(parts[0]) { "\($0) · \($1)" }
+  }
+
+  private func name(of charge: ListedCharge) -> String {
+    let order = charge.entries.lazy.compactMap(\.outcome.order).first
+    return name(order, charge.entries.lazy.compactMap(\.amount).first)
+  }
+
   /// Returns when a charge was refunded, or a refund requested; `nil` for neither.
   private func refunded(_ charge: Int) -> HTML? {
-    let stored = ledger.first {
-      $0.charge == charge && [.refund, .refunded].contains($0.status)
-    }
+    let stored = ledger.first { $0.number == charge }?.refund
     guard let entry = kiosk.refund(of: charge) ?? stored, case .payment(let step) = entry.outcome
     else { return nil }
     let text =
@@ -192,30 +261,26 @@ struct PaymentCards {
     return context.isOperator && isOpen && localTime.isToday(entry.at)
   }
 
-  private func name(of step: PaymentStep, _ entry: LedgerEntry) -> String {
-    let juice = step.order.map { order in
+  private func name(_ order: Order?, _ amount: Money?) -> String {
+    let juice = order.map { order in
       kiosk.name(of: order.juice, language) + (order.quantity == 1 ? "" : " × \(order.quantity)")
     }
-    return [juice, entry.amount?.text(language)].compactMap(\.self).joined(separator: " · ")
+    return [juice, amount?.text(language)].compactMap(\.self).joined(separator: " · ")
   }
 
   /// Returns the charges that match a search: of the ledger, or of the latest that the kiosk has published
-  /// if `outcome` is `nil` because it has not answered. If none matches, returns the question about the
-  /// charge with this number.
+  /// if `outcome` is `nil` because it has not answered.
   func found(_ query: String, _ outcome: ChargeFinder.Outcome?) -> HTML {
     let search = ChargeSearch(query, localTime)
-    let found = outcome?.found.filter { isCapture($0) } ?? published(search)
-    if found.isEmpty, let charge = ChargeDecision.charge(query), charge > Self.leastCharge {
-      return question(refunding: charge)
-    }
-    let number = outcome?.count ?? kiosk.captures.count { isCapture($0) }
+    let found = outcome?.found ?? published.filter(search.matches)
+    let number = outcome?.count ?? published.count
     let text =
       found.isEmpty
       ? language(
         "None of the latest \(language.count(number, "charge", "charges")) matches “\(query)”.",
         "최근 결제 \(number)건 중 ‘\(query)’에 맞는 것이 없어요.")
       : language("Charges that match “\(query)”:", "‘\(query)’에 맞는 결제:")
-    let list: HTML? = found.isEmpty ? nil : "<ol class=\"feed\">\(found.map(captured))</ol>"
+    let list: HTML? = found.isEmpty ? nil : "<ol class=\"feed\">\(found.map(row))</ol>"
     let silent = language(
       "The kiosk does not answer: older charges are not searched.",
       "키오스크가 응답하지 않아 더 오래된 결제는 찾지 못했어요.")
@@ -230,40 +295,49 @@ struct PaymentCards {
     return .notice(.hint, html: "<p>\(text)</p>\(list)\(older)", tag: "div")
   }
 
-  private func published(_ search: ChargeSearch) -> [LedgerEntry] {
-    kiosk.captures.filter { isCapture($0) && search.matches($0) }
+  /// The latest charges that the kiosk has published, the newest first.
+  private var published: [ListedCharge] {
+    let steps = Array(kiosk.captures) + kiosk.chargeSteps.filter { !kiosk.captures.contains($0) }
+    return ListedCharge.charges(in: steps.sorted { $1.isBefore($0) } + kiosk.orders)
+      .sorted { $0.number > $1.number }
   }
 
-  /// Numbers up to this one are tickets rather than numbers of charges, which begin with a time in
-  /// seconds since 1970.
-  private static let leastCharge = 1_000_000_000
+  /// Returns a charge of the kiosk's latest ones, or of those in `ledger`.
+  func charge(_ number: Int) -> ListedCharge? {
+    [published, ledger].joined().first { $0.number == number }
+  }
 
-  /// Returns the notice on which the user confirms a refund.
-  func question(refunding charge: Int) -> HTML {
-    if let refunded = refunded(charge) {
-      return .notice(
-        .hint, html: "\(language("Charge \(charge)", "결제 \(charge)")): \(refunded).")
+  /// Returns the notice on which the user confirms a refund, or the reason why there is none.
+  ///
+  /// - Parameter isAnswered: Whether the kiosk has answered, so that an unknown charge does not exist.
+  func question(refunding number: Int, isAnswered: Bool) -> HTML {
+    func refusal(_ text: HTML) -> HTML {
+      .notice(.hint, html: "\(language("Charge \(number)", "결제 \(number)")): \(text).")
     }
-    let entry = kiosk.captures.first { entry in
-      guard case .payment(let step) = entry.outcome else { return false }
-      return step.charge == charge && step.kind == .captured
+    if let refunded = refunded(number) { return refusal(refunded) }
+    guard let charge = charge(number) else {
+      return refusal(
+        isAnswered
+          ? "\(language("the kiosk has no such charge", "키오스크에 이런 결제가 없어요"))"
+          : "\(language("the kiosk does not answer, and it is not one of the latest charges", "키오스크가 응답하지 않고, 최근 결제에도 없어요"))"
+      )
     }
-    let facts: String? = entry.flatMap { entry in
-      guard case .payment(let step) = entry.outcome else { return nil }
-      let ticket =
-        step.ticket.map { "\(language("ticket \($0.number)", "\($0.number)번")) · " } ?? ""
-      return " (\(ticket)\(name(of: step, entry)))"
+    guard let capture = charge.capture, case .payment(let step) = capture.outcome else {
+      return refusal(outcome(of: charge))
     }
+    let ticket = step.ticket.map { "\(language("ticket \($0.number)", "\($0.number)번")) · " } ?? ""
+    let facts = "\(ticket)\(name(step.order, capture.amount))"
+    guard isRefundable(capture, at: step.device) else { return refusal("\(facts) · \(tooLate)") }
     return .notice(
       .hint,
       html: """
-        <p>\(language("Refund charge \(charge)", "결제 \(charge) 환불"))\(facts ?? "")? \
+        <p>\(language("Refund charge \(number)", "결제 \(number) 환불")) (\(facts))? \
         \(language(
           "It is possible on the same day, and once.", "당일에 한 번만 환불할 수 있어요."))</p>
         <p><label>\(language("Reason, and what was said to the customer", "사유와 손님에게 안내한 내용"))
         <input name="word" form="send-charge" maxlength="\(SensorDecision.maximumWord)"></label></p>
         <p class="actions">\(context.button(
-          .charge, "refund.\(charge)", language("Refund now", "지금 환불"), id: "refund"))
+          .charge, "refund.\(number)", language("Refund now", "지금 환불"), id: "refund"))
         <a class="button" href="/kiosks/\(kiosk.id)">\(language("Cancel", "취소"))</a></p>
         """, tag: "div")
   }

@@ -47,6 +47,42 @@ extension ChargeDecision.Choice {
     case .writeOff: language("Write off", "손실 처리하기")
     }
   }
+
+  /// Returns the effect of the button.
+  func explanation(_ language: Language) -> String {
+    switch self {
+    case .refund:
+      language(
+        "Asks the terminal to give the money back.", "단말기에 환불을 요청해요.")
+    case .capture:
+      language(
+        "Asks the terminal to take the money that the card has promised. For a juice that the customer has.",
+        "승인된 금액을 결제하도록 단말기에 요청해요. 손님이 쥬스를 받았을 때 눌러 주세요.")
+    case .release:
+      language(
+        "Asks the terminal to take no money. For a juice that the customer does not have.",
+        "승인을 취소하도록 단말기에 요청해요. 손님이 쥬스를 받지 못했을 때 눌러 주세요.")
+    case .captured:
+      language(
+        "Records that the terminal's journal shows the payment as taken. Asks the terminal for nothing.",
+        "단말기 기록에 결제된 것으로 나와요. 기록만 하고 단말기에는 요청하지 않아요.")
+    case .released:
+      language(
+        "Records that the terminal's journal shows no payment. Asks the terminal for nothing.",
+        "단말기 기록에 결제가 없어요. 기록만 하고 단말기에는 요청하지 않아요.")
+    case .refunded:
+      language(
+        "Records that the terminal's journal shows the refund. Asks the terminal for nothing.",
+        "단말기 기록에 환불된 것으로 나와요. 기록만 하고 단말기에는 요청하지 않아요.")
+    case .cash:
+      language(
+        "Records that you have given the money back in cash.", "현금으로 돌려준 것을 기록해요.")
+    case .writeOff:
+      language(
+        "Gives the money up: the customer has the juice, and nobody pays.",
+        "받지 못한 금액으로 기록해요. 손님은 쥬스를 받았고 결제는 없어요.")
+    }
+  }
 }
 
 extension PaymentReport.State {

@@ -100,7 +100,8 @@ struct RestockPage {
       return conflict(result, restock)
     default:
       let notice = CommonNotices.rejected(
-        result.reason?.text(language) ?? "", result.detail ?? "", language)
+        result.reason?.text(language) ?? "",
+        language.detail(result.detail, at: kiosk) ?? "", language)
       return review(restock, id: .random, notice: notice)
     }
   }

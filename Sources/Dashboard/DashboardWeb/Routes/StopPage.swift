@@ -140,7 +140,8 @@ struct StopPage {
           "Count these again, or confirm your numbers anyway.",
           "다시 세어 보거나, 그래도 이 수량이 맞으면 확인해 주세요."), language, name: name)
     case .rejected(let reason, let detail, _):
-      return CommonNotices.rejected(reason.text(language), detail, language)
+      return CommonNotices.rejected(
+        reason.text(language), language.detail(detail, at: kiosk) ?? "", language)
     }
   }
 

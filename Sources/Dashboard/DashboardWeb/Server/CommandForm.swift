@@ -47,16 +47,19 @@ struct CommandForm {
   /// Returns the notice with the kiosk's answer.
   ///
   /// - Parameter again: The form that sends the same command again.
-  func notice(_ result: CommandResult?, again: HTML, _ language: Language) -> HTML {
-    switch (result?.status, result?.reason) {
+  func notice(
+    _ result: CommandResult?, again: HTML, at kiosk: KioskState, _ language: Language
+  ) -> HTML {
+    let detail = language.detail(result?.detail, at: kiosk) ?? ""
+    return switch (result?.status, result?.reason) {
     case (.applied, _), (.accepted, _): .notice(.good, done)
     // The kiosk has not executed this copy of the command, but may have executed an earlier one.
     case (nil, _), (_, .rateLimited), (_, nil): CommonNotices.noAnswer(language, again: again)
     case (_, let reason?):
       if let text = refusals[reason] {
-        .notice(.warn, html: "\(text) <span class=\"muted\">\(result?.detail ?? "")</span>")
+        .notice(.warn, html: "\(text) <span class=\"muted\">\(detail)</span>")
       } else {
-        CommonNotices.rejected(reason.text(language), result?.detail ?? "", language)
+        CommonNotices.rejected(reason.text(language), detail, language)
       }
     }
   }

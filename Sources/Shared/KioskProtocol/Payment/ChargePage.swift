@@ -28,13 +28,16 @@ package struct ChargesRequest: Hashable, Sendable {
   }
 }
 
-/// The answer to a `ChargesRequest`: holds (which can have the receipt), captures, refunds and requests for
-/// refunds, the newest charge first.
+/// The answer to a `ChargesRequest`: holds (which can have the receipt), captures, releases, refunds and requests
+/// for refunds, the newest charge first. A charge without a capture also has its order and, if no glass was
+/// made, the end of the order.
 package struct ChargePage: Hashable, Sendable {
   /// Maximum number of entries in a page.
   package static let maximumEntries = 300
   /// The statuses of the entries in a page.
-  package static let statuses: [LedgerEntry.Status] = [.held, .captured, .refund, .refunded]
+  package static let statuses: [LedgerEntry.Status] = [
+    .awaitingPayment, .held, .captured, .released, .writtenOff, .refund, .refunded,
+  ]
 
   package let id: Request.ID
   package let entries: [LedgerEntry]
@@ -68,7 +71,5 @@ package struct ChargePage: Hashable, Sendable {
 
 extension LedgerEntry {
   /// The number of the charge that the entry is about, or `nil` if it is about none.
-  package var charge: Int? {
-    if case .payment(let step) = outcome { step.charge } else { nil }
-  }
+  package var charge: Int? { outcome.charge }
 }

@@ -42,7 +42,7 @@ package struct OpeningHours: Hashable, Sendable {
       return hour * 60 + minute
     }
 
-    private static func text(_ minute: Int) -> String {
+    fileprivate static func text(_ minute: Int) -> String {
       "\(Int64(minute / 60).padded()):\(Int64(minute % 60).padded())"
     }
   }
@@ -69,6 +69,15 @@ package struct OpeningHours: Hashable, Sendable {
     }
     guard let yesterday = intervals[Self.weekday(day - 1)] else { return false }
     return yesterday.end < yesterday.start && minute < yesterday.end
+  }
+
+  /// Returns the next opening after a local time at which the kiosk is closed, with a time such as `07:00`.
+  package func opening(after day: Int, minute: Int) -> (day: Day, time: String)? {
+    (0...7).lazy.compactMap { offset in
+      let weekday = Self.weekday(day + offset)
+      guard let start = intervals[weekday]?.start, offset > 0 || start > minute else { return nil }
+      return (weekday, Interval.text(start))
+    }.first
   }
 
   /// Returns the day of the week. 1970-01-01 was a Thursday.
