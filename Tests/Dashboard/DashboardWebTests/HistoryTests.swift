@@ -66,6 +66,9 @@ import Testing
         try await scene.get("/history").text.components(separatedBy: "<li class").count - 1 == 5)
       let restocks = try await scene.get("/kiosks/k1/history?kind=restocks&days=1").text
       #expect(restocks.contains("Kiwi +98") && !restocks.contains("Closed"))
+      // The link to the history of the kiosk keeps the choice.
+      let all = try await scene.get("/history?kind=restocks&days=1").text
+      #expect(all.contains("href=\"/kiosks/k1/history?days=1&amp;kind=restocks\""))
       #expect(try await scene.get("/kiosks/k9/history").status == .notFound)
     }
   }

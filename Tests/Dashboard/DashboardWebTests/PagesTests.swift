@@ -472,7 +472,7 @@ import Testing
         amount: price)
       try await scene.kiosk("events", entry.payload, retain: false)
       let page = try await scene.get("/kiosks/k1").text
-      #expect(page.contains("<b>€7.00</b> taken today"))
+      #expect(page.contains("<b>€7.00</b> sold today"))
       #expect(page.contains("in 30 days €14.00"))
       #expect(page.contains("Kiwi juice <span class=\"muted\">€3.50</span>"))
       for path in ["panel", "display"] {

@@ -190,6 +190,10 @@ import Testing
       #expect(page.contains("anna"))
       #expect(page.contains("Kiwi 21"))
       #expect(page.contains("Kiwi +12 (best before 2026-11-11 09:00), Mango +5"))
+      // The day on the package, and not the midnight after it.
+      let localTime = LocalTime("Asia/Seoul", now: scene.now, .english)
+      let midnight = try #require(Timestamp("2026-12-01T15:00:00Z"))
+      #expect(localTime.bestBefore(midnight) == "2026-12-01")
       #expect(!page.contains("has not sent all days"))
       // A week that has not begun lacks no days.
       let later = try await scene.get("/kiosks/k1/safety?from=2036-11-10").text

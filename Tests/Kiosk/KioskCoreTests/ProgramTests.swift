@@ -118,7 +118,7 @@ import Testing
         "2026-11-21T16:00:00Z program_done: bar clean",
       ])
     #expect(
-      day.rows.map { [$0[3], $0[9], $0[10]] }.dropFirst().allSatisfy { $0[0] == "bar" })
+      day.rows().map { [$0[3], $0[9], $0[10]] }.dropFirst().allSatisfy { $0[0] == "bar" })
   }
 
   @Test func aProgramTakesAllItsFruitOrNone() throws {

@@ -167,7 +167,7 @@ import TimeZones
     let record = try kiosk.ledger.safety(on: day, id: "r", settings)
     #expect(record.waste == ["kiwi": 15])
     #expect(
-      record.rows.map { $0.last ?? "" }.contains("kiwi 5 best before 2026-11-22T09:00:00Z"))
+      record.rows().map { $0.last ?? "" }.contains("kiwi 5 best before 2026-11-22T09:00:00Z"))
     try kiosk.restart()
     #expect(kiosk.core.batches.nextExpiries["kiwi"] == nil)
     try kiosk.ledger.verify()
@@ -597,7 +597,7 @@ import TimeZones
     let date = CivilDate(daysSinceEpoch: 20_778)
     var day = try kiosk.ledger.safety(on: date, limit: 3, id: "r", kiosk.settings)
     #expect(day.entries.count == 3 && day.isShortened)
-    #expect(day.rows.last?[2] == "incomplete" && whole.rows.last?[2] == "entry")
+    #expect(day.rows().last?[2] == "incomplete" && whole.rows().last?[2] == "entry")
     #expect(try SafetyDay(payload: day.payload) == day)
     while let next = day.next {
       day.append(

@@ -183,14 +183,14 @@ struct HistoryPage {
         kiosk: state(of: kiosk), salesReport: nil, connectionError: nil, now: localTime.now,
         context: context)
       let parts = page.parts(of: entry)
-      (style, who) = (parts.style, entry.source?.name ?? "")
+      (style, who) = (parts.style, entry.sender(language))
       text = parts.mark == .empty ? parts.text : "\(parts.text) \(parts.mark)"
     }
     let name: HTML? =
       kiosk != nil
       ? nil
       : record.kiosk.map {
-        " <a href=\"\(path(of: $0))\">\(title(of: $0))</a>"
+        " <a href=\"\(choice.address(path(of: $0), kind: choice.kind))\">\(title(of: $0))</a>"
       }
     return """
       <li class="\(style)"><span class="when">\(when(record))</span>

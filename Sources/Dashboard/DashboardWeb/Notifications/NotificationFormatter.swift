@@ -126,7 +126,7 @@ package struct NotificationFormatter: Sendable {
     case (.noSales, true): return language("sells juices again", "다시 판매 중")
     case (.unsold, true):
       return kiosk?.lostJuices.isEmpty == false
-        ? language("only fruit is missing for juices now", "이제 과일만 모자람")
+        ? language("the rest is only missing fruit", "이제 과일만 모자람")
         : language("all juices are for sale again", "모든 쥬스 다시 판매 중")
     case (.machine(_, let machine), false):
       let report = kiosk?.machines[machine]

@@ -95,9 +95,10 @@ struct MixedKiosks {
 
 extension HTML {
   /// Returns a link to a map of a place: KakaoMap in Korea, where Google Maps does not navigate,
-  /// otherwise Google Maps. Returns `nil` if no place is given.
+  /// otherwise Google Maps. Returns `nil` for a place without a digit, such as `Lobby`, which is no
+  /// address.
   static func map(_ place: String?, timeZone: String?, _ language: Language) -> HTML? {
-    guard let place, !place.isEmpty else { return nil }
+    guard let place, place.contains(where: \.isNumber) else { return nil }
     let query = place.percentEncoded
     let address: HTML =
       timeZone == "Asia/Seoul"

@@ -1,6 +1,7 @@
 import Fleet
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 
 /// The record of food safety of one week, which prints on one page.
 struct SafetyPage {
@@ -44,7 +45,9 @@ struct SafetyPage {
 
   /// The rows of the CSV file below its header.
   var rows: [[String]] {
-    days.flatMap(\.rows)
+    days.flatMap { day in
+      day.rows { localTime.clock.bestBeforeDay($0)?.description ?? $0.description }
+    }
       + missing.map { SafetyDay.incompleteRow($0, "the kiosk has not sent this day") }
   }
 
@@ -160,7 +163,7 @@ struct SafetyPage {
       context: context)
     let rows: [HTML] = days.flatMap(\.entries).map { entry in
       """
-      <tr><td>\(localTime.field(entry.at).replacing("T", with: " "))</td><td>\(entry.source?.name ?? language("kiosk", "키오스크"))</td>\
+      <tr><td>\(localTime.field(entry.at).replacing("T", with: " "))</td><td>\(entry.source == nil ? language("kiosk", "키오스크") : entry.sender(language))</td>\
       <td>\(page.parts(of: entry).text)</td></tr>
       """
     }

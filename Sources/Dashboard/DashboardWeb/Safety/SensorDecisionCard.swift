@@ -93,7 +93,7 @@ struct SensorDecisionCard {
         "과일 자체를 재서 한계 안이었음을 확인한 경우만 해제하세요."))
       \(language(
         "Discard records \(amounts) as waste; it cannot be undone. New fruit stays blocked until the sensor is within its limits.",
-        "폐기하면 \(amounts)을(를) 폐기로 기록하고 되돌릴 수 없어요. 새 과일은 센서가 정상이 될 때까지 차단돼요."))
+        "폐기로 기록할 과일: \(amounts). 되돌릴 수 없어요. 새 과일은 센서가 정상이 될 때까지 차단돼요."))
       \(language("Release sells it again.", "해제하면 다시 판매해요."))
       """
   }

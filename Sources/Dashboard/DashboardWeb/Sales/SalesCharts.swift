@@ -31,7 +31,7 @@ struct SalesCharts {
       all.isEmpty
       ? nil
       : """
-      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.text(language))</b> \(language("taken today", "매출 (오늘)"))
+      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.text(language))</b> \(language("sold today", "매출 (오늘)"))
       <span class="muted">\(language("in 30 days", "30일 동안")) \(all.text(language))</span></p>
       """
     return """

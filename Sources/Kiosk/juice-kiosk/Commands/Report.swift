@@ -117,7 +117,10 @@ struct Report: AsyncParsableCommand {
       return try StandardOutput.write(lines.joined(separator: "\n"))
     }
     let writer = CSVWriter(forExcel: excel)
-    let lines = ([SafetyDay.header] + days.flatMap(\.rows)).map {
+    let rows = days.flatMap { day in
+      day.rows { settings.wallClock.bestBeforeDay($0)?.description ?? $0.description }
+    }
+    let lines = ([SafetyDay.header] + rows).map {
       writer.line($0, numbers: SafetyDay.numberColumns)
     }
     try StandardOutput.write(csv: writer.start + lines.joined(separator: "\n"))

@@ -47,7 +47,8 @@ struct SafetyView {
     for day in days {
       lines += day.entries.map { entry in
         [
-          time(entry.at), entry.safetySender, entry.status.rawValue, entry.safetyText(time: time),
+          time(entry.at), entry.safetySender, entry.status.rawValue,
+          entry.safetyText { wallClock.bestBeforeDay($0)?.description ?? time($0) },
         ].joined(separator: "  ").wrapped(to: width, indent: "    ")
       }
       if day.isShortened { lines.append("\(day.day)  \(SafetyDay.shortenedNote)") }

@@ -19,7 +19,9 @@ extension SafetyDay {
 
   /// A row for each sensor and for each entry, and one if the day is not whole, with the columns of
   /// `header`.
-  package var rows: [[String]] {
+  ///
+  /// - Parameter bestBefore: Formats the time at which fruit expires; the default is UTC.
+  package func rows(bestBefore: (Timestamp) -> String = { $0.description }) -> [[String]] {
     let readings = sensors.map { sensor in
       [
         "\(day)", "", "readings", sensor.name.text, sensor.unit.rawValue,
@@ -33,7 +35,7 @@ extension SafetyDay {
           "\(day)", "\(entry.at)", "entry", entry.safetySubject, "", "", "", "", "",
           entry.safetySender, entry.status.rawValue,
           entry.changes.map { "\($0.fruit) \($0.amount)" }.joined(separator: "; "),
-          entry.safetyText(),
+          entry.safetyText(bestBefore: bestBefore),
         ]
       } + (isShortened ? [Self.incompleteRow(day, Self.shortenedNote)] : [])
   }
@@ -61,8 +63,8 @@ extension LedgerEntry {
 
   /// Returns the content of the entry in words.
   ///
-  /// - Parameter time: Formats a time; the default is UTC.
-  package func safetyText(time: (Timestamp) -> String = { $0.description }) -> String {
+  /// - Parameter bestBefore: Formats the time at which fruit expires; the default is UTC.
+  package func safetyText(bestBefore: (Timestamp) -> String = { $0.description }) -> String {
     var parts: [String] = []
     switch outcome {
     case .sensor(let step): parts.append(step.summary)
@@ -76,7 +78,7 @@ extension LedgerEntry {
     }
     parts += changes.map { fruit, amount in
       let expires = batches.first { $0.id.fruit == fruit }?.expires
-      return "\(fruit) \(amount)" + (expires.map { " best before \(time($0))" } ?? "")
+      return "\(fruit) \(amount)" + (expires.map { " best before \(bestBefore($0))" } ?? "")
     }
     return parts.joined(separator: ", ")
   }
