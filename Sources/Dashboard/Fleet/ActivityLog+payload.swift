@@ -95,6 +95,7 @@ extension ActivityLog.Record {
       if let subject = action.subject { json.member("subject", subject) }
       if let kiosk = action.kiosk { json.member("kiosk", kiosk.text) }
       if let detail = action.detail { json.member("detail", detail) }
+      if let detail = action.koreanDetail { json.member("detail_ko", detail) }
     }
   }
 
@@ -110,12 +111,11 @@ extension ActivityLog.Record {
       guard let verb = json.text("action").flatMap(ActivityLog.Action.Verb.init(rawValue:)),
         let user = json.text("user")
       else { return nil }
-      self.init(
-        at: at,
-        .action(
-          ActivityLog.Action(
-            user, verb, subject: json.text("subject"),
-            kiosk: json.text("kiosk").flatMap { KioskID($0) }, detail: json.text("detail"))))
+      var action = ActivityLog.Action(
+        user, verb, subject: json.text("subject"),
+        kiosk: json.text("kiosk").flatMap { KioskID($0) }, detail: json.text("detail"))
+      action.koreanDetail = json.text("detail_ko")
+      self.init(at: at, .action(action))
     } else if json["alert"] != nil {
       guard let alert = Alert(json) else { return nil }
       let details = ActivityLog.Details(

@@ -118,6 +118,8 @@ package struct ActivityLog: Sendable, Equatable {
     /// The new role or regions, the address of the browser, `link` for a password that was set with a link, the
     /// changed settings with their old values, the address of messages, or the name and the stops of a route.
     package var detail: String?
+    /// The `detail` in Korean, or `nil` if it has no words, or in a record of an earlier version.
+    package var koreanDetail: String?
 
     /// Whether the action changes nothing: a login or an attempt.
     package var isLogin: Bool { verb == .loggedIn || verb == .failedLogin }

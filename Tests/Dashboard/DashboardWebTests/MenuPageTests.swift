@@ -57,7 +57,7 @@ import Testing
       try await scene.authenticate("minji")
       #expect(try await scene.get("/kiosks/k1").text.contains("href=\"/kiosks/k1/menu\""))
       let form = try await scene.get("/kiosks/k1/menu").text
-      #expect(form.contains("The menu is that of the kiosk&#39;s file."))
+      #expect(form.contains("The recipes and names are those of the kiosk&#39;s file"))
       let preview = try await Self.post(scene, "id=s1&replaces=&do=preview&\(Self.orange)")
       #expect(preview.contains("id=\"juice-orange_juice\"") && preview.contains("€4.50 · 13 left"))
       // The wall is a document of its own, without live updates.
@@ -107,7 +107,9 @@ import Testing
         if case .action(let action) = record.event { action.detail } else { nil }
       }
       #expect(details.contains("Kiwi juice: Kiwi 3 → Kiwi 2; – → New; 키위쥬스 → 키위"))
-      let (_, back) = try await Self.save(scene, "id=s2&replaces=s1&do=remove.juice.kiwi")
+      let asked = try await Self.post(scene, "id=s2&replaces=s1&do=remove.juice.kiwi")
+      #expect(asked.contains("Nothing was changed yet.") && asked.contains("Kiwi 2 → Kiwi 3"))
+      let (_, back) = try await Self.save(scene, "id=s2&replaces=s1&do=remove.juice.kiwi&sure=1")
       #expect(back.replaced == "s1" && back.change.isEmpty)
     }
   }
@@ -126,7 +128,7 @@ import Testing
         "id=s4&replaces=s2&do=save&juice=orange_juice&name.en=Orange+juice&amount.kiwi=1"
           + "&amount.orange=3&price=45&was.price=4.50")
       #expect(asked.contains("Orange juice €4.50 → €45.00"))
-      let (page, command) = try await Self.save(scene, "id=s3&replaces=s2&do=back")
+      let (page, command) = try await Self.save(scene, "id=s3&replaces=s2&do=back&sure=1")
       var rest = SettingsChange()
       rest.lowMarks = ["kiwi": 9]
       rest.prices = ["kiwi": Money(units: 300, .euro)]
@@ -147,7 +149,7 @@ import Testing
       ("name.en=A&amount.kiwi=x", "Juice, amount of kiwi: write a whole", "쥬스, kiwi 수량: 1부터"),
       ("name.en=A", "Juice, recipe: this is missing.", "쥬스, 레시피: 입력해 주세요."),
       ("amount.kiwi=1", "Juice, id: this is missing.", "쥬스, id: 입력해 주세요."),
-      ("name.ko=A&amount.kiwi=1", "Juice, id: this is missing.", "쥬스, id: 입력해"),
+      ("name.ko=A", "Juice, recipe: this is missing.", "쥬스, 레시피: 입력해"),
       ("name.id=a+b&name.ko=A&amount.kiwi=1", "Juice, id: use 1 to 64 of", "쥬스, id: A-Z"),
       ("name.en=Kiwi&amount.kiwi=1", "Juice, id: the kiosk has a juice “kiwi”", "쥬스, id: kiwi 쥬스가"),
       (
@@ -180,6 +182,16 @@ import Testing
           page.contains(text),
           "\(language): \(page.firstMatch(of: /notice bad[^<]*/)?.output ?? "")")
       }
+    }
+  }
+
+  /// An id is made, so that a Korean operator needs no English name.
+  @Test func aJuiceWithAKoreanNameOnlyHasAnID() async throws {
+    try await Scene.run { scene in
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      let edit = try MenuForm.edit(
+        Form("name.ko=%EB%B0%B0&amount.kiwi=1&fruit.ko=%EB%B0%B0&fruit.amount=2"), at: kiosk)
+      #expect(edit.juices.map(\.id) == ["juice_1"] && edit.fruits.map(\.id) == ["fruit_1"])
     }
   }
 

@@ -70,7 +70,12 @@ import Testing
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
       #expect(again.text.contains("<strong>Saved</strong> (k1): "))
       // Dropped.
-      let (_, drop) = try await Self.save(scene, "id=s2&replaces=s1&do=drop", .applied)
+      let asked = try await scene.post(
+        "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&id=s2&replaces=s1&do=drop")
+      #expect(asked.text.contains("Nothing was changed yet."))
+      #expect(asked.text.contains("Mango juice sold, Kiwi: low at "))
+      #expect(asked.text.contains("→ always open"))
+      let (_, drop) = try await Self.save(scene, "id=s2&replaces=s1&do=drop&sure=1", .applied)
       #expect(drop.replaced == "s1" && drop.change.isEmpty)
     }
   }
@@ -229,11 +234,40 @@ import Testing
       let actions = records.records.compactMap { record -> ActivityLog.Action? in
         if case .action(let action) = record.event, !action.isLogin { action } else { nil }
       }
-      #expect(
-        actions == [
-          .init("minji", .changedSettings, kiosk: "k1", detail: "Kiwi: low at 5 → 9")
-        ])
+      var action = ActivityLog.Action(
+        "minji", .changedSettings, kiosk: "k1", detail: "Kiwi: low at 5 → 9")
+      action.koreanDetail = "키위: 부족 기준 5 → 9"
+      #expect(actions == [action])
       #expect(!page.contains("<li>k1:"))
+    }
+  }
+
+  /// The price that another kiosk is to get is the one that this kiosk has already.
+  @Test func anotherKioskGetsThePricesOfThisOne() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      var change = SettingsChange()
+      change.prices = ["kiwi": Money(units: 420, .euro)]
+      try await Self.publish(scene, "s0", change)
+      let menu = MenuReport(menu: .standard, capacities: Self.fruits, lowMarks: Self.fruits)
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      try await scene.kiosk("menu", menu.payload, of: "k2")
+      let body = "replaces=s0&do=save&price.kiwi=4.20&was.price.kiwi=4.20&kiosk.k2=1"
+      let nothing = try await scene.post(
+        "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&id=s1&\(body)")
+      #expect(nothing.text.contains("tick “They get all prices of this kiosk”"))
+      #expect(nothing.text.contains("name=\"kiosk.k2\" value=\"1\" checked"))
+      async let page = scene.post(
+        "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&id=s2&\(body)&all_prices=1")
+      let message = try await scene.nextCommand()
+      #expect(message.topic == "kiosk/k2/settings/minji")
+      let request = try KioskProtocol.Request(kind: .settings, payload: message.payload)
+      guard case .settings(let command) = request.command else { throw RequestError.badForm }
+      #expect(command.change == change)
+      var result = CommandResult(status: .applied)
+      result.id = request.id
+      try await scene.kiosk("settings/minji/result", result.payload, retain: false, of: "k2")
+      #expect(try await page.text.contains("<strong>Saved</strong>"))
     }
   }
 

@@ -226,6 +226,8 @@ import Testing
       #expect(regions(of: "jun") == [])
       let audit = try await scene.get("/users/audit").text
       #expect(audit.contains("changed the regions") && audit.contains("viewer, Busan, Seoul North"))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      #expect(!(try await scene.get("/users/audit").text.contains("operator</span>")))
     }
   }
 

@@ -563,7 +563,10 @@ def test_settings_are_changed_at_two_kiosks(
     # The file's values again, the hours included.
     browser.open("/kiosks/k1/settings")
     browser.send("button[value=drop]")
-    browser.wait_for("the file's values", ".result")
+    browser.wait_for("Nothing was changed yet.", ".result")
+    browser.photograph("settings-drop-question")
+    browser.send(".result button[value=drop]")
+    browser.wait_for("Saved", ".result")
     eventually(lambda: [m.text for m in client.messages if m.topic == "kiosk/k1/service"][-1] == "open")
     assert "instead of" not in kiosk.command("check").stdout
 

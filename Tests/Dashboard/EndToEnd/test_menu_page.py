@@ -46,7 +46,7 @@ def test_a_new_fruit_and_juice_are_sold_at_two_kiosks(
     browser = make_browser()
     browser.log_in(path="/kiosks/k1")
     browser.send("a[href='/kiosks/k1/menu']")
-    browser.wait_for("The menu is that of the kiosk's file.")
+    browser.wait_for("The recipes and names are those of the kiosk's file")
     look(browser, "menu-empty-en")
 
     # A mistake keeps what was typed.
@@ -105,8 +105,12 @@ def test_a_new_fruit_and_juice_are_sold_at_two_kiosks(
     browser.send("button[value=back]")
     browser.wait_for("Nothing was changed: minji has changed the settings meanwhile.")
     browser.send("button[value=back]")
-    browser.wait_for("removed juice: Orange juice (Orange 3, ₩4,500)")
-    browser.wait_for("The menu is that of the kiosk's file.")
+    browser.wait_for("Nothing was changed yet.")
+    browser.wait_for("removed juice: Orange juice (Orange 3, ₩4,500)", ".result")
+    look(browser, "menu-back-question")
+    browser.send(".result button[value=back]")
+    browser.wait_for("Saved", ".result")
+    browser.wait_for("The recipes and names are those of the kiosk's file")
     assert order(client, "k1", "orange_juice")["reason"] == "unknown_juice"
     kiwi = order(client, "k1", "kiwi")
     assert (kiwi["used"], kiwi["amount"]) == ({"kiwi": 3}, "3000")
@@ -117,5 +121,5 @@ def test_a_new_fruit_and_juice_are_sold_at_two_kiosks(
     assert done.returncode == 0, done.stderr
     admin = make_browser()
     admin.log_in(path="/users/audit")
-    admin.wait_for("키위쥬스: 키위 3 → 키위 2")
+    admin.wait_for("Kiwi juice: Kiwi 3 → Kiwi 2")
     admin.wait_for("removed juice: Orange juice (Orange 3, ₩4,500)")

@@ -72,12 +72,14 @@ extension DashboardServer {
     let targets = isRemoval ? [] : try page.others.chosen(in: form)
     guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
     let kiosks = [kiosk] + targets
+    if isRemoval, form["sure"] == nil { return again(page.question(removing: edit, action)) }
     if form["sure"] == nil, let question = SettingsPage.question(about: edit, at: kiosks, language)
     {
       page.mustConfirm = true
       return again(question)
     }
-    let (results, notice) = try await save(edit, at: kiosks, form, context, id: id) { kiosk in
+    let (results, notice) = try await save(edit, at: kiosks, form, context, id: id) {
+      kiosk, language in
       (edit.menuWords(at: kiosk, language) + [SettingsPage.words(edit, at: kiosk, language)])
         .filter { !$0.isEmpty }.joined(separator: ", ")
     }

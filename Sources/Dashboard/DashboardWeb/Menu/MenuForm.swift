@@ -8,7 +8,7 @@ import KioskProtocol
 /// | fields | meaning |
 /// |---|---|
 /// | `juice` | the id of the juice that is changed, or empty for a new one |
-/// | `name.id`, `name.en`, `name.ko` | a new juice without an id gets one from its English name |
+/// | `name.id`, `name.en`, `name.ko` | a new juice without an id gets one from its English name, or a number |
 /// | `amount.kiwi`, `price`, `allergens.en`, `note.ko`, `picture` | |
 /// | `fruit.id`, `fruit.en`, `fruit.ko`, `fruit.amount`, `fruit.color`, `fruit.crate`, `fruit.keeps`, `fruit.capacity` | the new fruit, and its amount in the recipe |
 ///
@@ -157,12 +157,19 @@ struct MenuForm {
     return texts.contains { $0.1 != nil } ? object(texts) : nil
   }
 
-  /// Returns the entered id, or one made from the English name: `orange_juice`.
+  /// Returns the entered id, or one made from the English name: `orange_juice`. If there is only a Korean
+  /// name, returns a number that no other has: `juice_1`.
   private func id(_ name: String) -> JSON? {
     if let id = text("\(name).id") { return id }
     let words = (form["\(name).en"] ?? "").lowercased().split { character in
       !character.isASCII || !character.isLetter && !character.isNumber
     }
-    return words.isEmpty ? nil : .string(String(words.joined(separator: "_").prefix(64)))
+    if !words.isEmpty { return .string(String(words.joined(separator: "_").prefix(64))) }
+    guard text("\(name).ko") != nil else { return nil }
+    let menu = kiosk.baseMenu?.menu
+    let used = name == "fruit" ? menu?.fruits.map(\.id.text) : menu?.juices.map(\.id.text)
+    let kind = name == "fruit" ? "fruit" : "juice"
+    return (1...1_000).lazy.map { "\(kind)_\($0)" }.first { used?.contains($0) != true }
+      .map { .string($0) }
   }
 }

@@ -63,7 +63,7 @@ extension MenuPage {
     \(input("fruit.color", language("Color", "색"), placeholder: "#ff922b"))\
     \(input("fruit.crate", language("Pieces in a crate", "상자당 개수"), number: true))\
     \(input("fruit.keeps", language("Hours for sale after a restock", "재고를 채운 뒤 판매 가능 시간"), number: true))\
-    \(input("fruit.id", language("Id (empty: from the English name)", "id (비우면 영어 이름으로)")))</div></details>
+    \(input("fruit.id", language("Id (empty: from the name)", "id (비우면 이름으로)")))</div></details>
     """
   }
 
@@ -92,12 +92,12 @@ extension MenuPage {
   }
 
   private var more: HTML {
-    let isOpen = ["allergens.en", "allergens.ko", "note.en", "note.ko"].contains {
+    let isOpen = ["allergens.en", "allergens.ko", "note.en", "note.ko", "name.id"].contains {
       !(filled[$0] ?? "").isEmpty
     }
     let id: HTML? =
       edited == nil
-      ? input("name.id", language("Id (empty: from the English name)", "id (비우면 영어 이름으로)")) : nil
+      ? input("name.id", language("Id (empty: from the name)", "id (비우면 이름으로)")) : nil
     return """
       <details class="more"\(isOpen || edited?.allergens != nil || edited?.note != nil ? " open" : .empty)>\
       <summary>\(language("Allergens, note, id", "알레르기 정보, 안내, id"))</summary><div class="line">\

@@ -98,8 +98,8 @@ struct MenuPage {
     guard !change.fruits.isEmpty || !change.juices.isEmpty else {
       return """
         <p class="muted">\(language(
-          "The menu is that of the kiosk's file. What you add here is sold in addition to it.",
-          "지금은 키오스크 파일의 메뉴예요. 여기서 추가하면 파일의 메뉴와 함께 판매해요."))</p>
+          "The recipes and names are those of the kiosk's file; prices are in the settings. What you add here is sold in addition.",
+          "레시피와 이름은 키오스크 파일대로예요. 가격은 설정에서 바꿔요. 여기서 추가하면 함께 판매해요."))</p>
         """
     }
     let used = Set(change.juices.flatMap { $0.recipe.amounts.map(\.fruit) })
@@ -133,6 +133,20 @@ struct MenuPage {
     })</li>
 
     """
+  }
+
+  /// Returns the question before fruits and juices are removed, which lists them.
+  func question(removing edit: SettingsEdit, _ action: String) -> HTML {
+    .notice(
+      .warn,
+      html: """
+        <p><strong>\(language("Nothing was changed yet. This will change, and nothing brings it back:", "아직 바꾸지 않았어요. 이렇게 바뀌고 되돌릴 수 없어요:"))</strong> \
+        \(edit.menuWords(at: kiosk, language).joined(separator: ", "))</p>
+        <form class="actions" method="post" action="\(path)">\(context.fields(id: .random))\(replaces)\
+        \(HTML.hidden("sure", "1"))
+        <button name="do" value="\(action)">\(language("Change the menu", "메뉴 바꾸기"))</button>
+        <a class="button" href="\(path)">\(language("Cancel", "취소"))</a></form>
+        """, tag: "div")
   }
 
   var replaces: HTML { .hidden("replaces", kiosk.settings?.stored?.id.text ?? "") }

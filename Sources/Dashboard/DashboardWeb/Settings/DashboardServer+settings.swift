@@ -55,15 +55,19 @@ extension DashboardServer {
     }
     let edit: SettingsEdit
     do throws(SettingsEdit.Problem) {
-      edit = try isDrop ? SettingsEdit() : SettingsEdit(form, at: kiosk)
+      edit = try isDrop ? SettingsEdit() : SettingsEdit(form, at: kiosk).withPrices(form, of: kiosk)
     } catch {
       return again(.notice(.bad, error.text(language)))
     }
     let targets = try page.others.chosen(in: form)
     guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
     guard isDrop || !edit.isEmpty else {
-      return again(language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요."))
+      return again(
+        targets.isEmpty
+          ? language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요.")
+          : OtherKiosks.nothingChanged(language))
     }
+    if isDrop, form["sure"] == nil { return again(page.dropQuestion) }
     let kiosks = [kiosk] + targets
     if !isDrop, form["sure"] == nil,
       let question = SettingsPage.question(about: edit, at: kiosks, language)
@@ -73,8 +77,10 @@ extension DashboardServer {
     }
     let (results, notice) = try await save(
       isDrop ? nil : edit, at: kiosks, form, context, id: id
-    ) { [page] kiosk in
-      isDrop ? page.words(SettingsChange()) : SettingsPage.words(edit, at: kiosk, language)
+    ) { kiosk, language in
+      isDrop
+        ? SettingsPage.droppedWords(at: kiosk, language)
+        : SettingsPage.words(edit, at: kiosk, language)
     }
     // The kiosk publishes its settings before it answers.
     page = try settingsPage(context)
@@ -89,22 +95,23 @@ extension DashboardServer {
   ///
   /// - Parameters:
   ///   - edit: The edit, or `nil` to remove all changes.
-  ///   - words: Returns the changed values of a kiosk with their old ones.
+  ///   - words: Returns the changed values of a kiosk with their old ones, in a language.
   /// - Returns: The results of the kiosks that answered, and the notice for the user.
   func save(
     _ edit: SettingsEdit?, at kiosks: [KioskState], _ form: Form, _ context: PageContext,
-    id: CommandID, words: (KioskState) -> String
+    id: CommandID, words: (KioskState, Language) -> String
   ) async throws -> (results: [KioskID: CommandResult], notice: HTML) {
     let results = try await send(edit, to: kiosks, form, context, id: id)
     for kiosk in kiosks where results[kiosk.id]?.status == .applied {
       let new = edit.map { kiosk.change(by: $0) } ?? SettingsChange()
       guard new != kiosk.change else { continue }
-      await activity.record(
-        ActivityLog.Action(
-          context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id,
-          detail: words(kiosk).visible(upTo: 500)))
+      var action = ActivityLog.Action(
+        context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id,
+        detail: words(kiosk, .english).visible(upTo: 500))
+      action.koreanDetail = words(kiosk, .korean).visible(upTo: 500)
+      await activity.record(action)
     }
-    let first = kiosks.first.map(words) ?? ""
+    let first = kiosks.first.map { words($0, context.language) } ?? ""
     return (
       results, notice(results, of: edit ?? SettingsEdit(), first, kiosks, context.language)
     )
@@ -170,7 +177,7 @@ extension DashboardServer {
       let reason =
         result.reason == .conflict
         ? language("the settings have changed meanwhile", "그사이 설정이 바뀜")
-        : result.detail ?? result.reason?.text(language) ?? ""
+        : language.detail(result.detail, at: kiosk) ?? result.reason?.text(language) ?? ""
       let kept = language("nothing was changed:", "아무것도 바뀌지 않았어요:")
       return "<li>\(kiosk.title(language)): \(kept) \(reason)</li>"
     }
@@ -222,6 +229,16 @@ extension SettingsEdit {
           "적어도 하루의 시간을 적어 주세요. 계속 닫으려면 키오스크 페이지에서 영업을 종료하세요.")
       }
     }
+  }
+
+  /// Returns the edit with all prices in force at a kiosk, if the form gives them to other kiosks.
+  fileprivate func withPrices(_ form: Form, of kiosk: KioskState) -> Self {
+    guard form["all_prices"] != nil else { return self }
+    var edit = self
+    for juice in kiosk.baseMenu?.menu.juices ?? [] where edit.prices[juice.id] == nil {
+      edit.prices[juice.id] = kiosk.price(of: juice.id)
+    }
+    return edit
   }
 
   /// Reads the values that the user has changed; the times of all days are one value. The edit

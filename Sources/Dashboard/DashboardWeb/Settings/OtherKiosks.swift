@@ -32,10 +32,19 @@ struct OtherKiosks {
       "한 번에 다른 키오스크 \(maximum)곳까지만 바꿀 수 있어 아무것도 바꾸지 않았어요.")
   }
 
+  static func nothingChanged(_ language: Language) -> HTML {
+    language.notice(
+      .warn,
+      "Nothing was changed: other kiosks get only what you change on this page. To give them the prices of this kiosk, tick “They get all prices of this kiosk”.",
+      "아무것도 바꾸지 않았어요. 다른 키오스크에는 이 페이지에서 바꾼 값만 적용돼요. 이 키오스크의 가격을 적용하려면 ‘이 키오스크의 모든 가격 적용’을 골라 주세요.")
+  }
+
   /// Returns the card, or `nil` if there are no other kiosks.
   ///
-  /// - Parameter filled: The form whose choice the card shows, or `nil`.
-  func card(_ filled: Form?, _ language: Language) -> HTML? {
+  /// - Parameters:
+  ///   - filled: The form whose choice the card shows, or `nil`.
+  ///   - givesPrices: Whether the form can give the others all prices of this kiosk.
+  func card(_ filled: Form?, _ language: Language, givesPrices: Bool = false) -> HTML? {
     guard !others.isEmpty else { return nil }
     let rows: [HTML] = others.prefix(Self.maximum).map { other in
       let isTicked = filled?["kiosk.\(other.id)"] != nil
@@ -61,6 +70,10 @@ struct OtherKiosks {
       + (currency.map {
         [choice("same_currency", language("All \(same) \($0)", "\($0) \(same)곳 모두"))]
       } ?? [])
+    let prices: HTML? =
+      givesPrices
+      ? "<ul class=\"choices\">\(choice("all_prices", language("They get all prices of this kiosk", "이 키오스크의 모든 가격 적용")))</ul>"
+      : nil
     let more = others.count - Self.maximum
     return """
       <section class="card"><details\(isOpen(filled) ? " open" : .empty)>
@@ -68,13 +81,13 @@ struct OtherKiosks {
       <p class="muted">\(language(
         "They get only what you change on this page, as far as they have the juice or the fruit and the same currency.",
         "이 페이지에서 바꾼 값만, 같은 쥬스·과일·통화가 있는 키오스크에 적용돼요."))</p>
-      <ul class="choices">\(groups)\(rows)</ul>\(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)</details></section>
+      <ul class="choices">\(groups)\(rows)</ul>\(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)\(prices)</details></section>
       """
   }
 
   private func isOpen(_ filled: Form?) -> Bool {
     guard let filled else { return false }
     return !filled.names("kiosk.").isEmpty || filled["all"] != nil
-      || filled["same_currency"] != nil
+      || filled["same_currency"] != nil || filled["all_prices"] != nil
   }
 }

@@ -55,6 +55,20 @@ struct SettingsPage {
       """
   }
 
+  /// The question before the changes are removed, which lists them.
+  var dropQuestion: HTML {
+    .notice(
+      .warn,
+      html: """
+        <p><strong>\(language("Nothing was changed yet. This will change, and nothing brings it back:", "아직 바꾸지 않았어요. 이렇게 바뀌고 되돌릴 수 없어요:"))</strong> \
+        \(Self.droppedWords(at: kiosk, language))</p>
+        <form class="actions" method="post" action="/kiosks/\(kiosk.id)/settings">\
+        \(context.fields(id: .random))\(replaces)\(HTML.hidden("sure", "1"))
+        <button name="do" value="drop">\(language("Use the file's values", "파일의 값으로 되돌리기"))</button>
+        <a class="button" href="/kiosks/\(kiosk.id)/settings">\(language("Cancel", "취소"))</a></form>
+        """, tag: "div")
+  }
+
   private var replaces: HTML { .hidden("replaces", kiosk.settings?.stored?.id.text ?? "") }
 
   private var form: HTML {
@@ -69,7 +83,7 @@ struct SettingsPage {
       <div class="columns"><div class="column">
       <section class="card"><h2>\(language("Juices", "쥬스"))</h2>\(currencyField)
       \(base.menu.juices.map(juice))</section>
-      \(others.card(filled, language))
+      \(others.card(filled, language, givesPrices: true))
       </div><div class="column">
       <section class="card"><h2>\(language("Fruits", "과일"))</h2>\(base.menu.fruits.map(fruit))</section>
       \(hours)
@@ -239,6 +253,29 @@ struct SettingsPage {
       ? language("the file's values", "파일의 값") : words.joined(separator: ", ")
   }
 
+  /// Returns the values that go back to those of the file, such as `Kiwi juice ₩3,500 → ₩3,000`.
+  static func droppedWords(at kiosk: KioskState, _ language: Language) -> String {
+    let (change, file) = (kiosk.change, kiosk.fileMenu)
+    var edit = SettingsEdit()
+    edit.removedFruits = Set(change.fruits.map(\.id))
+    edit.removedJuices = Set(change.juices.map(\.id))
+    let others = change.prices.keys.filter { !edit.removedJuices.contains($0) }
+    for juice in others { edit.prices[juice] = file?.menu.juice(juice)?.price }
+    for juice in change.disabled where file?.menu.juice(juice) != nil { edit.sold[juice] = true }
+    for fruit in change.capacities.map(\.fruit) {
+      edit.capacities[fruit] = file?.capacities[fruit]
+    }
+    for fruit in change.lowMarks.map(\.fruit) { edit.lowMarks[fruit] = file?.lowMarks[fruit] }
+    if change.hours != nil { edit.hours = .file }
+    let unpriced = others.filter { edit.prices[$0] == nil }.sorted().compactMap { juice in
+      kiosk.price(of: juice).map { price in
+        "\(kiosk.name(of: juice, language)) \(price.text(language)) → –"
+      }
+    }
+    let words = edit.menuWords(at: kiosk, language) + [Self.words(edit, at: kiosk, language)]
+    return (words + unpriced).filter { !$0.isEmpty }.joined(separator: ", ")
+  }
+
   /// Returns the largest change of a price to more than its double or to less than its half, or `nil`
   /// if there is none: `Kiwi juice ₩3,000 → ₩30,000`.
   private static func largestStep(
@@ -299,9 +336,13 @@ struct SettingsPage {
         words.append(language("\(name): low at \(amounts)", "\(name): 부족 기준 \(amounts)"))
       }
     }
+    let always = language("always open", "항상 영업")
+    let old = kiosk.settings?.hours.map(language.text) ?? always
     switch edit.hours {
-    case .file: words.append(language("hours as in the file", "영업시간은 파일대로"))
-    case .own(let hours): words.append(language.text(hours))
+    case .file:
+      let new = kiosk.settings?.fileHours.map(language.text) ?? always
+      words.append(language("hours as in the file: ", "영업시간은 파일대로: ") + step(old, new))
+    case .own(let hours): words.append(step(old, language.text(hours)))
     case nil: break
     }
     return words.joined(separator: ", ")

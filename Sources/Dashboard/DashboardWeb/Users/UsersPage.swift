@@ -343,22 +343,48 @@ struct AuditPage {
     case .action(let action):
       who = action.user
       what =
-        "\(action.verb.text(language))\(action.detail.map { " <span class=\"muted\">\($0)</span>" as HTML })"
-      place = "\(action.subject ?? action.kiosk?.text ?? "")"
+        "\(action.verb.text(language))\(words(action).map { " <span class=\"muted\">\($0)</span>" as HTML })"
+      place =
+        action.subject.map { "\($0)" }
+        ?? action.kiosk.map { link(to: $0, action.verb == .changedSettings ? "/settings" : "") }
+        ?? .empty
     case .entry(let kiosk, let entry):
       let state = fleet[kiosk] ?? KioskState(id: kiosk)
-      who = entry.source?.name ?? ""
+      who = entry.sender(language)
       what =
         KioskPage(
           kiosk: state, salesReport: nil, connectionError: nil, now: localTime.now, context: context
         ).parts(of: entry).text
-      place = "<a href=\"/kiosks/\(kiosk)/history\">\(state.title(language))</a>"
+      place = link(to: kiosk, "/history")
     case .alert, .stopped: break
     }
     return """
       <tr><th scope="row">\(localTime.html(record.at))</th><td>\(who)</td><td>\(what)</td><td>\(place)</td></tr>
 
       """
+  }
+}
+
+extension AuditPage {
+  private func link(to kiosk: KioskID, _ page: String) -> HTML {
+    guard let state = fleet[kiosk] else { return "\(kiosk)" }
+    return "<a href=\"/kiosks/\(kiosk)\(page)\">\(state.title(language))</a>"
+  }
+
+  /// Returns the detail of an action in the user's language, or `nil` for none.
+  private func words(_ action: ActivityLog.Action) -> String? {
+    guard let english = action.detail else { return nil }
+    let detail = language(english, action.koreanDetail ?? english)
+    switch action.verb {
+    case .addedUser, .changedRole:
+      var parts = detail.split(separator: ", ", maxSplits: 1).map(String.init)
+      if let role = parts.first.flatMap(User.Role.init(rawValue:)) {
+        parts[0] = role.name(language)
+      }
+      return parts.joined(separator: ", ")
+    case .setPassword where detail == "link": return language("with a link", "링크로")
+    default: return detail
+    }
   }
 }
 
