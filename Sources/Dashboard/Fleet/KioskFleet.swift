@@ -71,7 +71,7 @@ package struct KioskFleet: Sendable {
     [
       "status", "service", "stock", "alert/+", "machine/+", "payment/+", "sensor/+", "menu", "info",
       "health",
-      "sales", "forecast", "history", "events", "settings",
+      "sales", "sales/days", "forecast", "history", "events", "settings",
     ]
     .map { "\(root)/+/\($0)" }
   }

@@ -58,6 +58,8 @@ package struct KioskState: Sendable, Identifiable {
   /// there is none. Only the payload is stored, because the decoded reports of a thousand kiosks
   /// need much memory.
   package private(set) var salesPayload: [UInt8] = []
+  /// The payload of the sales of the days before, as `salesPayload`.
+  private var dailySalesPayload: [UInt8] = []
   /// The latest orders that have ended, the newest first.
   package private(set) var orders = Recent()
   /// Restocks, removed and expired fruit, openings, closings, decisions, programs, steps of
@@ -77,6 +79,7 @@ package struct KioskState: Sendable, Identifiable {
   package func title(_ language: Language) -> String { name?[language] ?? id.text }
 
   package var sales: SalesReport? { try? SalesReport(payload: salesPayload) }
+  package var dailySales: DailySales? { try? DailySales(payload: dailySalesPayload) }
 
   /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
@@ -181,6 +184,12 @@ package struct KioskState: Sendable, Identifiable {
       usualGlasses = sales.usualGlasses
       timeZone = sales.timeZone
       updateLastMessage(at: sales.at)
+    case ("sales", 2):
+      guard topic.last == "days" else { return false }
+      let sales = try? DailySales(payload: payload)
+      guard sales != nil || (payload.isEmpty && !dailySalesPayload.isEmpty) else { return false }
+      dailySalesPayload = payload
+      if let sales { updateLastMessage(at: sales.at) }
     case ("forecast", 1):
       guard let forecast = try? ForecastReport(payload: payload) else { return false }
       self.forecast = forecast
@@ -204,6 +213,7 @@ package struct KioskState: Sendable, Identifiable {
     topics += sensors.keys.map { "sensor/\($0)" }
     topics += alerts.keys.map { "alert/\($0)" }
     if settings != nil { topics.append("settings") }
+    if !dailySalesPayload.isEmpty { topics.append("sales/days") }
     return topics
   }
 

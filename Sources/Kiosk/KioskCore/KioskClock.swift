@@ -2,6 +2,10 @@ import Foundation
 package import KioskProtocol
 package import TimeZones
 
+#if canImport(Glibc)
+import Glibc
+#endif
+
 /// A point in time: a timestamp for the ledger, a local calendar day for tickets, and an uptime for
 /// durations.
 package struct Moment: Hashable, Sendable {

@@ -28,6 +28,11 @@ extension KioskLedger {
     /// The correction of the entries' times, in milliseconds.
     package var step: Int64 = 0
 
+    /// The last entry that is still to be read, or 0 if all earlier entries are too old.
+    ///
+    /// Entries with a wrong time fill less than a page: if a whole page is too old, so are all earlier entries.
+    package var next: Int { span == nil && isWhole ? 0 : before }
+
     package init(before: Int) { self.before = before }
 
     package struct Orders: Hashable, Sendable {

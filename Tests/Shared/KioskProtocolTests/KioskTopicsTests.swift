@@ -49,6 +49,7 @@ import Testing
     #expect(topics.info == "kiosk/k1/info")
     #expect(topics.health == "kiosk/k1/health")
     #expect(topics.sales == "kiosk/k1/sales")
+    #expect(topics.dailySales == "kiosk/k1/sales/days")
     #expect(topics.forecast == "kiosk/k1/forecast")
     #expect(topics.history == "kiosk/k1/history")
     #expect(topics.events == "kiosk/k1/events")

@@ -13,7 +13,9 @@ extension DashboardServer {
       let localTime = LocalTime(fleet.timeZone, now: now, language)
       let period = Self.period(form, localTime)
       var sales = FleetSales()
-      for kiosk in fleet.kiosks { sales.add(kiosk, PublishedSales(of: kiosk, now: now), period) }
+      for kiosk in fleet.kiosks {
+        sales.add(kiosk, PublishedSales(of: kiosk, for: period, now: now), period)
+      }
       let menus = fleet.kiosks.prefix(100).compactMap(\.menu?.menu)
       let page = SalesPage(
         title: language("Sales", "판매"), path: "/sales", period: period, sales: sales.all,
@@ -22,7 +24,7 @@ extension DashboardServer {
           : language.notice(
             .hint, "Kiosks without sales here, because they have sent none yet: \(sales.missing)",
             "아직 판매 기록을 보내지 않아 빠진 키오스크: \(sales.missing)대"),
-        canChoose: true,
+        unknownKiosks: sales.kiosks.count { !$0.sales.isComparable }, canChoose: true,
         groups: sales.groups(language, page: form["page"].flatMap { Int($0) } ?? 1) {
           "/sales?\(period.query)&page=\($0)"
         },
@@ -35,8 +37,8 @@ extension DashboardServer {
           <p class="path"><a href="/">← \(language("Kiosks", "키오스크"))</a></p>
           <h1>\(page.title)</h1>
           <p class="muted">\(language(
-            "Each kiosk publishes its last \(SalesReport.dayCount) days; its days are those of its own time zone.",
-            "키오스크마다 자기 시간대의 최근 \(SalesReport.dayCount)일을 보내요."))</p>
+            "Each kiosk publishes its last 13 months; its days are those of its own time zone.",
+            "키오스크마다 자기 시간대의 최근 13개월을 보내요."))</p>
           \(page.body)
           """
       ).response(context)
@@ -62,7 +64,8 @@ extension DashboardServer {
       try await writer.write(ByteBuffer(string: isForExcel ? csv.start : "\u{FEFF}"))
       try await write([SalesCSV.kioskHeader + SalesCSV.header])
       for kiosk in fleet.kiosks.sorted(by: { $0.id < $1.id }) {
-        guard let published = PublishedSales(of: kiosk, now: now) else { continue }
+        guard let published = PublishedSales(of: kiosk, for: period, now: now)
+        else { continue }
         let start: [CSVWriter.Cell] = [
           .text(kiosk.id.text), .text(kiosk.title(language)), .text(kiosk.place ?? ""),
         ]
@@ -73,8 +76,7 @@ extension DashboardServer {
     return response
   }
 
-  /// Reads the periods of a query. The default is the last 14 days, which can be compared with the
-  /// 14 days before because both are published.
+  /// Reads the periods of a query. The default is the last 14 days, compared with the 14 days before.
   private static func period(_ form: Form, _ localTime: LocalTime) -> SalesPeriod {
     SalesPeriod(form, today: localTime.today, dayCount: 14, canChoose: true)
   }

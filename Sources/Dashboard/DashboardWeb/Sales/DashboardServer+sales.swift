@@ -28,6 +28,7 @@ extension DashboardServer {
         body: """
           <p class="path"><a href="/kiosks/\(kiosk.id)">← \(name)</a></p>
           <h1>\(page.title)</h1>
+          \(sales.readAt.map { "<p class=\"muted\">\(language("As of \(sales.localTime.text($0))", "기준: \(sales.localTime.text($0))"))</p>" as HTML } ?? .empty)
           \(page.body)
           """, timeZone: sales.localTime.clock.name
       ).response(context)
@@ -45,7 +46,7 @@ extension DashboardServer {
     _ request: Request, _ context: PageContext
   ) async throws -> (
     kiosk: KioskState, figures: HourlyFigures, start: Int64?, end: Int64?, period: SalesPeriod,
-    localTime: LocalTime, notice: HTML?
+    localTime: LocalTime, notice: HTML?, readAt: Timestamp?
   ) {
     let kiosk = try kiosk(context)
     let (language, now) = (context.language, link.time)
@@ -60,12 +61,14 @@ extension DashboardServer {
       let time = report.map { localTime.text($0.at) } ?? "–"
       let notice = language.notice(
         .hint,
-        "The kiosk does not answer. These are the \(SalesReport.dayCount) days that it has published, as of \(time).",
-        "키오스크가 응답하지 않아요. 키오스크가 보내 둔 \(SalesReport.dayCount)일의 기록이에요. 기준: \(time)")
-      let published = report.map { PublishedSales($0, isCurrent: false) }
+        "The kiosk does not answer. These are the 13 months that it has published, as of \(time).",
+        "키오스크가 응답하지 않아요. 키오스크가 보내 둔 13개월의 기록이에요. 기준: \(time)")
+      let published = report.map {
+        PublishedSales($0, earlier: kiosk.dailySales, for: period, isCurrent: false)
+      }
       return (
         kiosk, published?.figures ?? HourlyFigures(), published?.first, published?.last, period,
-        localTime, notice
+        localTime, notice, nil
       )
     }
     let isPartial = sums.next != nil && sums.start >= start
@@ -82,7 +85,7 @@ extension DashboardServer {
       sums.next == nil
       ? sums.figures.firstDay
       : isPartial ? zone.date(of: sums.start).daysSinceEpoch + 1 : nil
-    return (kiosk, sums.figures, first, nil, period, zone, notice)
+    return (kiosk, sums.figures, first, nil, period, zone, notice, sums.readAt)
   }
 
   /// Adds the sales of a chain, from the archive.

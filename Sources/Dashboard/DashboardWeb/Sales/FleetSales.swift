@@ -10,22 +10,41 @@ struct PublishedSales: Sendable {
   /// The last day of which all sales are known, or `nil` if they are known up to now.
   let last: Int64?
 
-  /// Creates the sales of a report.
+  /// Creates the sales of a kiosk's reports.
   ///
-  /// - Parameter isCurrent: Whether the kiosk would have published later sales.
-  init(_ report: SalesReport, isCurrent: Bool) {
-    figures = HourlyFigures(report)
+  /// - Parameters:
+  ///   - period: Earlier days than those of the period may be omitted.
+  ///   - isCurrent: Whether the kiosk would have published later sales.
+  init(
+    _ report: SalesReport, earlier: @autoclosure () -> DailySales?, for period: SalesPeriod,
+    isCurrent: Bool
+  ) {
+    var figures = HourlyFigures(report)
     let today = report.today.daysSinceEpoch
-    first = max(today - Int64(SalesReport.dayCount) + 1, figures.firstDay ?? today)
     last = isCurrent ? nil : today - 1
+    let start = today - Int64(SalesReport.dayCount) + 1
+    let first = max(start, figures.firstDay ?? today)
+    // Of the earlier days, none may be missing before those of the report.
+    if period.start < first, let earlier = earlier(), earlier.timeZone == report.timeZone,
+      earlier.to.daysSinceEpoch >= start - 1
+    {
+      self.first = min(first, earlier.from.daysSinceEpoch)
+      for day in max(self.first, period.start)..<max(self.first, period.start, start) {
+        figures.add(day, earlier.tally(of: day))
+      }
+    } else {
+      self.first = first
+    }
+    self.figures = figures
   }
 
   /// Returns the sales that a kiosk has published, or `nil` if it has published none.
-  init?(of kiosk: KioskState, now: Timestamp) {
+  init?(of kiosk: KioskState, for period: SalesPeriod, now: Timestamp) {
     guard let report = kiosk.sales else { return nil }
     let today = LocalTime(report.timeZone, now: now, .english).today
     self.init(
-      report, isCurrent: kiosk.isOnline && report.today.daysSinceEpoch >= today.daysSinceEpoch)
+      report, earlier: kiosk.dailySales, for: period,
+      isCurrent: kiosk.isOnline && report.today.daysSinceEpoch >= today.daysSinceEpoch)
   }
 }
 

@@ -83,6 +83,8 @@ struct SalesPage {
   let sales: SalesComparison
   /// The reason why the numbers are incomplete, or `nil` if they are complete.
   var notice: HTML?
+  /// The number of kiosks in `groups` that have unknown days.
+  var unknownKiosks = 0
   /// Whether the user may choose the period to compare with.
   var canChoose = false
   /// Further tables, such as the sales by kiosk.
@@ -150,6 +152,13 @@ struct SalesPage {
   }
 
   private var compared: HTML {
+    if unknownKiosks > 0 {
+      return """
+        \(language(
+          "The totals are not compared: not all days are known of \(unknownKiosks == 1 ? "1 kiosk" : "\(unknownKiosks) kiosks") (below)",
+          "모든 날의 기록이 없는 키오스크가 \(unknownKiosks)대 있어 합계는 비교하지 않아요(아래 표 참고)"))
+        """
+    }
     if let day = sales.knownSince {
       let date = CivilDate(daysSinceEpoch: day).description
       return

@@ -119,17 +119,18 @@ struct HourlyFigures: Sendable {
 
   /// Reads the hours of today and the earlier days of a kiosk's report.
   init(_ report: SalesReport) {
-    func add(_ day: Int64, _ hour: Int?, _ tally: SalesReport.Tally) {
-      for juice in tally.juices {
-        let takings = tally.takings[juice].map { ($0.currency, $0.units) }
-        figures[Key(day: day, hour: hour, juice: juice), default: SalesFigures()] += SalesFigures(
-          glasses: tally.made[juice] ?? 0, outOfStock: tally.outOfStock[juice] ?? 0,
-          takings: Dictionary(takings) { first, _ in first })
-      }
-    }
-    for hour in report.hours { add(report.today.daysSinceEpoch, hour.hour, hour.tally) }
+    for hour in report.hours { add(report.today.daysSinceEpoch, hour: hour.hour, hour.tally) }
     for day in report.days where day.day != report.today {
-      add(day.day.daysSinceEpoch, nil, day.tally)
+      add(day.day.daysSinceEpoch, day.tally)
+    }
+  }
+
+  mutating func add(_ day: Int64, hour: Int? = nil, _ tally: SalesReport.Tally) {
+    for juice in tally.juices {
+      let takings = tally.takings[juice].map { ($0.currency, $0.units) }
+      figures[Key(day: day, hour: hour, juice: juice), default: SalesFigures()] += SalesFigures(
+        glasses: tally.made[juice] ?? 0, outOfStock: tally.outOfStock[juice] ?? 0,
+        takings: Dictionary(takings) { first, _ in first })
     }
   }
 

@@ -64,14 +64,13 @@ package struct SalesHistory: Sendable {
   // MARK: Reading the ledger
 
   /// Maximum number of entries in a page. Reading a page takes 4 ms.
-  private static let page = 500
+  static let page = 500
 
   /// Reads the next page, from the newest entries to the oldest.
   package mutating func read(_ ledger: KioskLedger) throws(LedgerError) {
     guard !isComplete else { return }
     let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
-    // Entries with a wrong time fill less than a page: if a whole page is too old, so are all earlier entries.
-    unread = activity.span == nil && activity.isWhole ? 0 : activity.before
+    unread = activity.next
     if let first = activity.span?.lowerBound { begin(at: first) }
     for orders in activity.orders {
       count(
@@ -166,20 +165,8 @@ package struct SalesHistory: Sendable {
     for amount: Money? = nil, in hour: Int
   ) {
     guard days.contains(WallClock.day(of: hour)) else { return }
-    switch (status, juice) {
-    case (.ready, let juice?), (.made, let juice?):
-      hours[hour, default: Hour()].sales.made[juice, default: 0] += glasses
-      if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
-    case (.failed, let juice?):
-      // The amount is the price of the glasses that were made before the failure.
-      if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
-    case (.outOfStock, let juice?):
-      hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += orders
-    case (.rejected, let juice?) where menu.juice(juice) != nil:
-      hours[hour, default: Hour()].sales.rejected[juice, default: 0] += orders
-    case (.rejected, _): hours[hour, default: Hour()].sales.unnamed += orders
-    default: break
-    }
+    hours[hour, default: Hour()].sales.count(
+      status, of: juice, orders: orders, glasses: glasses, for: amount, on: menu)
   }
 
   private mutating func count(_ removal: Removal, _ cost: Money?, in hour: Int) {
@@ -201,6 +188,31 @@ package struct SalesHistory: Sendable {
     let first = max(span.hours.lowerBound, days.lowerBound * 24)
     for hour in first..<max(first, min(span.hours.upperBound, days.upperBound * 24 + 23) + 1) {
       hours[hour, default: Hour()].closed += span.share(of: hour)
+    }
+  }
+}
+
+extension SalesReport.Tally {
+  /// Counts orders that ended with a status.
+  ///
+  /// - Parameters:
+  ///   - glasses: The number of glasses of orders that were made.
+  ///   - amount: The price of the glasses that were made, also before a failure, or `nil` without prices.
+  mutating func count(
+    _ status: LedgerEntry.Status, of juice: Juice.ID?, orders: Int, glasses: Int,
+    for amount: Money?, on menu: Menu
+  ) {
+    switch (status, juice) {
+    case (.ready, let juice?), (.made, let juice?):
+      made[juice, default: 0] += glasses
+      if let amount { takings.add(amount, for: juice) }
+    case (.failed, let juice?):
+      if let amount { takings.add(amount, for: juice) }
+    case (.outOfStock, let juice?): outOfStock[juice, default: 0] += orders
+    case (.rejected, let juice?) where menu.juice(juice) != nil:
+      rejected[juice, default: 0] += orders
+    case (.rejected, _): unnamed += orders
+    default: break
     }
   }
 }

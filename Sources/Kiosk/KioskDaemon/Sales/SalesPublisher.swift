@@ -13,6 +13,11 @@ import TimeZones
 struct SalesPublisher: ~Copyable, Sendable {
   private let settings: KioskSettings
   private var history: SalesHistory?
+  /// The earlier days while they are read, otherwise `nil`.
+  private var calendar: SalesCalendar?
+  /// The message with the earlier days, or `nil` before they are read.
+  private var dailySales: Message?
+  private var hasNewDailySales = false
   /// The last published reports, or `nil` if all reports must be published.
   private var lastPublished: (sales: SalesReport, forecast: ForecastReport, history: HistoryReport)?
   private var publishedAt: Timestamp?
@@ -41,17 +46,24 @@ struct SalesPublisher: ~Copyable, Sendable {
   }
 
   /// Discards the history, which may differ from the ledger.
-  mutating func ledgerFailed() { history = nil }
+  mutating func ledgerFailed() { (history, calendar) = (nil, nil) }
 
   /// Discards the history: after a change of the clock, the ledger corrects the times of earlier entries.
   mutating func clockSet() { (history, hasChanged) = (nil, true) }
 
   /// Makes `due` return all reports, whether they have changed or not.
-  mutating func reset() { (lastPublished, publishedAt, hasChanged) = (nil, nil, true) }
+  mutating func reset() {
+    (lastPublished, publishedAt, hasChanged, hasNewDailySales) = (nil, nil, true, true)
+  }
 
   /// Returns the time until `due` reads a page or computes the reports.
   func wait(at now: Timestamp) -> Duration {
     guard history?.isComplete == true else { return pause(at: now) }
+    let wait = wait(untilPublicationAt: now)
+    return calendar == nil ? wait : min(wait, pause(at: now))
+  }
+
+  private func wait(untilPublicationAt now: Timestamp) -> Duration {
     guard let publishedAt else { return .zero }
     let interval = hasChanged ? Self.minimumInterval : Self.maximumAge
     return now.isWithin(interval, of: publishedAt) ? interval - now.since(publishedAt) : .zero
@@ -77,9 +89,15 @@ struct SalesPublisher: ~Copyable, Sendable {
       WallClock.refresh()
       history = SalesHistory(
         menu: settings.menu, wallClock: settings.wallClock, through: core.seq, at: now)
+      calendar = SalesCalendar(
+        menu: settings.menu, wallClock: settings.wallClock, through: core.seq, at: now)
+    }
+    defer { readAt = now }
+    if let history, history.isComplete, wait(untilPublicationAt: now) > .zero {
+      try readCalendar(ledger, at: now)
+      return newDailySales()
     }
     try history?.read(ledger)
-    readAt = now
     guard let history, history.isComplete else { return [] }
     let sales = history.report(at: now)
     let forecast = history.forecast(
@@ -89,7 +107,7 @@ struct SalesPublisher: ~Copyable, Sendable {
     before?.sales.at = now
     before?.forecast.at = now
     (lastPublished, publishedAt, hasChanged) = ((sales, forecast, history.lastServices), now, false)
-    var messages: [Message] = []
+    var messages = newDailySales()
     let topics = settings.topics
     if before?.sales != sales { messages.append(topics.retained(topics.sales, sales.payload)) }
     if before?.forecast != forecast {
@@ -99,5 +117,22 @@ struct SalesPublisher: ~Copyable, Sendable {
       messages.append(topics.retained(topics.history, history.lastServices.payload))
     }
     return messages
+  }
+
+  /// Reads the next page of the earlier days.
+  private mutating func readCalendar(
+    _ ledger: KioskLedger, at now: Timestamp
+  ) throws(LedgerError) {
+    try calendar?.read(ledger)
+    guard let calendar, calendar.isComplete else { return }
+    let payload = calendar.report(at: now)?.payload ?? []
+    dailySales = settings.topics.retained(settings.topics.dailySales, payload)
+    (self.calendar, hasNewDailySales) = (nil, true)
+  }
+
+  private mutating func newDailySales() -> [Message] {
+    guard hasNewDailySales, let dailySales else { return [] }
+    hasNewDailySales = false
+    return [dailySales]
   }
 }

@@ -84,7 +84,8 @@ extension KioskSettings {
     let core = Kiosk(settings: self, state: opened)
     let state = topics.state(of: core, at: now)
     let reports = [
-      topics.status, topics.info, topics.health, topics.sales, topics.forecast, topics.history,
+      topics.status, topics.info, topics.health, topics.sales, topics.dailySales, topics.forecast,
+      topics.history,
     ]
     return Set(state.map(\.topic) + reports + core.announcements.map(\.topic))
   }

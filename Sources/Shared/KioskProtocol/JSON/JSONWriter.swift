@@ -81,6 +81,11 @@ package struct JSONWriter {
     write(value)
   }
 
+  mutating func member(named key: String, _ numbers: [Int]) {
+    writeKey(named: key)
+    writeArray(numbers) { $0.write($1) }
+  }
+
   package mutating func member(named key: String, _ write: (inout JSONWriter) -> Void) {
     writeKey(named: key)
     self.write(write)

@@ -39,7 +39,7 @@ extension SalesReport.Tally: FormattedMessage {
 
 extension Int {
   /// The valid counts: real counts are lower, and sums of valid counts do not overflow.
-  fileprivate static let counts = 0...1_000_000_000
+  static let counts = 0...1_000_000_000
 }
 
 extension [Juice.ID: Int]: MemberValue {

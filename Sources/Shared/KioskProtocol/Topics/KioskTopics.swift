@@ -74,6 +74,8 @@ package struct KioskTopics: Hashable, Sendable {
   package var health: String { "\(base)/health" }
   /// A `SalesReport`.
   package var sales: String { "\(base)/sales" }
+  /// A `DailySales`.
+  package var dailySales: String { "\(sales)/days" }
   /// A `ForecastReport`.
   package var forecast: String { "\(base)/forecast" }
   /// A `HistoryReport`.

@@ -188,6 +188,36 @@ import Testing
     #expect(try sales().days.map { $0.tally.made } == [["banana": 1], ["banana": 1]])
   }
 
+  private func dailySales() throws -> DailySales {
+    try DailySales(payload: Array(try #require(fixture.retained("sales/days")).utf8))
+  }
+
+  @Test func theDaysBeforeTodayAreToldOnceADay() throws {
+    let days = try fixture.testClient("head-office", subscribedTo: ["kiosk/k1/sales/days"])
+    func told() -> Int { days.take().count }
+    press()
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.retained("sales/days") == nil)
+    _ = told()
+    fixture.advance(by: .seconds(15 * 3600 + 60))
+    var sales = try dailySales()
+    #expect(sales.from == CivilDate("2026-11-21") && sales.to == CivilDate("2026-11-21"))
+    #expect(sales.tally(of: sales.from.daysSinceEpoch).made == ["banana": 1])
+    press()
+    fixture.advance(by: .seconds(3600))
+    #expect(told() == 1)
+    fixture.advance(by: .seconds(86_400))
+    sales = try dailySales()
+    #expect(sales.from == CivilDate("2026-11-21") && sales.to == CivilDate("2026-11-22"))
+    #expect(sales.tally(of: sales.to.daysSinceEpoch).made == ["banana": 1])
+    #expect(told() == 1)
+    // A restart reads them again, from the ledger.
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    fixture.advance(by: .seconds(10))
+    #expect(try dailySales().tally(of: sales.from.daysSinceEpoch).made == ["banana": 1])
+  }
+
   /// A kiosk whose clock is wrong at its first start, and set after ten minutes, has the same
   /// forecast and the same sales as one whose clock was right.
   @Test(arguments: [2, 30, 9_600, -2, -120, -480_000] as [Int64])

@@ -158,6 +158,10 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       let again = try? SalesReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")
     }
+    if let report = try? DailySales(payload: payload) {
+      let again = try? DailySales(payload: report.payload)
+      expect(again?.payload == report.payload, "\(report) is read back differently")
+    }
     if let report = try? HistoryReport(payload: payload) {
       let again = try? HistoryReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")
