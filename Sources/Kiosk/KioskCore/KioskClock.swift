@@ -2,10 +2,6 @@ import Foundation
 package import KioskProtocol
 package import TimeZones
 
-#if canImport(Glibc)
-import Glibc
-#endif
-
 /// A point in time: a timestamp for the ledger, a local calendar day for tickets, and an uptime for
 /// durations.
 package struct Moment: Hashable, Sendable {
@@ -58,9 +54,14 @@ package struct KioskClock: Sendable {
   /// The time since the start of the computer, or `nil` if the system does not report it.
   private static var bootAge: Duration? {
     #if os(Linux)
-    var time = timespec()
-    guard clock_gettime(CLOCK_BOOTTIME, &time) == 0 else { return nil }
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    // The two members of `timespec`, whose names the compiler does not always find: it assigns the type to
+    // the first of several modules that it reads.
+    var time = (seconds: 0, nanoseconds: 0)
+    let result = withUnsafeMutablePointer(to: &time) {
+      $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(CLOCK_BOOTTIME, $0) }
+    }
+    guard result == 0 else { return nil }
+    return .seconds(time.seconds) + .nanoseconds(time.nanoseconds)
     #else
     return nil
     #endif
