@@ -4,6 +4,7 @@ The seconds are those of a practiced person by the keystroke-level model (Card, 
 decide on a step, 1.3 to point and tap, 0.28 for each key. Reading is not counted.
 """
 
+from datetime import timedelta
 from typing import Callable
 
 from arrivals import eventually
@@ -117,6 +118,7 @@ def test_the_fifteen_tasks_of_a_day(
         hand.follow("header a[href='/routes']")
         hand.follow("a[href='/routes/new']")
         hand.choose("arrival", f"{friday():%Y-%m-%dT%H:%M}")
+        hand.choose("until", f"{friday() + timedelta(days=3):%Y-%m-%dT%H:%M}")
         hand.follow("form.plan button")
         hand.follow("form[action='/routes'] .primary")
         assert laptop.all("#stop-k2") and laptop.all("#stop-k3")
