@@ -109,8 +109,8 @@ package struct WallClock: Sendable {
     time(showing: Timestamp(milliseconds: day * Self.day))
   }
 
-  /// Returns the day at whose end fruit expires, which is the date on its package; `nil` if the fruit
-  /// expires at another time of a day.
+  /// Returns the day at whose end fruit expires, which is the date on its package, or `nil` if the
+  /// fruit expires at another time of a day.
   package func bestBeforeDay(_ expires: Timestamp) -> CivilDate? {
     let day = Int64(day(at: expires))
     return expires == start(ofDay: day) ? CivilDate(daysSinceEpoch: day - 1) : nil

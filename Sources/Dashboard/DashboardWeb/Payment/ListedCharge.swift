@@ -6,7 +6,7 @@ struct ListedCharge {
   let number: Int
   /// The order, if the charge has no capture, and the steps; the newest first.
   let entries: [LedgerEntry]
-  /// The end of the order if the juice was not made, or not completely; `nil` if it is unknown.
+  /// The end of the order if the juice was not made, or not completely, or `nil` if it is unknown.
   let end: LedgerEntry?
 
   /// Returns the charges of entries, in the order of their first entries.

@@ -79,7 +79,7 @@ extension ChargeDecision.Choice {
         "Records that you have given the money back in cash.", "현금으로 돌려준 것을 기록해요.")
     case .writeOff:
       language(
-        "Gives the money up: the customer has the juice, and nobody pays.",
+        "Gives the money up: the customer has the juice, and pays nothing.",
         "받지 못한 금액으로 기록해요. 손님은 쥬스를 받았고 결제는 없어요.")
     }
   }
