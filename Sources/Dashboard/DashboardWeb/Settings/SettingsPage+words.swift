@@ -1,0 +1,172 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+extension SettingsPage {
+  /// Returns the new value, or `OLD → NEW` if the old value differs.
+  private static func step(_ old: String?, _ new: String) -> String {
+    guard let old, old != new else { return new }
+    return "\(old) → \(new)"
+  }
+
+  /// Returns the values of a change, separated by commas.
+  func words(_ change: SettingsChange) -> String {
+    let base = kiosk.baseMenu(with: change)?.menu
+    var words = change.fruits.map { fruit in
+      language("new fruit: \(fruit.name[language])", "새 과일: \(fruit.name[language])")
+    }
+    words += change.juices.map { juice in
+      let text = "\(juice.name[language]) (\(juice.recipe.text(on: base, language)))"
+      return kiosk.fileMenu?.menu.juice(juice.id) == nil
+        ? language("new juice: \(text)", "새 쥬스: \(text)") : text
+    }
+    for juice in base?.juices ?? [] {
+      let name = juice.name[language]
+      if let price = change.prices[juice.id] {
+        words.append("\(name) \(Self.step(juice.price?.text(language), price.text(language)))")
+      }
+      if change.disabled.contains(juice.id) {
+        words.append(language("\(name) not sold", "\(name) 판매하지 않음"))
+      }
+    }
+    for fruit in base?.fruits ?? [] {
+      let name = fruit.name[language]
+      if let amount = change.capacities[fruit.id] {
+        words.append(language("\(name): capacity \(amount)", "\(name): 최대 \(amount)"))
+      }
+      if let amount = change.lowMarks[fruit.id] {
+        words.append(language("\(name): low at \(amount)", "\(name): 부족 기준 \(amount)"))
+      }
+    }
+    if let hours = change.hours { words.append(language.text(hours)) }
+    return words.isEmpty
+      ? language("the file's values", "파일의 값") : words.joined(separator: ", ")
+  }
+
+  /// Returns the values that go back to those of the file, such as `Kiwi juice ₩3,500 → ₩3,000`.
+  static func droppedWords(at kiosk: KioskState, _ language: Language) -> String {
+    let (change, file) = (kiosk.change, kiosk.fileMenu)
+    var edit = SettingsEdit()
+    edit.removedFruits = Set(change.fruits.map(\.id))
+    edit.removedJuices = Set(change.juices.map(\.id))
+    let others = change.prices.keys.filter { !edit.removedJuices.contains($0) }
+    for juice in others { edit.prices[juice] = file?.menu.juice(juice)?.price }
+    for juice in change.disabled where file?.menu.juice(juice) != nil { edit.sold[juice] = true }
+    for fruit in change.capacities.map(\.fruit) {
+      edit.capacities[fruit] = file?.capacities[fruit]
+    }
+    for fruit in change.lowMarks.map(\.fruit) { edit.lowMarks[fruit] = file?.lowMarks[fruit] }
+    if change.hours != nil { edit.hours = .file }
+    let unpriced = others.filter { edit.prices[$0] == nil }.sorted().compactMap { juice in
+      kiosk.price(of: juice).map { price in
+        "\(kiosk.name(of: juice, language)) \(price.text(language)) → –"
+      }
+    }
+    let words = edit.menuWords(at: kiosk, language) + [Self.words(edit, at: kiosk, language)]
+    return (words + unpriced).filter { !$0.isEmpty }.joined(separator: ", ")
+  }
+
+  /// Returns the largest change of a price to more than its double or to less than its half, or `nil`
+  /// if there is none: `Kiwi juice ₩3,000 → ₩30,000`.
+  private static func largestStep(
+    of edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
+  ) -> String? {
+    let steps = kiosks.flatMap { kiosk in
+      edit.prices.compactMap { juice, price -> (ratio: Double, text: String)? in
+        guard let old = kiosk.price(of: juice), old.currency == price.currency, old.units > 0,
+          price.units > 2 * old.units || 2 * price.units < old.units
+        else { return nil }
+        let ratio = Double(max(price.units, 1)) / Double(old.units)
+        let name = kiosk.baseMenu?.menu.juice(juice)?.name[language] ?? juice.text
+        return (
+          max(ratio, 1 / ratio), "\(name) \(Self.step(old.text(language), price.text(language)))"
+        )
+      }
+    }
+    return steps.max { $0 < $1 }?.text
+  }
+
+  /// Returns the question about a price that changes much, or `nil` if none does.
+  static func question(
+    about edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
+  ) -> HTML? {
+    largestStep(of: edit, at: kiosks, language).map { step in
+      language.notice(
+        .warn,
+        "Nothing was changed yet: a price more than doubles or falls below half: \(step). If that is right, tick it at the button and save again.",
+        "아직 바꾸지 않았어요. 가격이 두 배를 넘거나 절반 아래로 바뀌어요: \(step). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
+    }
+  }
+
+  /// Returns the changed values of a kiosk, such as `Kiwi juice ₩3,000 → ₩3,500`.
+  static func words(_ edit: SettingsEdit, at kiosk: KioskState, _ language: Language) -> String {
+    let base = kiosk.baseMenu(with: kiosk.change(by: edit))?.menu
+    var words: [String] = []
+    for juice in base?.juices ?? [] {
+      let name = juice.name[language]
+      if let price = edit.prices[juice.id] {
+        let old = kiosk.price(of: juice.id)?.text(language)
+        words.append("\(name) \(step(old, price.text(language)))")
+      }
+      if let isSold = edit.sold[juice.id] {
+        words.append(
+          isSold
+            ? language("\(name) sold", "\(name) 판매함")
+            : language("\(name) not sold", "\(name) 판매하지 않음"))
+      }
+    }
+    for fruit in base?.fruits ?? [] {
+      let name = fruit.name[language]
+      if let amount = edit.capacities[fruit.id] {
+        let amounts = step(kiosk.menu?.capacities[fruit.id].map { "\($0)" }, "\(amount)")
+        words.append(language("\(name): capacity \(amounts)", "\(name): 최대 \(amounts)"))
+      }
+      if let amount = edit.lowMarks[fruit.id] {
+        let amounts = step(kiosk.menu?.lowMarks[fruit.id].map { "\($0)" }, "\(amount)")
+        words.append(language("\(name): low at \(amounts)", "\(name): 부족 기준 \(amounts)"))
+      }
+    }
+    let always = language("always open", "항상 영업")
+    let old = kiosk.settings?.hours.map(language.text) ?? always
+    switch edit.hours {
+    case .file:
+      let new = kiosk.settings?.fileHours.map(language.text) ?? always
+      words.append(language("hours as in the file: ", "영업시간은 파일대로: ") + step(old, new))
+    case .own(let hours): words.append(step(old, language.text(hours)))
+    case nil: break
+    }
+    return words.joined(separator: ", ")
+  }
+}
+
+extension Language {
+  func name(of day: OpeningHours.Day) -> String {
+    switch day {
+    case .mon: self("Mon", "월")
+    case .tue: self("Tue", "화")
+    case .wed: self("Wed", "수")
+    case .thu: self("Thu", "목")
+    case .fri: self("Fri", "금")
+    case .sat: self("Sat", "토")
+    case .sun: self("Sun", "일")
+    }
+  }
+
+  /// Returns the opening hours as text. Consecutive days with the same hours are one range.
+  func text(_ hours: OpeningHours) -> String {
+    var ranges: [(days: [OpeningHours.Day], text: String)] = []
+    for day in OpeningHours.Day.allCases {
+      let text = hours.intervals[day]?.text.replacing("-", with: "–") ?? ""
+      if ranges.last?.text == text {
+        ranges[ranges.count - 1].days.append(day)
+      } else {
+        ranges.append(([day], text))
+      }
+    }
+    return ranges.compactMap { days, text -> String? in
+      guard !text.isEmpty, let first = days.first, let last = days.last else { return nil }
+      let span = first == last ? name(of: first) : "\(name(of: first))–\(name(of: last))"
+      return "\(span) \(text)"
+    }.joined(separator: ", ")
+  }
+}
