@@ -6,8 +6,8 @@ import KioskProtocol
 /// Reads the sales of kiosks from their ledgers, a page at a time, and keeps the sums for five
 /// minutes.
 actor SalesReader {
-  /// Time for which sums are kept, and time after which a reading requests no further page.
-  private static let (lifetime, patience) = (Duration.seconds(300), Duration.seconds(6))
+  /// Time for which sums are kept.
+  private static let lifetime = Duration.seconds(300)
   /// Maximum number of kiosks whose sums are kept. At this number, a reading removes all others.
   private static let maximumKiosks = 16
 
@@ -29,8 +29,8 @@ actor SalesReader {
 
   init(link: KioskLink) { self.link = link }
 
-  /// Returns the sums of a kiosk since a time, read at most five minutes ago. After six seconds,
-  /// the reading stops early.
+  /// Returns the sums of a kiosk since a time, read at most five minutes ago. A reading that takes
+  /// longer than the link waits for an answer requests no further page.
   ///
   /// - Returns: The sums, or `nil` if no page has arrived or a restore has changed the ledger.
   ///   After an early stop, `next` is not `nil`, and `start` is not before the given time.
@@ -76,7 +76,7 @@ actor SalesReader {
       if let last = page.sums.map(\.at).max() { read.start = min(read.start, last) }
       sums = read
     } while sums?.next != nil && (sums?.start ?? start) >= start
-      && ContinuousClock.now - began < patience
+      && ContinuousClock.now - began < link.answerTimeout
     return sums
   }
 }

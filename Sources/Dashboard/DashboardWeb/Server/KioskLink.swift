@@ -43,7 +43,7 @@ package final class KioskLink: Service {
   private let broker: any BrokerClient
   private let root: String
   private let now: @Sendable () -> Timestamp
-  private let answerTimeout: Duration
+  let answerTimeout: Duration
   let logger: Logger
   private let state: Mutex<State>
   let updates = LiveUpdates()

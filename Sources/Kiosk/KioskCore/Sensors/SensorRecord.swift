@@ -58,13 +58,3 @@ extension SensorRecord: StateRecord {
     isWaiting = members.flag("waiting", \.isWaiting)
   }
 }
-
-extension SafetyDay.Hour: FormattedMessage {
-  package init(_ members: inout Members<Self>) throws(JSONError) {
-    self.init(
-      at: try members.required("at", \.at), low: try members.required("low", \.low),
-      high: try members.required("high", \.high),
-      secondsOutside: try members.required("outside", \.secondsOutside),
-      secondsMeasured: try members.required("measured", \.secondsMeasured))
-  }
-}

@@ -199,9 +199,7 @@ package struct SafetyDay: Hashable, Sendable {
         json.member("unit", sensor.unit.rawValue)
         if let minimum = sensor.minimum { json.member("min", Double(minimum) / 1000) }
         if let maximum = sensor.maximum { json.member("max", Double(maximum) / 1000) }
-        json.member("hours", sensor.hours) { json, hour in
-          json.members(hour, at: "at")
-        }
+        json.member("hours", sensor.hours) { $0.members($1) }
       }
       json.member("entries", entries) { $0.members($1) }
       if let next { json.member("next", next) }
@@ -223,6 +221,15 @@ package struct SafetyDay: Hashable, Sendable {
       id: id, day: day, sensors: sensors.compactMap(Sensor.init),
       entries: entries.compactMap { try? LedgerEntry($0) }, next: json.integer("next"))
     omitsSome = json["shortened"] == .bool(true) || self.entries.count < entries.count
+  }
+}
+
+extension SafetyDay.Hour: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    let hour = members.other(
+      { $0 }, read: { Self($0, at: "at") }, write: { $0.members($1, at: "at") })
+    guard let hour else { throw members.missing("at") }
+    self = hour
   }
 }
 

@@ -211,6 +211,10 @@ import Testing
     #expect(sales.from == CivilDate("2026-11-21") && sales.to == CivilDate("2026-11-22"))
     #expect(sales.tally(of: sales.to.daysSinceEpoch).made == ["banana": 1])
     #expect(told() == 1)
+    // A broker that comes back may have lost them.
+    fixture.crashConnection()
+    fixture.advance(by: .seconds(10))
+    #expect(told() == 1)
     // A restart reads them again, from the ledger.
     fixture.crashKiosk()
     try fixture.startKiosk()
