@@ -20,10 +20,18 @@ import TimeZones
 /// Each decision changes the value. If the commit fails, discard `next` and call `recover` with the
 /// state of the ledger.
 ///
-/// The type is noncopyable, because a copy retains more than 60 objects: an actor that reads a
+/// The type is noncopyable, because a copy retains many objects: an actor that reads a
 /// computed property of a copyable value copies the whole value.
 package struct Kiosk: ~Copyable, Sendable {
-  package let settings: KioskSettings
+  /// Holds the settings by reference: a copy of the kiosk retains one object for all of them, and the
+  /// compiler's check of a noncopyable type costs time for each part.
+  private final class SettingsBox: Sendable {
+    let settings: KioskSettings
+    init(_ settings: KioskSettings) { self.settings = settings }
+  }
+
+  package var settings: KioskSettings { box.settings }
+  private let box: SettingsBox
   package internal(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
   /// Whether the kiosk takes orders: `switched` is open, and the last `updateHours` was within the hours.
@@ -60,7 +68,7 @@ package struct Kiosk: ~Copyable, Sendable {
   package init(
     settings: KioskSettings, state: LedgerState, counters: KioskHealth.Counters = .init()
   ) {
-    self.settings = settings
+    box = SettingsBox(settings)
     let held = settings.menu.fruits.compactMap { fruit in
       state.stock[fruit.id].map { (fruit: fruit.id, amount: $0) }
     }
@@ -100,7 +108,7 @@ package struct Kiosk: ~Copyable, Sendable {
 
   // The compiler does not require optional properties and those with a default here: copy each.
   private init(copying other: borrowing Kiosk) {
-    (settings, feedback) = (other.settings, other.feedback)
+    (box, feedback) = (other.box, other.feedback)
     (juiceMaker, levels, tickets) = (other.juiceMaker, other.levels, other.tickets)
     (switched, isWithinHours) = (other.switched, other.isWithinHours)
     (seq, epoch) = (other.seq, other.epoch)

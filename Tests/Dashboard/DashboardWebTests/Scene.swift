@@ -68,15 +68,7 @@ final class Scene: Sendable {
       defer { running.cancel() }
       let scene = Scene(dashboard: dashboard, network: network, clock: clock)
       try await scene.open()
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await body(scene) }
-        group.addTask {
-          try await Task.sleep(for: .seconds(300))
-          throw TestSupportError(description: "what the test waits for has not come in 5 minutes")
-        }
-        defer { group.cancelAll() }
-        try await group.next()
-      }
+      try await withDeadline { try await body(scene) }
       await running.cancelAndWait()
     }
   }
