@@ -21,6 +21,10 @@ package struct StateKey: Hashable, Sendable {
     /// The schedule of a program that is or was configured.
     case program
     case sensor
+    /// An accepted order or requested program that is not made yet.
+    case job
+    /// A charge whose money may still move.
+    case charge
     /// The last status of a payment device, and its sums since its last total.
     case paymentDevice = "payment_device"
 
@@ -70,6 +74,39 @@ extension StockAlert: StateRecord {
 
   package init(_ members: inout Members<Self>) throws(JSONError) {
     self = try members.required("level", \.self)
+  }
+}
+
+/// A record that begins with a request and is deleted at its end.
+package protocol OpenRecord: StateRecord {
+  /// The number by which records are sorted.
+  var number: Int { get }
+  /// The key, which never changes.
+  var key: Int { get }
+}
+
+/// Records in the order of their numbers, which remembers like `Journaled` what has changed.
+struct OpenRecords<Record: OpenRecord>: Sendable {
+  private(set) var all: [Record]
+  private var changed: Set<Int> = []
+
+  /// Creates a list from the records of the ledger, in the order of their numbers.
+  init(_ records: [Record]) { all = records }
+
+  subscript(key: Int) -> Record? {
+    get { all.first { $0.key == key } }
+    set {
+      changed.insert(key)
+      all.removeAll { $0.key == key }
+      guard let newValue else { return }
+      all.insert(newValue, at: (all.lastIndex { $0.number < newValue.number } ?? -1) + 1)
+    }
+  }
+
+  /// Moves the changes since the last call into a transaction.
+  mutating func save(in transaction: inout LedgerTransaction) {
+    for key in changed { transaction.set(self[key], of: key) }
+    changed.removeAll()
   }
 }
 

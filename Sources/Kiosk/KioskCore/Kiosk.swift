@@ -298,11 +298,8 @@ package struct Kiosk: ~Copyable, Sendable {
         amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
         state: .queued, reply: parsed.reply, terms: terms(of: order, on: machine))
       jobs.add(job, at: now.uptime)
-      decision.transaction.jobs[seq] = .some(job)
     }
-    if case .program(let step) = row.entry.outcome {
-      openJob(step, row.entry, at: now, in: &decision)
-    }
+    if case .program(let step) = row.entry.outcome { openJob(step, row.entry, at: now) }
     if case .awaitingPayment(let order, let used, let ticket, let number, let device) =
       row.entry.outcome, let amount = row.entry.amount
     {
@@ -310,10 +307,10 @@ package struct Kiosk: ~Copyable, Sendable {
         seq: seq, order: order, ticket: ticket, used: used, source: parsed.source,
         id: request.id, reply: parsed.reply, juiceName: name(of: order.juice) ?? order.juice.text,
         payLimit: settings.payment?.payLimit ?? .zero)
-      open(
+      charges.add(
         Charge(
           number: number, device: device, sale: sale, amount: amount, at: now.timestamp,
-          day: now.day, state: .queued), at: now, in: &decision)
+          day: now.day, state: .queued), at: now.uptime)
     }
     switch request.command {
     case .job(let decided): execute(decided, in: row.entry, at: now, in: &decision)

@@ -12,10 +12,6 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// stored value; see `Uplink`.
   package var uplinked: Int?
   package var service: ServiceState?
-  /// Changed jobs, by `Job.seq`. The value is `nil` for a job that has ended.
-  package var jobs: [Int: Job?] = [:]
-  /// Changed charges, by their numbers. The value is `nil` for a charge that has ended.
-  package var charges: [Int: Charge?] = [:]
   /// Changed rows of the table `state`: payloads, or `nil` for a record that has ended.
   package private(set) var state: [StateKey: [UInt8]?] = [:]
   package var clockStep: ClockStep?
@@ -29,7 +25,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Whether there is nothing to write: `deliveries` alone is no reason for a commit.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
-      && jobs.isEmpty && charges.isEmpty && clockStep == nil && clock == nil && state.isEmpty
+      && clockStep == nil && clock == nil && state.isEmpty
   }
 
   /// Stores a record in the table `state`, or deletes it if it is `nil`.
@@ -105,6 +101,21 @@ package struct Reply: Hashable, Sendable {
   package init(topic: String?, correlationData: [UInt8]? = nil) {
     self.topic = topic
     self.correlationData = correlationData
+  }
+}
+
+extension Reply: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    topic = members.optional("topic", \.topic)
+    // Each byte is one Unicode scalar.
+    let correlation = members.optional("correlation") { reply in
+      reply.correlationData.map { bytes in
+        String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+      }
+    }
+    correlationData = correlation.map { text in
+      text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    }
   }
 }
 

@@ -8,7 +8,9 @@ extension KioskLedger {
   /// Selects the entries of open orders and programs, and of the decisions to make them again, in
   /// the order of their numbers. Selects nothing if no such entry has taken fruit with a date.
   static let taken = """
-    WITH open AS (SELECT seq FROM job UNION SELECT seq FROM charge),
+    WITH open AS (
+        SELECT value ->> 'seq' AS seq FROM state WHERE kind = 'job'
+        UNION SELECT value ->> '$.sale.seq' FROM state WHERE kind = 'charge'),
       taking AS (
         SELECT * FROM entry
         WHERE seq IN (SELECT seq FROM open) OR job IN (SELECT seq FROM open) AND status = 'again')

@@ -128,7 +128,8 @@ extension KioskLedger {
     SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
       step.released, step.refunded, step.cash, step.isOpen, step.receipt, ordered.source, ordered.ticket, ordered.juice,
       ordered.quantity, ending.amount AS sold,
-      IIF(open.state = 'undecided', COALESCE(open.captured, open.held, open.amount), 0) AS undecided
+      IIF(open.value ->> 'state' = 'undecided', COALESCE(open.value ->> '$.captured.units',
+        open.value ->> '$.held.units', open.value ->> 'units'), 0) AS undecided
     FROM (SELECT charge, MIN(device) AS device, MIN(at) AS at,
           MIN(currency) AS currency,
           MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS seq,
@@ -143,7 +144,7 @@ extension KioskLedger {
         GROUP BY 1 HAVING \(having)) AS step
       LEFT JOIN log AS ordered ON ordered.seq = step.seq
       LEFT JOIN log AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')
-      LEFT JOIN charge AS open ON open.number = step.charge
+      LEFT JOIN state AS open ON open.kind = 'charge' AND open.key = CAST(step.charge AS TEXT)
     ORDER BY step.charge
     """
   }

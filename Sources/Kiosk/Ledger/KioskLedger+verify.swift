@@ -158,9 +158,9 @@ extension KioskLedger {
           WHEN step.refunded > 1 THEN 'is refunded twice'
           WHEN step.held > 1 THEN 'is held twice'
           WHEN step.returned > step.captured_amount THEN 'is refunded for more than was captured'
-          WHEN open.number IS NOT NULL OR step.decided THEN NULL
+          WHEN open.key IS NOT NULL OR step.decided THEN NULL
           WHEN step.ordered IS NULL THEN NULL
-          WHEN job.seq IS NOT NULL THEN 'is not open, and its juice is being made'
+          WHEN job.key IS NOT NULL THEN 'is not open, and its juice is being made'
           WHEN ending.seq IS NULL THEN 'is not open, and its order has not ended'
           WHEN ending.amount IS NULL AND step.captured_amount > step.returned
             THEN 'is captured, and nothing was made'
@@ -174,8 +174,8 @@ extension KioskLedger {
             MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS ordered,
             MAX(source IS NOT NULL AND status <> 'awaiting_payment' AND status <> 'held') AS decided
           FROM log WHERE charge IS NOT NULL GROUP BY 1) AS step
-        LEFT JOIN charge AS open ON open.number = step.charge
-        LEFT JOIN job ON job.seq = step.ordered
+        LEFT JOIN state AS open ON open.kind = 'charge' AND open.key = CAST(step.charge AS TEXT)
+        LEFT JOIN state AS job ON job.kind = 'job' AND job.key = CAST(step.ordered AS TEXT)
         LEFT JOIN log AS ending ON ending.job = step.ordered
           AND ending.status IN ('made', 'failed', 'returned'))
     WHERE flaw IS NOT NULL LIMIT 1

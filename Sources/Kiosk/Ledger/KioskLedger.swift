@@ -13,8 +13,6 @@ package import KioskProtocol
 /// | `entry` | each decision; never changed or deleted | with the decision |
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `state` | records of what the core keeps in memory; see `StateKey.Kind` | when they change |
-/// | `job` | the open orders and programs of machines | when they begin, change and end |
-/// | `charge` | the open charges | when they begin, change and end |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed or too old |
 /// | `delivery` | fingerprints of deliveries without an id | with the batch, until surely acknowledged |
 /// | `kiosk` | one row: service, epoch, confirmed and uplinked entries, number of deliveries | when they change |
@@ -166,14 +164,14 @@ extension KioskLedger {
     state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })
     state.marks = try records(in: database)
     state.alerts = try records(in: database)
-    state.jobs = try jobs(in: database)
+    state.jobs = try open(in: database)
     state.machines = try records(in: database)
     state.makers = try records(in: database)
     state.programs = try records(in: database)
     state.batches = try records(in: database)
     state.expired = try records(in: database)
     state.taken = try database.rows(taken).map { try LedgerRow($0).entry }
-    state.charges = try charges(in: database)
+    state.charges = try open(in: database)
     state.paymentDevices = try records(in: database)
     state.lastCharge = try lastCharge(in: database)
     state.sensors = try records(in: database)
@@ -243,11 +241,7 @@ extension KioskLedger {
   package func machineState() throws(LedgerError) -> (
     jobs: [Job], machines: [MachineID: MachineRecord]
   ) {
-    try reading { (try Self.jobs(in: $0), try Self.records(in: $0)) }
-  }
-
-  private static func jobs(in database: Database) throws -> [Job] {
-    try database.rows(openJobs).map { try Job($0) }
+    try reading { (try Self.open(in: $0), try Self.records(in: $0)) }
   }
 
   /// Returns the open charges in the order of their numbers, and the recorded state of each payment
@@ -255,16 +249,13 @@ extension KioskLedger {
   package func paymentState() throws(LedgerError) -> (
     charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]
   ) {
-    try reading { (try Self.charges(in: $0), try Self.records(in: $0)) }
+    try reading { (try Self.open(in: $0), try Self.records(in: $0)) }
   }
 
-  private static func charges(in database: Database) throws -> [Charge] {
-    try database.rows("SELECT * FROM charge ORDER BY number").map { row in
-      let order = try (row["seq"] as Int?).flatMap { seq in
-        try database.rows("SELECT * FROM entry WHERE seq = ?", [seq]).first
-      }
-      return try Charge(row, order: order.map { try LedgerRow($0).entry })
-    }
+  /// Returns the open records of a kind in the order of their numbers.
+  private static func open<Record: OpenRecord>(in database: Database) throws -> [Record] {
+    let records: [Int: Record] = try records(in: database)
+    return records.values.sorted { $0.number < $1.number }
   }
 
   /// Selects each day's last ticket after the checkpoint. This ticket overrides that of the table `ticket`. The end of
@@ -274,13 +265,6 @@ extension KioskLedger {
     WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint)
       AND status IN ('ready', 'accepted', 'awaiting_payment')
     GROUP BY day
-    """
-
-  private static let openJobs = """
-    SELECT entry.*, job.number, job.state, job.topic, job.correlation, job.name, job.start_ms,
-      job.finish_ms, job.returns_fruit, job.machine AS maker,
-      (SELECT at FROM entry WHERE seq = job.number) AS begun
-    FROM job JOIN entry USING (seq) ORDER BY job.number
     """
 
   /// Selects the presses among the last 10,000 entries, which at 160 entries per second include the

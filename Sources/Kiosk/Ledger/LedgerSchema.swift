@@ -104,45 +104,6 @@ enum LedgerSchema {
       PRIMARY KEY (kind, key)
     ) STRICT, WITHOUT ROWID;
 
-    -- Accepted orders and requested programs that are not made yet.
-    CREATE TABLE job (
-      seq INTEGER PRIMARY KEY REFERENCES entry,   -- the order or request
-      number INTEGER NOT NULL REFERENCES entry,   -- of the job: the order, or the decision to make it again
-      state TEXT NOT NULL CHECK (state = 'queued' OR state = 'sent' OR state = 'started'
-        OR state = 'lost' OR state = 'needs_decision'),
-      topic TEXT,                                 -- response topic that the sender requested
-      correlation BLOB,
-      name TEXT NOT NULL,                         -- of the juice, as the customer was promised it
-      start_ms INTEGER NOT NULL,                  -- time limits of the machine then
-      finish_ms INTEGER NOT NULL,
-      returns_fruit INTEGER NOT NULL CHECK (returns_fruit IN (0, 1)),
-      machine TEXT NOT NULL
-    ) STRICT;
-
-    -- Charges whose money may still move.
-    CREATE TABLE charge (
-      number INTEGER PRIMARY KEY CHECK (number > 0),
-      seq INTEGER REFERENCES entry,               -- the order; null: the kiosk has none
-      device TEXT NOT NULL,
-      amount INTEGER NOT NULL CHECK (amount > 0), -- what the customer was asked for
-      currency TEXT NOT NULL,
-      at INTEGER NOT NULL,                        -- milliseconds since 1970
-      day INTEGER NOT NULL,                       -- since 1970 in the kiosk's time zone
-      state TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'waiting', 'held', 'gone', 'capturing',
-        'releasing', 'refunding', 'captured', 'undecided')),
-      goal TEXT NOT NULL,                         -- what the kiosk requests from the device
-      held INTEGER CHECK (held > 0),              -- as far as it is recorded
-      held_currency TEXT,
-      captured INTEGER CHECK (captured > 0),
-      captured_currency TEXT,
-      wanted INTEGER CHECK (wanted > 0),          -- to be captured
-      reason TEXT,                                -- why a person must decide
-      name TEXT,                                  -- of the juice, as the customer was promised it
-      pay_ms INTEGER,                             -- time to pay
-      topic TEXT,                                 -- response topic that the sender requested
-      correlation BLOB
-    ) STRICT;
-
     -- The clocks at the last record of a batch, a sensor or a program.
     CREATE TABLE last_clock (
       only INTEGER PRIMARY KEY CHECK (only = 1),

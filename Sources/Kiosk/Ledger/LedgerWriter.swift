@@ -20,7 +20,6 @@ final class LedgerWriter {
   private let begin, commit, rollback: Statement
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
-  private let setJob, removeJob, setCharge, removeCharge: Statement
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
   private let setState, removeState, setTicket, setCheckpoint: Statement
 
@@ -49,13 +48,6 @@ final class LedgerWriter {
           (SELECT MAX(number) FROM delivery WHERE packet_id = ? AND digest = ?)
         """)
     pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
-    setJob = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-    removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
-    let chargeColumns = repeatElement("?", count: 19).joined(separator: ", ")
-    setCharge = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO charge VALUES (\(chargeColumns))")
-    removeCharge = try database.makeStatement(sql: "DELETE FROM charge WHERE number = ?")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
@@ -83,8 +75,6 @@ final class LedgerWriter {
     do {
       let events = try add(transaction.records, on: database)
       try add(transaction.kept, deliveries: count, on: database)
-      for (seq, job) in transaction.jobs { try set(job, of: seq, on: database) }
-      for (number, charge) in transaction.charges { try set(charge, number, on: database) }
       if let clock = transaction.clock { try set(clock, on: database) }
       if let step = transaction.clockStep { try add(step, on: database) }
       if let service = transaction.service {
@@ -200,53 +190,6 @@ final class LedgerWriter {
       lastReply = entry.seq
     }
     return event
-  }
-
-  private func set(_ job: Job?, of seq: Int, on database: Database) throws {
-    guard let job else {
-      try removeJob.bind(1, seq)
-      try removeJob.run(on: database)
-      return
-    }
-    try setJob.bind(1, seq)
-    try setJob.bind(2, job.number)
-    try setJob.bind(3, job.state.rawValue)
-    try setJob.bind(4, job.reply?.topic)
-    try setJob.bind(5, job.reply?.correlationData)
-    try setJob.bind(6, job.terms.juiceName)
-    try setJob.bind(7, Int(job.terms.startLimit / .milliseconds(1)))
-    try setJob.bind(8, Int(job.terms.finishLimit / .milliseconds(1)))
-    try setJob.bind(9, job.terms.returnsFruit ? 1 : 0)
-    try setJob.bind(10, job.machine.text)
-    try setJob.run(on: database)
-  }
-
-  private func set(_ charge: Charge?, _ number: Int, on database: Database) throws {
-    guard let charge else {
-      try removeCharge.bind(1, number)
-      try removeCharge.run(on: database)
-      return
-    }
-    try setCharge.bind(1, number)
-    try setCharge.bind(2, charge.sale?.seq)
-    try setCharge.bind(3, charge.device.text)
-    try setCharge.bind(4, charge.amount.units)
-    try setCharge.bind(5, charge.amount.currency.code)
-    try setCharge.bind(6, Int(charge.at.milliseconds))
-    try setCharge.bind(7, charge.day)
-    try setCharge.bind(8, charge.state.rawValue)
-    try setCharge.bind(9, charge.goal.rawValue)
-    try setCharge.bind(10, charge.held?.units)
-    try setCharge.bind(11, charge.held?.currency.code)
-    try setCharge.bind(12, charge.captured?.units)
-    try setCharge.bind(13, charge.captured?.currency.code)
-    try setCharge.bind(14, charge.wanted?.units)
-    try setCharge.bind(15, charge.reason)
-    try setCharge.bind(16, charge.sale?.juiceName)
-    try setCharge.bind(17, charge.sale.map { Int($0.payLimit / .milliseconds(1)) })
-    try setCharge.bind(18, charge.sale?.reply?.topic)
-    try setCharge.bind(19, charge.sale?.reply?.correlationData)
-    try setCharge.run(on: database)
   }
 
   private func deleteReplies(through seq: Int, on database: Database) throws {

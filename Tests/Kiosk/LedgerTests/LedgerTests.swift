@@ -387,8 +387,8 @@ import Testing
 
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
-      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "topic", "job", "state",
-      "clock", "last_clock", "charge",
+      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "topic", "state", "clock",
+      "last_clock",
     ]
     let ledger = try place.open()
     let before = try tables.map { try place.count($0) }
@@ -461,6 +461,48 @@ import Testing
     #expect(state.programs.count == 2 && state.programs[clean] == program)
     #expect(
       state.paymentDevices == ["card": device, "coins": PaymentDeviceRecord(status: .offline)])
+  }
+
+  @Test func jobsAndChargesAreReadAsTheyWereWritten() throws {
+    let terms = Job.Terms(
+      juiceName: "딸바쥬스", startLimit: .milliseconds(1), finishLimit: .seconds(120),
+      returnsFruit: true)
+    let (order, ticket) = (Order(juice: "kiwi", quantity: 2), Ticket(day: -3, number: 42))
+    let reply = Reply(topic: "a/\"b\"", correlationData: Array(0...255))
+    let at = Timestamp(milliseconds: 1_795_251_600_007)
+    let (euro, won) = (Money(units: 350, .euro), Money(units: .max, try #require(Currency("KRW"))))
+    let jobs = [
+      Job(
+        seq: 9, number: 9, machine: "bar", work: .order(order, ticket), used: ["kiwi": 6],
+        amount: won, source: panel, id: "a1", at: at, state: .needsDecision, reply: reply,
+        terms: terms),
+      Job(
+        seq: 2, number: 10, machine: "arm", work: .program(.rinse), used: [:], amount: nil,
+        source: nil, id: nil, at: at, state: .queued, reply: nil, terms: terms),
+    ]
+    let sale = Charge.Sale(
+      seq: 3, order: order, ticket: ticket, used: ["kiwi": 6], source: panel, id: nil,
+      reply: Reply(topic: nil, correlationData: []), juiceName: "Kiwi juice",
+      payLimit: .seconds(60))
+    let charges = [
+      Charge(
+        number: 1, device: "card", sale: nil, amount: euro, at: at, day: 7, state: .releasing),
+      Charge(
+        number: 20, device: "card", sale: sale, amount: won, at: at, day: -1, state: .undecided,
+        goal: .capturing, held: won, captured: euro, wanted: won, reason: "a \"reason\""),
+    ]
+    var transaction = LedgerTransaction()
+    for job in jobs { transaction.set(job, of: job.seq) }
+    for charge in charges.reversed() { transaction.set(charge, of: charge.number) }
+    let ledger = try place.open()
+    try ledger.commit(transaction)
+    #expect(try ledger.state().jobs == jobs)
+    #expect(try ledger.state().charges == charges)
+    transaction.set(Job?.none, of: 9)
+    transaction.set(Charge?.none, of: 1)
+    try ledger.commit(transaction)
+    #expect(try ledger.state().jobs == [jobs[1]])
+    #expect(try ledger.state().charges == [charges[1]])
   }
 
   @Test func theLogShowsEveryColumnOfAnEntry() throws {

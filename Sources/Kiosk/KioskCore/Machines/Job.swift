@@ -120,6 +120,48 @@ package struct Job: Hashable, Sendable {
   }
 }
 
+extension Job: OpenRecord {
+  package static let kind = StateKey.Kind.job
+  package var key: Int { seq }
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    seq = try members.required("seq", \.seq)
+    number = try members.required("number", \.number)
+    machine = try members.required("machine", \.machine)
+    state = try members.required("state", \.state)
+    at = try members.required("at", \.at)
+    let program = members.optional("program", \.program)
+    let ticket = members.ticket(\.ticket)
+    members.writes("day") { $0.ticket?.day }
+    let order = members.order(\.order)
+    if let program {
+      work = .program(program)
+    } else if let order, let ticket {
+      work = .order(order, ticket)
+    } else {
+      throw JSONError("'program' and 'juice' are missing or invalid")
+    }
+    used = try members.required("used", \.used)
+    amount = try members.optional("amount", \.amount)
+    source = members.optional("source", \.source)
+    id = members.optional("id", \.id)
+    reply = try members.optional("reply", \.reply)
+    terms = try members.members(\.terms)
+  }
+
+  private var order: Order? { if case .order(let order, _) = work { order } else { nil } }
+  private var ticket: Ticket? { if case .order(_, let ticket) = work { ticket } else { nil } }
+}
+
+extension Job.Terms: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    juiceName = try members.required("name", \.juiceName)
+    startLimit = try members.required("start_ms", \.startLimit)
+    finishLimit = try members.required("finish_ms", \.finishLimit)
+    returnsFruit = members.flag("returns_fruit", \.returnsFruit)
+  }
+}
+
 /// A configured or removed machine, as recorded in the ledger.
 package struct Maker: Hashable, Sendable {
   /// The juices that the machine makes, or `nil` for the whole menu.

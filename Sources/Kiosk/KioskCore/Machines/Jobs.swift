@@ -25,7 +25,8 @@ package struct Jobs: Sendable {
   private let settings: [KioskSettings.Machine]
   private let maximumAge: Duration
   /// The open jobs, in the order of their numbers.
-  package private(set) var open: [Job]
+  package var open: [Job] { jobs.all }
+  private var jobs: OpenRecords<Job>
   private var records: Journaled<MachineID, MachineRecord>
   /// The timers of jobs, by `Job.seq`. Not stored in the ledger.
   private var timers: [Int: JobTimer] = [:]
@@ -55,7 +56,7 @@ package struct Jobs: Sendable {
   init(_ settings: KioskSettings, state: LedgerState) {
     self.settings = settings.machines
     maximumAge = settings.orders.maximumAge
-    open = state.jobs
+    jobs = OpenRecords(state.jobs)
     records = Journaled(state.machines)
   }
 
@@ -170,12 +171,15 @@ package struct Jobs: Sendable {
   }
 
   /// Adds to a transaction the changes since the last call.
-  mutating func save(in transaction: inout LedgerTransaction) { records.save(in: &transaction) }
+  mutating func save(in transaction: inout LedgerTransaction) {
+    jobs.save(in: &transaction)
+    records.save(in: &transaction)
+  }
 
   // MARK: Jobs
 
   mutating func add(_ job: Job, at uptime: Duration) {
-    open.append(job)
+    jobs[job.seq] = job
     acceptedAt[job.seq] = uptime
   }
 
@@ -193,10 +197,10 @@ package struct Jobs: Sendable {
   }
 
   /// Returns the open job of an order, or `nil` if there is none.
-  func job(ofOrder seq: Int) -> Job? { open.first { $0.seq == seq } }
+  func job(ofOrder seq: Int) -> Job? { jobs[seq] }
 
   /// Returns the number of the present attempt of an order, or `nil` if the order has no open job.
-  func attempt(ofOrder seq: Int) -> Int? { open.first { $0.seq == seq }?.number }
+  func attempt(ofOrder seq: Int) -> Int? { jobs[seq]?.number }
 
   /// Records that a machine has answered, even if the job has ended.
   mutating func markResponsive(_ machine: MachineID) { silent.remove(machine) }
@@ -214,13 +218,9 @@ package struct Jobs: Sendable {
   ///
   /// - Parameter uptime: The uptime at which the machine reported the state, or `nil` if the
   ///   kiosk has set the state by itself. Then the next request to the machine is due.
-  /// - Returns: The changed job.
-  mutating func set(_ job: Job, to state: JobState, receivedAt uptime: Duration? = nil) -> Job {
-    var job = job
-    job.state = state
-    if let index = open.firstIndex(where: { $0.seq == job.seq }) { open[index] = job }
+  mutating func set(_ job: Job, to state: JobState, receivedAt uptime: Duration? = nil) {
+    jobs[job.seq]?.state = state
     timers[job.seq] = uptime.map { JobTimer(since: $0, requestedAt: $0) }
-    return job
   }
 
   /// Stops the timer of a job while its machine waits.
@@ -239,13 +239,12 @@ package struct Jobs: Sendable {
   /// Puts a job that is to be made again at the end of the queue, under its new number.
   mutating func requeue(_ job: Job, at uptime: Duration) {
     // A machine begins only numbers above the last one, so the job goes behind all others.
-    open.removeAll { $0.seq == job.seq }
     timers[job.seq] = nil
     add(job, at: uptime)
   }
 
   mutating func remove(_ job: Job, isMade: Bool) {
-    open.removeAll { $0.seq == job.seq }
+    jobs[job.seq] = nil
     timers[job.seq] = nil
     acceptedAt[job.seq] = nil
     guard isMade, case .order(_, let ticket) = job.work else { return }
@@ -253,9 +252,8 @@ package struct Jobs: Sendable {
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
-  /// Changes queued jobs to `sent` if their machines can take another job, and returns these jobs.
-  mutating func dispatch(at now: Moment) -> [Job] {
-    var dispatched: [Job] = []
+  /// Changes queued jobs to `sent` if their machines can take another job.
+  mutating func dispatch(at now: Moment) {
     for machine in settings where isAvailable(machine.name) {
       let own = open.filter { $0.machine == machine.name }
       let busy = own.filter { $0.state == .sent || $0.state == .started }
@@ -269,9 +267,8 @@ package struct Jobs: Sendable {
         // guard: a program starts when the machine has nothing else
         waiting.removeSubrange((index == 0 && busy.isEmpty ? 1 : index)...)
       }
-      dispatched += waiting.prefix(max(0, free)).map { set($0, to: .sent) }
+      for job in waiting.prefix(max(0, free)) { set(job, to: .sent) }
     }
-    return dispatched
   }
 
   // MARK: Time

@@ -35,7 +35,9 @@ extension Kiosk {
       {
         counters.rejected += 1
         decision.reject(parsed, Rejection(.malformed, flaw))
-        if job.state != .needsDecision { set(job, to: .needsDecision, at: now, in: &decision) }
+        if job.state != .needsDecision {
+          jobs.set(job, to: .needsDecision, receivedAt: now.uptime)
+        }
         return true
       }
       jobs.record(answer, from: machine)
@@ -49,11 +51,12 @@ extension Kiosk {
     _ status: MachineAnswer.Status, to job: Job, at now: Moment, in decision: inout Decision
   ) {
     switch (status, job.state) {
-    case (.started, .sent), (.started, .lost): set(job, to: .started, at: now, in: &decision)
+    case (.started, .sent), (.started, .lost):
+      jobs.set(job, to: .started, receivedAt: now.uptime)
     case (.started, .started): jobs.resume(job, at: now.uptime)
     case (.waiting(let reason), .sent), (.waiting(let reason), .lost),
       (.waiting(let reason), .started):
-      if job.state != .started { set(job, to: .started, at: now, in: &decision) }
+      if job.state != .started { jobs.set(job, to: .started, receivedAt: now.uptime) }
       jobs.pause(job, reason, at: now.uptime)
     case (.done, _): end(job, job.made, at: now, in: &decision)
     case (.failed(let reason, let used, let made), _):
@@ -66,15 +69,9 @@ extension Kiosk {
       end(job, job.failed("unknown", changes: [:]), at: now, in: &decision)
     // The machine has no result, or contradicts its report that it had begun.
     case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
-      set(job, to: .needsDecision, at: now, in: &decision)
+      jobs.set(job, to: .needsDecision, receivedAt: now.uptime)
     case (.started, _), (.waiting, _), (.cancelled, _), (.unknown, _): break
     }
-  }
-
-  private mutating func set(
-    _ job: Job, to state: JobState, at now: Moment?, in decision: inout Decision
-  ) {
-    decision.transaction.jobs[job.seq] = .some(jobs.set(job, to: state, receivedAt: now?.uptime))
   }
 
   /// Returns the fruit that an attempt has used up.
@@ -119,7 +116,6 @@ extension Kiosk {
       // guard: what is made again has a new number
       (again.number, again.at, again.state) = (entry.seq, entry.at, .queued)
       jobs.requeue(again, at: now.uptime)
-      decision.transaction.jobs[job.seq] = .some(again)
     }
   }
 
@@ -169,7 +165,6 @@ extension Kiosk {
     count(outcome)
     decision.record(row, answering: job.reply, under: settings)
     appendFeedback(of: row, in: &decision)
-    decision.transaction.jobs[job.seq] = .some(nil)
     settle(order: job.seq, glasses: made, at: now, in: &decision)
   }
 
@@ -193,10 +188,10 @@ extension Kiosk {
       giveBack(job.used, of: job, Job.expired, at: now, in: &decision)
     }
     updateBatches(at: now, in: &decision)
-    for job in overdue.lost { set(job, to: .lost, at: nil, in: &decision) }
-    for job in overdue.started { set(job, to: .needsDecision, at: nil, in: &decision) }
+    for job in overdue.lost { jobs.set(job, to: .lost) }
+    for job in overdue.started { jobs.set(job, to: .needsDecision) }
     runSchedule(at: now, in: &decision)
-    for job in jobs.dispatch(at: now) { decision.transaction.jobs[job.seq] = .some(job) }
+    jobs.dispatch(at: now)
   }
 
   /// Makes all requests to machines and payment devices due again, because those in flight may be

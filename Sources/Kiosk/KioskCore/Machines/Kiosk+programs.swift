@@ -61,9 +61,7 @@ extension Kiosk {
   }
 
   /// Opens the job of a requested program.
-  mutating func openJob(
-    _ step: ProgramStep, _ entry: LedgerEntry, at now: Moment, in decision: inout Decision
-  ) {
+  mutating func openJob(_ step: ProgramStep, _ entry: LedgerEntry, at now: Moment) {
     guard step.kind == .requested, let setting = programs?[step.id] else { return }
     var terms = terms(named: step.id.program.rawValue, on: step.id.machine)
     terms.finishLimit = setting.finishLimit
@@ -72,7 +70,6 @@ extension Kiosk {
       work: .program(step.id.program), used: setting.uses, amount: nil, source: entry.source,
       id: nil, at: entry.at, state: .queued, reply: nil, terms: terms)
     jobs.add(job, at: now.uptime)
-    decision.transaction.jobs[entry.seq] = .some(job)
   }
 
   /// Records the programs that have become due, and requests those that the kiosk starts itself.
@@ -93,7 +90,7 @@ extension Kiosk {
       let step = ProgramStep(
         .requested, id, reason: programs.records[id]?.due?.cause.rawValue,
         changes: setting.uses.times(-1))
-      openJob(step, record(step, at: now, in: &decision), at: now, in: &decision)
+      openJob(step, record(step, at: now, in: &decision), at: now)
     }
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }
@@ -130,7 +127,6 @@ extension Kiosk {
     juiceMaker.giveBack(step.changes)
     let entry = record(step, at: now, in: &decision)
     programs?.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
-    decision.transaction.jobs[job.seq] = .some(nil)
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }
 

@@ -122,6 +122,54 @@ package struct Charge: Hashable, Sendable {
   }
 }
 
+extension Charge: OpenRecord {
+  package static let kind = StateKey.Kind.charge
+  package var key: Int { number }
+
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    number = try members.required("charge", \.number)
+    device = try members.required("device", \.device)
+    state = try members.required("state", \.state)
+    goal = try members.required("goal", \.goal)
+    amount = try members.members(\.amount)
+    at = try members.required("at", \.at)
+    day = try members.required("day", \.day)
+    held = try members.optional("held", \.held)
+    captured = try members.optional("captured", \.captured)
+    wanted = try members.optional("wanted", \.wanted)
+    reason = members.optional("reason", \.reason)
+    sale = try members.optional("sale", \.sale)
+  }
+}
+
+extension Charge.Sale: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    seq = try members.required("seq", \.seq)
+    let ticket = members.ticket(\.ticket)
+    members.writes("day", \.ticket.day)
+    guard let order = members.order(\.order), let ticket else {
+      throw JSONError("'juice' or 'ticket' is missing or invalid")
+    }
+    (self.order, self.ticket) = (order, ticket)
+    used = try members.required("used", \.used)
+    source = try members.required("source", \.source)
+    id = members.optional("id", \.id)
+    reply = try members.optional("reply", \.reply)
+    juiceName = try members.required("name", \.juiceName)
+    payLimit = try members.required("pay_ms", \.payLimit)
+  }
+}
+
+extension Money: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    self.init(
+      units: try members.required("units", \.units),
+      try members.required("currency", \.currency))
+  }
+}
+
+extension ChargeState: MemberValue {}
+
 /// The progress of a charge.
 package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   /// The kiosk has not sent the charge yet, because the device is asking another customer or is unavailable.

@@ -23,7 +23,8 @@ package struct Charges: Sendable {
   let settings: KioskSettings.Payment?
   let maximumAge: Duration
   /// The open charges, in the order of their numbers.
-  package private(set) var open: [Charge]
+  package var open: [Charge] { charges.all }
+  private var charges: OpenRecords<Charge>
   private(set) var records: Journaled<PaymentDeviceID, PaymentDeviceRecord>
   private var last: Int
   /// The people whose requests have no outcome yet, by charge. Not stored in the ledger.
@@ -93,7 +94,7 @@ package struct Charges: Sendable {
   init(_ settings: KioskSettings, state: LedgerState) {
     self.settings = settings.payment
     maximumAge = settings.orders.maximumAge
-    open = state.charges
+    charges = OpenRecords(state.charges)
     records = Journaled(state.paymentDevices)
     last = state.lastCharge
     epoch = state.epoch
@@ -158,7 +159,10 @@ package struct Charges: Sendable {
   }
 
   /// Adds to a transaction the changes since the last call.
-  mutating func save(in transaction: inout LedgerTransaction) { records.save(in: &transaction) }
+  mutating func save(in transaction: inout LedgerTransaction) {
+    charges.save(in: &transaction)
+    records.save(in: &transaction)
+  }
 
   /// Returns whether the device has not published yet all that it holds, since this ledger began or was
   /// restored from a backup: then it may hold amounts of charges that the ledger does not have.
@@ -210,7 +214,7 @@ package struct Charges: Sendable {
 
   // MARK: Charges
 
-  subscript(number: Int) -> Charge? { open.first { $0.number == number } }
+  subscript(number: Int) -> Charge? { charges[number] }
 
   func charge(ofOrder seq: Int) -> Charge? { open.first { $0.sale?.seq == seq } }
 
@@ -239,8 +243,7 @@ package struct Charges: Sendable {
   }
 
   mutating func add(_ charge: Charge, at uptime: Duration) {
-    open.append(charge)
-    open.sort { $0.number < $1.number }
+    charges[charge.number] = charge
     acceptedAt[charge.number] = uptime
     declined[charge.device] = nil
   }
@@ -248,9 +251,8 @@ package struct Charges: Sendable {
   /// Replaces a charge. If its state or goal has changed, its timer begins again: earlier requests do not
   /// count, and the next request is due, except in the states `waiting`, `held` and `undecided`.
   mutating func set(_ charge: Charge, at uptime: Duration) {
-    guard let index = open.firstIndex(where: { $0.number == charge.number }) else { return }
-    let before = open[index]
-    open[index] = charge
+    guard let before = charges[charge.number] else { return }
+    charges[charge.number] = charge
     guard before.state != charge.state || before.goal != charge.goal else { return }
     var timer = ChargeTimer(since: uptime)
     // The device has just answered or has exceeded the time limit, so no request is due.
@@ -264,7 +266,7 @@ package struct Charges: Sendable {
   }
 
   mutating func remove(_ charge: Charge) {
-    open.removeAll { $0.number == charge.number }
+    charges[charge.number] = nil
     timers[charge.number] = nil
     acceptedAt[charge.number] = nil
   }
@@ -331,9 +333,8 @@ package struct Charges: Sendable {
     declined[charge.device] = (charge.sale?.ticket.number, reason, uptime + Self.declineTime)
   }
 
-  /// Changes queued charges to `sent` if their devices ask no other customer, and returns these charges.
-  mutating func dispatch(at now: Moment) -> [Charge] {
-    var dispatched: [Charge] = []
+  /// Changes queued charges to `sent` if their devices ask no other customer.
+  mutating func dispatch(at now: Moment) {
     for device in settings?.devices ?? [] where isAvailable(device) {
       let own = open.filter { $0.device == device.name }
       // guard: a device asks one customer at a time
@@ -343,10 +344,7 @@ package struct Charges: Sendable {
       guard !isBusy,
         let next = own.first(where: { $0.state == .queued && !isTooOld($0, at: now) })
       else { continue }
-      let charge = next.with(.sent)
-      set(charge, at: now.uptime)
-      dispatched.append(charge)
+      set(next.with(.sent), at: now.uptime)
     }
-    return dispatched
   }
 }

@@ -7,20 +7,13 @@ package import MessageBroker
 extension Kiosk {
   // MARK: Charges
 
-  mutating func open(_ charge: Charge, at now: Moment, in decision: inout Decision) {
-    charges.add(charge, at: now.uptime)
-    decision.transaction.charges[charge.number] = .some(charge)
-  }
-
   mutating func save(_ charge: Charge, at now: Moment, in decision: inout Decision) {
     charges.set(charge, at: now.uptime)
-    decision.transaction.charges[charge.number] = .some(charge)
     answerRequester(of: charge.number, charge, in: &decision)
   }
 
   mutating func close(_ charge: Charge, in decision: inout Decision) {
     charges.remove(charge)
-    decision.transaction.charges[charge.number] = .some(nil)
     answerRequester(of: charge.number, nil, in: &decision)
   }
 
@@ -78,7 +71,6 @@ extension Kiosk {
       used: sale.used, amount: charge.amount, source: sale.source, id: sale.id, at: now.timestamp,
       state: .queued, reply: sale.reply, terms: terms)
     jobs.add(job, at: now.uptime)
-    decision.transaction.jobs[sale.seq] = .some(job)
   }
 
   /// Returns the reason why a paid order cannot be made, and the text for the customer; or `nil` if
@@ -200,9 +192,7 @@ extension Kiosk {
       save(charge.undecided(charge.state, reason), at: now, in: &decision)
     }
     for charge in overdue.settled { close(charge, in: &decision) }
-    for charge in charges.dispatch(at: now) {
-      decision.transaction.charges[charge.number] = .some(charge)
-    }
+    charges.dispatch(at: now)
   }
 
   /// Returns the requests to payment devices that are due. Call it only after the commit.

@@ -298,14 +298,14 @@ extension Kiosk {
         isNew || last == .awaitingPayment || last == .released || last == .writtenOff
       switch answer.status {
       // The order has ended, so the kiosk releases the hold.
-      case .held where isUnpaid: open(foreign, at: now, in: &decision)
+      case .held where isUnpaid: charges.add(foreign, at: now.uptime)
       case .captured where isUnpaid && !isNew:
         record(.captured, of: foreign, money, answer, at: now, in: &decision)
         foreign.captured = money
-        open(
+        charges.add(
           foreign.undecided(
             .releasing, last == .writtenOff ? "captured, written off" : "captured, not made"),
-          at: now, in: &decision)
+          at: now.uptime)
       // The kiosk had already closed the charge at the end of its day.
       case .refunded
       where last == .captured || last == .refund || last == .kept || last == .paidBack:
@@ -327,7 +327,7 @@ extension Kiosk {
     // The ledger was restored from an older backup, or the device is wrong: a person decides.
     record(.held, of: foreign, money, answer, reason: "no order", at: now, in: &decision)
     foreign.held = money
-    open(foreign.undecided(.releasing, "no order"), at: now, in: &decision)
+    charges.add(foreign.undecided(.releasing, "no order"), at: now.uptime)
     reject(parsed, unknownCharge(answer), in: &decision)
   }
 

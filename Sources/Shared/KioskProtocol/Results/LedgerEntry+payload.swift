@@ -173,13 +173,13 @@ extension JobEnd: FormattedMessage {
 private let dayKey = "day"
 
 extension Members {
-  /// Reads or writes the number of a ticket.
-  mutating func ticket(_ get: (Message) -> Ticket?) -> Ticket? {
+  /// Reads or writes the number of a ticket. Reads its day from the member `day`.
+  package mutating func ticket(_ get: (Message) -> Ticket?) -> Ticket? {
     optional("ticket") { get($0)?.number }
       .map { Ticket(day: json.integer(dayKey) ?? 0, number: $0) }
   }
 
-  mutating func order(_ get: (Message) -> Order?) -> Order? {
+  package mutating func order(_ get: (Message) -> Order?) -> Order? {
     let juice = optional("juice") { get($0)?.juice }
     let quantity = optional("quantity") { get($0)?.quantity }
     guard let juice, let quantity else { return nil }
