@@ -36,6 +36,21 @@ import Testing
     #expect(try StockReport(payload: report.payload) == report)
   }
 
+  /// A record of food safety without its entries is not shown as a day without entries.
+  @Test(
+    arguments: [
+      ("", nil), (#","entries":{}"#, nil), (#","entries":[]"#, false),
+      (#","entries":[\#(ones(500))]"#, true), (#","entries":[\#(ones(501))]"#, nil),
+    ] as [(String, Bool?)])
+  func aDayHasItsEntries(member: String, isShortened: Bool?) {
+    let payload = #"{"id":"r","day":"2026-11-21","sensors":[]\#(member)}"#
+    #expect((try? SafetyDay(payload: Array(payload.utf8)))?.isShortened == isShortened)
+  }
+
+  private static func ones(_ count: Int) -> String {
+    Array(repeating: "1", count: count).joined(separator: ",")
+  }
+
   @Test func theMenuHasNamesRecipesAndMarks() throws {
     let menu = try Menu(
       fruits: [

@@ -189,6 +189,12 @@ package struct Members<Message> {
     return money
   }
 
+  /// Reads or writes an amount as a text, and its currency as the member `currency`. Returns `nil` if
+  /// one is absent or invalid.
+  mutating func money(_ key: StaticString, _ get: (Message) -> Money?) -> Money? {
+    other(get, read: { $0.money(key.description) }, write: { $0.member(key, $1) })
+  }
+
   package mutating func requiredUnits(_ get: (Message) -> Money) throws(JSONError) -> Money {
     guard let money = units(get) else {
       throw JSONError(
@@ -214,17 +220,76 @@ package struct Members<Message> {
     return elements
   }
 
-  /// Reads or writes an array of objects, which must all be valid.
-  package mutating func all<Element: FormattedMessage>(
-    _ key: StaticString, _ get: (Message) -> [Element]
+  /// Reads or writes an array of at most `limit` objects. Reading omits invalid ones, and throws an
+  /// error if the array is absent or longer.
+  mutating func page<Element: FormattedMessage>(
+    _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int
   ) throws(JSONError) -> [Element] {
-    guard message == nil else { return list(key, get, upTo: 0) }
-    guard let elements = json.elements(key.description) else {
-      throw problem(key, "is missing or not an array")
+    guard message != nil || json.elements(key.description)?.count ?? .max <= limit else {
+      throw problem(key, "is not an array of at most \(limit) objects")
     }
+    return list(key, get, upTo: limit)
+  }
+
+  /// Reads or writes an array of at most `limit` objects, which must all be valid.
+  ///
+  /// - Parameter omitsEmpty: Whether an empty array is not written, and an absent one is empty.
+  package mutating func all<Element: FormattedMessage>(
+    _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int = .max,
+    omitsEmpty: Bool = false
+  ) throws(JSONError) -> [Element] {
+    guard message == nil else { return list(key, get, upTo: 0, omitsEmpty: omitsEmpty) }
+    guard let elements = json.elements(key.description) ?? (omitsEmpty ? [] : nil),
+      elements.count <= limit
+    else { throw problem(key, "is missing, not an array or too long") }
     var values: [Element] = []
     for element in elements { values.append(try Element(element)) }
     return values
+  }
+
+  /// Reads or writes an object with an object for each key, sorted by the keys. All must be valid.
+  mutating func keyed<Key: LosslessStringConvertible & Comparable, Value: FormattedMessage>(
+    _ key: StaticString, _ get: (Message) -> [Key: Value]
+  ) throws(JSONError) -> [Key: Value] {
+    guard let message else {
+      guard case .object(let members) = json[key.description] else { throw missing(key) }
+      var values: [Key: Value] = [:]
+      for member in members {
+        guard let name = Key(member.key) else { throw missing(key) }
+        values[name] = try Value(member.value)
+      }
+      return values
+    }
+    let values = get(message.pointee)
+    writer.member(key) { json in
+      for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+        json.member(named: name.description) { $0.members(value) }
+      }
+    }
+    return values
+  }
+
+  /// Reads or writes an array of identifiers, which may be absent.
+  ///
+  /// - Parameter limit: Maximum number of identifiers that are read. Invalid ones are omitted.
+  mutating func identifiers<ID: LosslessStringConvertible>(
+    _ key: StaticString, _ get: (Message) -> [ID]?, upTo limit: Int
+  ) -> [ID]? {
+    other(
+      get,
+      read: { json in
+        json.elements(key.description)?.prefix(limit).compactMap {
+          if case .string(let text) = $0 { ID(text) } else { nil }
+        }
+      },
+      write: { $0.member(key, $1.map(\.description)) })
+  }
+
+  /// Reads or writes an array of identifiers; writes no member if there are none.
+  mutating func identifiers<ID: LosslessStringConvertible>(
+    _ key: StaticString, _ get: (Message) -> [ID], upTo limit: Int = .max
+  ) -> [ID] {
+    identifiers(key, { get($0).isEmpty ? nil : get($0) }, upTo: limit) ?? []
   }
 
   /// Reads or writes an array of names. Reading omits unknown ones.

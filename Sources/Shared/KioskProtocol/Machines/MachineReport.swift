@@ -163,46 +163,22 @@ package enum JobState: String, CaseIterable, Hashable, Sendable {
   package var isUndecided: Bool { self == .lost || self == .needsDecision }
 }
 
-extension MachineReport {
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("state", state.rawValue)
-      if let reason { json.member("reason", reason) }
-      if !out.isEmpty { json.member("out", out.map(\.text)) }
-      json.member("queue", queue)
-      if let juices { json.member("juices", juices.map(\.text)) }
-      if let current {
-        json.member("job", current.job)
-        json.member("ticket", current.ticket)
-      }
-      json.member("jobs", jobs) { $0.members($1) }
-      json.member("ready", ready)
-      if !programs.isEmpty { json.member("programs", programs) { $0.members($1) } }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a report of a machine.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let state = json.text("state").flatMap(State.init(rawValue:)),
-      let queue = json.integer("queue")
-    else { throw JSONError("state or queue is missing") }
-    self.init(
-      state: state, reason: json.text("reason")?.asReason,
-      out: (json.elements("out") ?? []).prefix(Self.maximumJuices).compactMap {
-        if case .string(let fruit) = $0 { Fruit.ID(fruit) } else { nil }
-      }, queue: queue,
-      juices: json.elements("juices")?.prefix(Self.maximumJuices).compactMap {
-        if case .string(let juice) = $0 { Juice.ID(juice) } else { nil }
-      },
-      jobs: (json.elements("jobs") ?? []).prefix(Self.limit).compactMap { try? Job($0) },
-      ready: (json.elements("ready") ?? []).prefix(Self.maximumReadyTickets).compactMap {
-        if case .integer(let ticket) = $0 { ticket } else { nil }
-      },
-      programs: (json.elements("programs") ?? []).prefix(MachineProgram.allCases.count)
-        .compactMap { try? Program($0) })
+extension MachineReport: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    state = try members.required("state", \.state)
+    reason = members.optional("reason", \.reason)?.asReason
+    out = members.identifiers("out", \.out, upTo: Self.maximumJuices)
+    queue = try members.required("queue", \.queue)
+    juices = members.identifiers("juices", \.juices, upTo: Self.maximumJuices)
+    members.writes("job") { $0.current?.job }
+    members.writes("ticket") { $0.current?.ticket }
+    jobs = members.list("jobs", \.jobs, upTo: Self.limit)
+    let tickets = members.other(
+      { $0.ready }, read: { $0.elements("ready")?.compactMap(\.wholeNumber) },
+      write: { $0.member("ready", $1) })
+    ready = Array((tickets ?? []).prefix(Self.maximumReadyTickets))
+    programs = members.list(
+      "programs", \.programs, upTo: MachineProgram.allCases.count, omitsEmpty: true)
   }
 }
 
@@ -236,3 +212,4 @@ extension MachineReport.Program: FormattedMessage {
 }
 
 extension JobState: MemberValue {}
+extension MachineReport.State: MemberValue {}

@@ -8,23 +8,13 @@ package struct ChargesRequest: Hashable, Sendable {
   package let before: Int?
 
   package init(id: Request.ID, before: Int? = nil) { (self.id, self.before) = (id, before) }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("id", id.text)
-      json.member("report", "charges")
-      if let before { json.member("before", before) }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a request.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let id = json.text("id").flatMap({ Request.ID($0) }), json.text("report") == "charges"
-    else { throw JSONError("id and report are required") }
-    self.init(id: id, before: json.integer("before"))
+extension ChargesRequest: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = try members.required("id", \.id)
+    _ = try members.required("report", { _ in "charges" }, where: { $0 == "charges" })
+    before = members.optional("before", \.before)
   }
 }
 
@@ -47,25 +37,13 @@ package struct ChargePage: Hashable, Sendable {
   package init(id: Request.ID, entries: [LedgerEntry], next: Int?) {
     (self.id, self.entries, self.next) = (id, entries, next)
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("id", id.text)
-      json.member("charges", entries) { $0.members($1) }
-      if let next { json.member("next", next) }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members and entries that this version cannot read.
-  ///
-  /// - Throws: `JSONError` if the payload is not a page of charges.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let id = json.text("id").flatMap({ Request.ID($0) }),
-      let entries = json.elements("charges"), entries.count <= Self.maximumEntries
-    else { throw JSONError("this is not a page of charges") }
-    self.init(
-      id: id, entries: entries.compactMap { try? LedgerEntry($0) }, next: json.integer("next"))
+extension ChargePage: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = try members.required("id", \.id)
+    entries = try members.page("charges", \.entries, upTo: Self.maximumEntries)
+    next = members.optional("next", \.next)
   }
 }
 

@@ -97,30 +97,7 @@ extension DailySales: FormattedMessage {
     to = try members.required("to", \.to) {
       (0..<Int64(Self.dayCount)).contains($0.daysSinceEpoch - first.daysSinceEpoch)
     }
-    guard let juices = members.other({ $0.juices }, read: Self.juices, write: Self.write) else {
-      throw members.missing("juices")
-    }
-    self.juices = juices
-  }
-
-  private static func juices(_ json: JSON) -> [Juice.ID: Columns]? {
-    guard case .object(let members) = json["juices"] else { return nil }
-    var juices: [Juice.ID: Columns] = [:]
-    for member in members {
-      guard let juice = Juice.ID(member.key), let columns = try? Columns(member.value) else {
-        return nil
-      }
-      juices[juice] = columns
-    }
-    return juices
-  }
-
-  private static func write(_ json: inout JSONWriter, _ juices: [Juice.ID: Columns]) {
-    json.member("juices") { json in
-      for (juice, columns) in juices.sorted(by: { $0.key < $1.key }) {
-        json.member(named: juice.text) { $0.members(columns) }
-      }
-    }
+    juices = try members.keyed("juices", \.juices)
   }
 }
 

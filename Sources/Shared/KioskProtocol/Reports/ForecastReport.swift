@@ -72,48 +72,30 @@ package struct ForecastReport: Hashable, Sendable {
   }
 }
 
-extension ForecastReport {
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("at", at.description)
-      json.member("fruits") { json in
-        for (fruit, outlook) in fruits.sorted(by: { $0.key < $1.key }) {
-          json.member(named: fruit.text) { json in
-            json.member("stock", outlook.stock)
-            if let perHour = outlook.perHour { json.member("per_hour", perHour) }
-            if let emptyAt = outlook.emptyAt { json.member("empty_at", emptyAt.description) }
-            if !outlook.use.isEmpty { json.member("use", outlook.use) }
-            if !outlook.expires.isEmpty {
-              json.member("expires", outlook.expires) { json, expiry in
-                json.member("at", expiry.at.description)
-                json.member("amount", expiry.amount)
-              }
-            }
-          }
-        }
-      }
-    }
+extension ForecastReport: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    at = try members.required("at", \.at)
+    fruits = try members.keyed("fruits", \.fruits)
   }
+}
 
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a forecast.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let at = json.text("at").flatMap(Timestamp.init),
-      case .object(let members) = json["fruits"]
-    else { throw JSONError("at or fruits is missing") }
-    var fruits: [Fruit.ID: Outlook] = [:]
-    for member in members {
-      guard let fruit = Fruit.ID(member.key), let stock = member.value.integer("stock") else {
-        throw JSONError("a fruit cannot be read")
-      }
-      fruits[fruit] = Outlook(
-        stock: stock, perHour: member.value["per_hour"]?.decimal,
-        emptyAt: member.value.text("empty_at").flatMap(Timestamp.init), use: member.value.use,
-        expires: member.value.expires)
-    }
-    self.init(at: at, fruits: fruits)
+extension ForecastReport.Outlook: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    stock = try members.required("stock", \.stock)
+    perHour = members.optional("per_hour", \.perHour)
+    emptyAt = members.optional("empty_at", \.emptyAt)
+    let use = members.other(
+      { $0.use.isEmpty ? nil : $0.use }, read: \.use, write: { $0.member("use", $1) })
+    self.use = use ?? []
+    expires = members.list("expires", \.expires, upTo: Self.maximumBatches, omitsEmpty: true)
+  }
+}
+
+extension ForecastReport.Outlook.Expiry: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    at = try members.required("at", \.at)
+    amount = try members.required(
+      "amount", \.amount, where: (1...Int(JSON.maximumAmount)).contains)
   }
 }
 
@@ -125,16 +107,5 @@ extension JSON {
     }
     let amounts = pieces.compactMap(\.decimal)
     return amounts.count == pieces.count ? amounts : []
-  }
-
-  /// The readable elements of `expires`.
-  fileprivate var expires: [ForecastReport.Outlook.Expiry] {
-    guard let elements = elements("expires") else { return [] }
-    return elements.prefix(ForecastReport.Outlook.maximumBatches).compactMap { element in
-      guard let at = element.text("at").flatMap(Timestamp.init),
-        let amount = element.integer("amount"), (1...Int(JSON.maximumAmount)).contains(amount)
-      else { return nil }
-      return ForecastReport.Outlook.Expiry(at: at, amount: amount)
-    }
   }
 }

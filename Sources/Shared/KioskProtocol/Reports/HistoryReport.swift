@@ -8,22 +8,10 @@ package struct HistoryReport: Hashable, Sendable {
   package var entries: [LedgerEntry]
 
   package init(entries: [LedgerEntry]) { self.entries = entries }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("entries", entries) { $0.members($1) }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a history.
-  package init(payload: [UInt8]) throws(JSONError) {
-    guard let elements = try JSON.parse(payload).elements("entries") else {
-      throw JSONError("entries is missing")
-    }
-    var entries: [LedgerEntry] = []
-    for element in elements.prefix(Self.limit) { entries.append(try LedgerEntry(element)) }
-    self.init(entries: entries)
+extension HistoryReport: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    entries = Array(try members.all("entries", \.entries).prefix(Self.limit))
   }
 }

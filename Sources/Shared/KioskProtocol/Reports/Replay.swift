@@ -14,28 +14,14 @@ package struct ReplayRequest: Hashable, Sendable {
     self.epoch = epoch
     self.range = range
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("id", id.text)
-      json.member("epoch", epoch)
-      json.member("from", range.lowerBound)
-      json.member("to", range.upperBound)
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a request.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let id = json.text("id").flatMap({ Request.ID($0) }), let epoch = json.integer("epoch"),
-      let first = json.integer("from"), let last = json.integer("to")
-    else { throw JSONError("id, epoch, from and to are required") }
-    guard first >= 1, first <= last else {
-      throw JSONError("from is 1 or more, and to is not below it")
-    }
-    self.init(id: id, epoch: epoch, range: first...last)
+extension ReplayRequest: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = try members.required("id", \.id)
+    epoch = try members.required("epoch", \.epoch)
+    let first = try members.required("from", \.range.lowerBound, where: { $0 >= 1 })
+    range = first...(try members.required("to", \.range.upperBound, where: { $0 >= first }))
   }
 }
 

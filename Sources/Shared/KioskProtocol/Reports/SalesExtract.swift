@@ -16,26 +16,14 @@ package struct SalesRequest: Hashable, Sendable {
     self.last = last
     self.since = since
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("id", id.text)
-      if let last { json.member("last", last) }
-      json.member("since", since.description)
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a request.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let id = json.text("id").flatMap({ Request.ID($0) }),
-      let since = json.text("since").flatMap(Timestamp.init)
-    else { throw JSONError("id and since are required") }
-    let last = json.integer("last")
+extension SalesRequest: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = try members.required("id", \.id)
+    last = members.optional("last", \.last)
+    since = try members.required("since", \.since)
     guard last ?? 1 >= 1 else { throw JSONError("last is 1 or more") }
-    self.init(id: id, last: last, since: since)
   }
 }
 
@@ -88,60 +76,32 @@ package struct SalesExtract: Hashable, Sendable {
     (self.id, self.epoch, self.last, self.next) = (id, epoch, last, next)
     (self.timeZone, self.sums) = (timeZone, sums)
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("id", id.text)
-      json.member("epoch", epoch)
-      json.member("last", last)
-      if let next { json.member("next", next) }
-      json.member("time_zone", timeZone)
-      json.member("sums", sums) { json, sum in
-        json.member("at", sum.at.description)
-        json.member("status", sum.status.rawValue)
-        json.member("juice", sum.juice.text)
-        json.member("orders", sum.orders)
-        if sum.glasses > 0 { json.member("glasses", sum.glasses) }
-        if let amount = sum.amount { json.member("amount", amount) }
-      }
-      if !money.isEmpty { json.member("money", money) { $0.members($1) } }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a page.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let id = json.text("id").flatMap({ Request.ID($0) }), let last = json.integer("last"),
-      let epoch = json.integer("epoch"), let timeZone = json.visibleText("time_zone", upTo: 64),
-      let elements = json.elements("sums"), elements.count <= 5 * Self.maximumEntries,
-      case let money = json.elements("money") ?? [], money.count <= Self.maximumEntries
-    else { throw JSONError("this is not an extract of the sales") }
-    let sums = elements.map(Sum.init)
-    guard !sums.contains(nil), json.integer("next").map({ $0 >= 1 && $0 < last }) ?? true else {
-      throw JSONError("a sum or next cannot be read")
-    }
-    self.init(
-      id: id, epoch: epoch, last: last, next: json.integer("next"), timeZone: timeZone,
-      sums: sums.compactMap(\.self))
-    for element in money { self.money.append(try MoneyOfQuarter(element)) }
+extension SalesExtract: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = try members.required("id", \.id)
+    epoch = try members.required("epoch", \.epoch)
+    last = try members.required("last", \.last)
+    next = members.optional("next", \.next)
+    timeZone = members.text("time_zone", \.timeZone) ?? ""
+    sums = try members.all("sums", \.sums, upTo: 5 * Self.maximumEntries)
+    money = try members.all("money", \.money, upTo: Self.maximumEntries, omitsEmpty: true)
+    if timeZone.isEmpty { throw members.missing("time_zone") }
+    if let next, next < 1 || next >= last { throw members.missing("next") }
   }
 }
 
-extension SalesExtract.Sum {
-  fileprivate init?(_ json: JSON) {
-    // Real counts are lower, and sums of such counts do not overflow.
-    let counts = 0...1_000_000_000
-    guard let at = json.text("at").flatMap(Timestamp.init),
-      let status = json.text("status").flatMap(Status.init(rawValue:)),
-      let juice = json.text("juice").flatMap({ Juice.ID($0) }),
-      let orders = json.integer("orders"), counts.contains(orders)
-    else { return nil }
-    let glasses = json.integer("glasses") ?? 0
-    guard counts.contains(glasses) else { return nil }
-    self.init(
-      at: at, status: status, juice: juice, orders: orders, glasses: glasses,
-      amount: json.money("amount"))
+extension SalesExtract.Sum: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    at = try members.required("at", \.at)
+    status = try members.required("status", \.status)
+    juice = try members.required("juice", \.juice)
+    orders = try members.required("orders", \.orders, where: Int.counts.contains)
+    glasses = members.optional("glasses") { $0.glasses > 0 ? $0.glasses : nil } ?? 0
+    amount = members.money("amount", \.amount)
+    guard Int.counts.contains(glasses) else { throw members.missing("glasses") }
   }
 }
+
+extension SalesExtract.Sum.Status: MemberValue {}

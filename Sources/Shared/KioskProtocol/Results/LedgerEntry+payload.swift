@@ -21,8 +21,7 @@ extension LedgerEntry: FormattedMessage {
     id = members.optional("id", \.id)
     let status = try members.required("status", \.status)
     outcome = try Outcome(status, &members)
-    amount = members.other(
-      \.amount, read: { $0.money("amount") }, write: { $0.member("amount", $1) })
+    amount = members.money("amount", \.amount)
     members.writes("changes") { entry in
       let changes = entry.changes
       return changes.isEmpty ? nil : changes

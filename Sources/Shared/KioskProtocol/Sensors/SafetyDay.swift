@@ -12,24 +12,13 @@ package struct SafetyRequest: Hashable, Sendable {
   package init(id: Request.ID, day: CivilDate, after: Int = 0) {
     (self.id, self.day, self.after) = (id, day, after)
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("id", id.text)
-      json.member("day", day.description)
-      if after > 0 { json.member("after", after) }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a request.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let id = json.text("id").flatMap({ Request.ID($0) }),
-      let day = json.text("day").flatMap({ CivilDate($0) })
-    else { throw JSONError("id and day are required") }
-    self.init(id: id, day: day, after: json.integer("after") ?? 0)
+extension SafetyRequest: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = try members.required("id", \.id)
+    day = try members.required("day", \.day)
+    after = members.optional("after") { $0.after > 0 ? $0.after : nil } ?? 0
   }
 }
 
@@ -189,38 +178,27 @@ package struct SafetyDay: Hashable, Sendable {
     self.init(id: id, day: day, sensors: sensors, entries: page, next: next)
     self.omitsSome = omitsSome
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("id", id.text)
-      json.member("day", day.description)
-      json.member("sensors", sensors) { json, sensor in
-        json.member("name", sensor.name.text)
-        json.member("unit", sensor.unit.rawValue)
-        if let minimum = sensor.minimum { json.member("min", Double(minimum) / 1000) }
-        if let maximum = sensor.maximum { json.member("max", Double(maximum) / 1000) }
-        json.member("hours", sensor.hours) { $0.members($1) }
-      }
-      json.member("entries", entries) { $0.members($1) }
-      if let next { json.member("next", next) }
-      if omitsSome { json.member("shortened", true) }
-    }
+extension SafetyDay: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    id = try members.required("id", \.id)
+    day = try members.required("day", \.day)
+    sensors = try members.page("sensors", \.sensors, upTo: Self.maximumSensors)
+    entries = try members.page("entries", \.entries, upTo: Self.maximumEntries)
+    next = members.optional("next", \.next)
+    let omitsSome = members.optional("shortened") { $0.omitsSome ? true : nil } ?? false
+    self.omitsSome = omitsSome || members.json.elements("entries")?.count ?? 0 > entries.count
   }
+}
 
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a day of a record.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let id = json.text("id").flatMap({ Request.ID($0) }),
-      let day = json.text("day").flatMap({ CivilDate($0) }),
-      let sensors = json.elements("sensors"), sensors.count <= Self.maximumSensors,
-      let entries = json.elements("entries"), entries.count <= Self.maximumEntries
-    else { throw JSONError("this is not a day of a record") }
-    self.init(
-      id: id, day: day, sensors: sensors.compactMap(Sensor.init),
-      entries: entries.compactMap { try? LedgerEntry($0) }, next: json.integer("next"))
-    omitsSome = json["shortened"] == .bool(true) || self.entries.count < entries.count
+extension SafetyDay.Sensor: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    name = try members.required("name", \.name)
+    unit = try members.required("unit", \.unit)
+    minimum = members.thousandths("min", \.minimum)
+    maximum = members.thousandths("max", \.maximum)
+    hours = members.list("hours", \.hours, upTo: SafetyDay.maximumHours)
   }
 }
 
@@ -240,18 +218,5 @@ extension JSONWriter {
     member("high", Double(hour.high) / 1000)
     member("outside", hour.secondsOutside)
     member("measured", hour.secondsMeasured)
-  }
-}
-
-extension SafetyDay.Sensor {
-  fileprivate init?(_ json: JSON) {
-    guard let name = json.text("name").flatMap({ SensorID($0) }),
-      let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
-    else { return nil }
-    self.init(
-      name: name, unit: unit, minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
-      hours: (json.elements("hours") ?? []).prefix(SafetyDay.maximumHours).compactMap {
-        SafetyDay.Hour($0, at: "at")
-      })
   }
 }

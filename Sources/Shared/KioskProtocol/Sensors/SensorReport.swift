@@ -84,46 +84,22 @@ package struct SensorReport: Hashable, Sendable {
   package var needsAttention: Bool { isSilent || state == .alarm || state == .blocked }
 }
 
-extension SensorReport.State: MemberValue {}
-
-extension SensorReport {
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("state", state.rawValue)
-      if let value { json.member("value", Double(value) / 1000) }
-      json.member("unit", unit.rawValue)
-      if let minimum { json.member("min", Double(minimum) / 1000) }
-      if let maximum { json.member("max", Double(maximum) / 1000) }
-      if let since { json.member("since", since.description) }
-      json.member("silent", isSilent)
-      if !fruits.isEmpty { json.member("fruits", fruits.map(\.text)) }
-      if !machines.isEmpty { json.member("machines", machines.map(\.text)) }
-      if ignored > 0 { json.member("ignored", ignored) }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a report of a sensor.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let state = json.text("state").flatMap(State.init(rawValue:)),
-      let unit = json.text("unit").flatMap(SensorUnit.init(rawValue:))
-    else { throw JSONError("state or unit is missing") }
-    func texts(_ key: String) -> [String] {
-      (json.elements(key) ?? []).prefix(Self.maximumBlocked).compactMap {
-        if case .string(let text) = $0 { text } else { nil }
-      }
-    }
-    self.init(
-      state: state, value: json["value"]?.thousandths, unit: unit,
-      minimum: json["min"]?.thousandths, maximum: json["max"]?.thousandths,
-      since: json.text("since").flatMap(Timestamp.init), isSilent: json["silent"] == .bool(true),
-      fruits: texts("fruits").compactMap { Fruit.ID($0) },
-      machines: texts("machines").compactMap { MachineID($0) },
-      ignored: json.integer("ignored") ?? 0)
+extension SensorReport: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    state = try members.required("state", \.state)
+    value = members.thousandths("value", \.value)
+    unit = try members.required("unit", \.unit)
+    minimum = members.thousandths("min", \.minimum)
+    maximum = members.thousandths("max", \.maximum)
+    since = members.optional("since", \.since)
+    isSilent = members.flag("silent", \.isSilent)
+    fruits = members.identifiers("fruits", \.fruits, upTo: Self.maximumBlocked)
+    machines = members.identifiers("machines", \.machines, upTo: Self.maximumBlocked)
+    ignored = members.optional("ignored") { $0.ignored > 0 ? $0.ignored : nil } ?? 0
   }
 }
+
+extension SensorReport.State: MemberValue {}
 
 extension JSON {
   /// The number in thousandths, also if it is written as a text of at most 32 bytes; or `nil` if the

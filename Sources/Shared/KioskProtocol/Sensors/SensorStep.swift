@@ -122,24 +122,10 @@ extension SensorStep: FormattedMessage {
 
 extension Members {
   /// Reads or writes a value of a sensor.
-  fileprivate mutating func thousandths(_ key: StaticString, _ get: (Message) -> Int?) -> Int? {
+  mutating func thousandths(_ key: StaticString, _ get: (Message) -> Int?) -> Int? {
     other(
       get, read: { $0[key.description]?.thousandths },
       write: { $0.member(key, Double($1) / 1000) })
-  }
-
-  /// Reads or writes identifiers; writes no member if there are none. Reading omits invalid ones.
-  fileprivate mutating func identifiers<ID: LosslessStringConvertible>(
-    _ key: StaticString, _ get: (Message) -> [ID]
-  ) -> [ID] {
-    func read(_ json: JSON) -> [ID]? {
-      json.elements(key.description)?.compactMap {
-        if case .string(let text) = $0 { ID(text) } else { nil }
-      }
-    }
-    return other(
-      { get($0).isEmpty ? nil : get($0) }, read: read,
-      write: { $0.member(key, $1.map(\.description)) }) ?? []
   }
 }
 
