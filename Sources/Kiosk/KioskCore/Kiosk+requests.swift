@@ -20,12 +20,10 @@ extension Kiosk {
     var stock: FruitAmounts?
     if ![.service, .job, .program].contains(source.kind) { stock = juiceMaker.stock }
     let amount = amount(of: outcome)
-    var entry = LedgerEntry(
-      seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome,
-      amount: amount)
+    var entry = nextEntry(outcome, amount: amount, from: source, id: request.id, at: now)
     if case .restocked(let changes) = outcome, case .restock(let restock) = request.command {
       entry.batches = batches.brought(
-        by: withTimes(restock), changes, seq: seq, at: now.timestamp)
+        by: withTimes(restock), changes, seq: entry.seq, at: now.timestamp)
     }
     return LedgerRow(
       entry, stock: stock, detail: detail, message: message(about: outcome, for: amount))

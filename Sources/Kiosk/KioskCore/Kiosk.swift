@@ -286,7 +286,6 @@ package struct Kiosk: ~Copyable, Sendable {
   private mutating func answer(
     _ request: Request, in parsed: ParsedDelivery, at now: Moment, in decision: inout Decision
   ) -> LedgerRow {
-    seq += 1
     let row = execute(
       request, from: parsed.source, isRetained: parsed.isRetained, at: now)
     count(row.entry.outcome)

@@ -144,15 +144,10 @@ extension Kiosk {
     var isMade = false
     if case .made = outcome { isMade = true }
     jobs.remove(job, isMade: isMade)
-    juiceMaker.giveBack(outcome.changes)
-    seq += 1
     // A juice that was not made costs nothing.
     let made = isMade ? job.quantity : glasses
     if isMade { programs?.made(made, by: job.machine, at: now) }
     let amount = isMade ? job.amount : job.price(of: made)
-    let entry = LedgerEntry(
-      seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
-      amount: amount)
     var message = message(about: outcome, of: job.terms.juiceName)
     if !isMade, amount != nil {
       message = CustomerMessage.partlyMade(
@@ -161,10 +156,9 @@ extension Kiosk {
     // A free order has a price, and no charge.
     let money = charges.charge(ofOrder: job.seq)?.moneyEnd(for: amount)
     if !isMade, let money { message?.append(" \(money.text(settings.language))") }
-    let row = LedgerRow(entry, stock: juiceMaker.stock, message: message)
-    count(outcome)
-    decision.record(row, answering: job.reply, under: settings)
-    appendFeedback(of: row, in: &decision)
+    recordEnd(
+      outcome, amount: amount, from: job.source, id: job.id, answering: job.reply,
+      message: message, at: now, in: &decision)
     settle(order: job.seq, glasses: made, at: now, in: &decision)
   }
 

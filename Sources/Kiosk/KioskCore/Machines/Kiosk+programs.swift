@@ -77,7 +77,7 @@ extension Kiosk {
     guard let due = programs?.newlyDue(at: now) else { return }
     for (id, cause, since) in due {
       let entry = record(
-        ProgramStep(.due, id, reason: cause.rawValue), at: now, in: &decision)
+        .program(ProgramStep(.due, id, reason: cause.rawValue)), at: now, in: &decision)
       programs?.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: since)
     }
     for machine in settings.machines {
@@ -90,7 +90,7 @@ extension Kiosk {
       let step = ProgramStep(
         .requested, id, reason: programs.records[id]?.due?.cause.rawValue,
         changes: setting.uses.times(-1))
-      openJob(step, record(step, at: now, in: &decision), at: now)
+      openJob(step, record(.program(step), at: now, in: &decision), at: now)
     }
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }
@@ -107,25 +107,13 @@ extension Kiosk {
     return maker.take(amounts)
   }
 
-  /// Records a step that has no sender.
-  @discardableResult
-  private mutating func record(
-    _ step: ProgramStep, at now: Moment, in decision: inout Decision
-  ) -> LedgerEntry {
-    seq += 1
-    let entry = LedgerEntry(
-      seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil, outcome: .program(step))
-    decision.record(LedgerRow(entry), answering: nil, under: settings)
-    return entry
-  }
-
   /// Ends the job of a program.
   mutating func endProgram(
     _ job: Job, _ step: ProgramStep, at now: Moment, in decision: inout Decision
   ) {
     jobs.remove(job, isMade: false)
     juiceMaker.giveBack(step.changes)
-    let entry = record(step, at: now, in: &decision)
+    let entry = record(.program(step), at: now, in: &decision)
     programs?.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }

@@ -22,12 +22,9 @@ extension Kiosk {
     _ kind: PaymentStep.Kind, of charge: Charge, _ amount: Money?, _ answer: PaymentAnswer,
     reason: String? = nil, at now: Moment, in decision: inout Decision
   ) {
-    seq += 1
-    let entry = LedgerEntry(
-      seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil,
-      outcome: .payment(charge.step(kind, answer.receipt, reason: reason ?? answer.reason)),
-      amount: amount)
-    decision.transaction.records.append(.init(LedgerRow(entry)))
+    record(
+      .payment(charge.step(kind, answer.receipt, reason: reason ?? answer.reason)),
+      amount: amount, at: now, in: &decision)
     charges.count(kind, amount, at: charge.device)
   }
 
@@ -52,13 +49,10 @@ extension Kiosk {
       return settle(order: sale.seq, glasses: sale.order.quantity, at: now, in: &decision)
     }
     save(charge.with(.held), at: now, in: &decision)
-    seq += 1
-    let entry = LedgerEntry(
-      seq: seq, epoch: epoch, at: now.timestamp, source: sale.source, id: sale.id,
-      outcome: .payment(
-        charge.step(
-          .held, answer.receipt, machine: machine, place: jobs.count(of: machine) + 1)),
-      amount: charge.held)
+    let step = charge.step(
+      .held, answer.receipt, machine: machine, place: jobs.count(of: machine) + 1)
+    let entry = nextEntry(
+      .payment(step), amount: charge.held, from: sale.source, id: sale.id, at: now)
     let row = LedgerRow(
       entry,
       message: CustomerMessage.accepted(
@@ -67,7 +61,7 @@ extension Kiosk {
     var terms = terms(of: sale.order, on: machine)
     terms.juiceName = sale.juiceName
     let job = Job(
-      seq: sale.seq, number: seq, machine: machine, work: .order(sale.order, sale.ticket),
+      seq: sale.seq, number: entry.seq, machine: machine, work: .order(sale.order, sale.ticket),
       used: sale.used, amount: charge.amount, source: sale.source, id: sale.id, at: now.timestamp,
       state: .queued, reply: sale.reply, terms: terms)
     jobs.add(job, at: now.uptime)
@@ -129,17 +123,10 @@ extension Kiosk {
     _ sale: Charge.Sale, _ outcome: LedgerEntry.Outcome, amount: Money? = nil,
     message: String? = nil, detail: String? = nil, at now: Moment, in decision: inout Decision
   ) {
-    juiceMaker.giveBack(outcome.changes)
-    seq += 1
-    let row = LedgerRow(
-      LedgerEntry(
-        seq: seq, epoch: epoch, at: now.timestamp, source: sale.source, id: sale.id,
-        outcome: outcome, amount: amount),
-      stock: juiceMaker.stock, detail: detail,
-      message: message ?? self.message(about: outcome, of: sale.juiceName))
-    count(outcome)
-    decision.record(row, answering: sale.reply, under: settings)
-    appendFeedback(of: row, in: &decision)
+    recordEnd(
+      outcome, amount: amount, from: sale.source, id: sale.id, answering: sale.reply,
+      detail: detail, message: message ?? self.message(about: outcome, of: sale.juiceName),
+      at: now, in: &decision)
   }
 
   /// Captures the price of the glasses that were made of an order, or releases the hold if no glass was made. If

@@ -341,11 +341,8 @@ extension Kiosk {
     _ total: PaymentTotal, of device: PaymentDeviceID, at now: Moment, in decision: inout Decision
   ) {
     guard let difference = charges.close(total, of: device, at: now.uptime) else { return }
-    seq += 1
-    let entry = LedgerEntry(
-      seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil,
-      outcome: .total(total, device: device, difference: difference))
-    decision.transaction.records.append(.init(LedgerRow(entry)))
+    record(
+      .total(total, device: device, difference: difference), at: now, in: &decision)
   }
 }
 

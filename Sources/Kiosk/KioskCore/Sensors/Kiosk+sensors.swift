@@ -48,12 +48,7 @@ extension Kiosk {
     var changes = Sensors.Changes()
     change(&sensors, &changes)
     jobs.blocked = sensors.blocked
-    for step in changes.steps {
-      seq += 1
-      let entry = LedgerEntry(
-        seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil, outcome: .sensor(step))
-      decision.transaction.records.append(.init(LedgerRow(entry)))
-    }
+    for step in changes.steps { record(.sensor(step), at: now, in: &decision) }
     decision.sensorsIgnored += changes.ignored
   }
 }

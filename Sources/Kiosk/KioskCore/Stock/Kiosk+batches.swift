@@ -37,12 +37,7 @@ extension Kiosk {
         // guard: expired fruit is not sold
         _ = juiceMaker.take([fruit: -amount])
       }
-      seq += 1
-      var entry = LedgerEntry(
-        seq: seq, epoch: epoch, at: now.timestamp, source: nil, id: nil,
-        outcome: .expired(changes: amounts))
-      entry.batches = changes
-      decision.record(LedgerRow(entry), answering: nil, under: settings)
+      record(.expired(changes: amounts), batches: changes, at: now, in: &decision)
       applyToBatches(at: now, in: &decision)
     }
     blockDoubtfulFruit(at: now, in: &decision)
