@@ -27,9 +27,6 @@ package struct Decision: Sendable {
   /// Sensors that have sent their first message without a usable value since the last reading.
   package var sensorsIgnored: [SensorID] = []
 
-  /// The number of the transaction's records that the core has already applied to `Batches`.
-  var recordsInBatches = 0
-
   /// Creates an empty decision.
   package init() {}
 

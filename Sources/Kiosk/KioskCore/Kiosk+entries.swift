@@ -26,8 +26,16 @@ extension Kiosk {
   ) -> LedgerEntry {
     var entry = nextEntry(outcome, amount: amount, at: now)
     entry.batches = batches
-    decision.record(LedgerRow(entry), answering: nil, under: settings)
+    record(LedgerRow(entry), answering: nil, at: now, in: &decision)
     return entry
+  }
+
+  /// Records an entry that answers no delivery of this batch, and applies it to the batches of fruit.
+  mutating func record(
+    _ row: LedgerRow, answering reply: Reply?, at now: Moment, in decision: inout Decision
+  ) {
+    decision.record(row, answering: reply, under: settings)
+    applyLastEntry(at: now, in: &decision)
   }
 
   /// Records the end of an order, returns its unused fruit, and answers its sender.
@@ -41,7 +49,7 @@ extension Kiosk {
       nextEntry(outcome, amount: amount, from: source, id: id, at: now), stock: juiceMaker.stock,
       detail: detail, message: message)
     count(outcome)
-    decision.record(row, answering: reply, under: settings)
+    record(row, answering: reply, at: now, in: &decision)
     appendFeedback(of: row, in: &decision)
   }
 }

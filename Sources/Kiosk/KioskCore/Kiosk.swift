@@ -171,12 +171,12 @@ package struct Kiosk: ~Copyable, Sendable {
       // guard: what is to be blocked now is not sold in this batch
       changeSensors(at: now, in: &decision) { $0.block(at: now, into: &$1) }
     }
+    removeExpiredFruit(at: now, in: &decision)
     var answered = repeats
     answered.reserveCapacity(repeats.count + parsedDeliveries.count)
     for parsed in parsedDeliveries {
       decide(parsed, recorded: repeats, answered: &answered, at: now, in: &decision)
     }
-    updateBatches(at: now, in: &decision)
     if !sensors.isEmpty {
       let hasEntries = !decision.transaction.records.isEmpty
       changeSensors(at: now, in: &decision) {
@@ -191,7 +191,6 @@ package struct Kiosk: ~Copyable, Sendable {
       fireTimers(at: now, in: &decision)
       decision.machinesChanged = !machineReports.elementsEqual(reportsBefore, by: ==)
     }
-    updateBatches(at: now, in: &decision)
     if switched != before { decision.transaction.service = switched }
     updateAlerts(since: stockBefore)
     save(in: &decision.transaction, at: now)
@@ -226,7 +225,6 @@ package struct Kiosk: ~Copyable, Sendable {
       }
       return
     }
-    updateBatches(at: now, in: &decision)
     guard marks.register(parsed.mark, at: now.timestamp) else {
       if parsed.request != nil { counters.duplicates += 1 }
       return
@@ -275,7 +273,6 @@ package struct Kiosk: ~Copyable, Sendable {
     }
     if settings.payment != nil {
       replaceUnpaid(by: request, in: parsed, at: now, in: &decision)
-      updateBatches(at: now, in: &decision)
     }
     let row = answer(request, in: parsed, at: now, in: &decision)
     if let key = parsed.key { answered[key] = row }
@@ -288,8 +285,15 @@ package struct Kiosk: ~Copyable, Sendable {
   ) -> LedgerRow {
     let row = execute(
       request, from: parsed.source, isRetained: parsed.isRetained, at: now)
+    let seq = row.entry.seq
     count(row.entry.outcome)
     decision.record(row, answering: parsed)
+    if case .sensor(let decided) = request.command, case .sensor = row.entry.outcome {
+      // Before the entry takes the fruit out of the batches: that would end the block of the clock.
+      if decided.sensor == .clock, decided.choice == .release { elapsed.accept() }
+      changeSensors(at: now, in: &decision) { sensors, _ in sensors.decide(decided, at: now) }
+    }
+    applyLastEntry(at: now, in: &decision)
     appendFeedback(of: row, in: &decision)
     if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
       let job = Job(
@@ -315,10 +319,6 @@ package struct Kiosk: ~Copyable, Sendable {
     case .job(let decided): execute(decided, in: row.entry, at: now, in: &decision)
     case .charge(let decided):
       execute(decided, in: row.entry, answering: parsed.reply, at: now, in: &decision)
-    case .sensor(let decided):
-      guard case .sensor = row.entry.outcome else { break }
-      if decided.sensor == .clock, decided.choice == .release { elapsed.accept() }
-      changeSensors(at: now, in: &decision) { $0.decide(decided, at: now, into: &$1) }
     default: break
     }
     return row

@@ -181,7 +181,6 @@ extension Kiosk {
       // guard: an order whose fruit has expired in the queue is not made
       giveBack(job.used, of: job, Job.expired, at: now, in: &decision)
     }
-    updateBatches(at: now, in: &decision)
     for job in overdue.lost { jobs.set(job, to: .lost) }
     for job in overdue.started { jobs.set(job, to: .needsDecision) }
     runSchedule(at: now, in: &decision)

@@ -57,7 +57,7 @@ extension Kiosk {
       entry,
       message: CustomerMessage.accepted(
         sale.juiceName, ticket: sale.ticket.number, in: settings.language))
-    decision.record(row, answering: sale.reply, under: settings)
+    record(row, answering: sale.reply, at: now, in: &decision)
     var terms = terms(of: sale.order, on: machine)
     terms.juiceName = sale.juiceName
     let job = Job(

@@ -506,7 +506,7 @@ package struct Sensors: Sendable {
   // MARK: Decisions
 
   /// Applies the decision of a person about a sensor that blocks something.
-  mutating func decide(_ decision: SensorDecision, at now: Moment, into changes: inout Changes) {
+  mutating func decide(_ decision: SensorDecision, at now: Moment) {
     let name = decision.sensor
     guard var record = records[name], record.state == .blocked else { return }
     var live = self.live[name] ?? look(at: name, at: now)

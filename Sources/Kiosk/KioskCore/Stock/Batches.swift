@@ -104,39 +104,23 @@ package struct Batches: Sendable {
 
   // MARK: Entries
 
-  /// Applies entries to the batches, in the order of the ledger, and adds the changes of the
-  /// batches to the entries.
+  /// Applies an entry to the batches, and adds the changes of the batches to the entry.
   ///
-  /// - Parameters:
-  ///   - first: The index of the record with the first entry.
-  ///   - stock: The stock after the entries.
-  mutating func apply(
-    _ records: inout [LedgerTransaction.Record], from first: Int, stock: FruitAmounts,
-    at now: Moment
-  ) {
-    var stock = stock
-    for record in records[first...] { stock += record.row.entry.changes.times(-1) }
-    for index in records.indices.dropFirst(first) {
-      let entry = records[index].row.entry
-      let changes = entry.changes
-      if !changes.isEmpty, entry.status != .expired {
-        var batches: [BatchChange] = []
-        for change in entry.batches {
-          bring(change, at: now)
-          batches.append(change)
-        }
-        for (fruit, amount) in changes where amount < 0 {
-          batches += take(
-            -amount, of: fruit, from: stock[fruit] ?? 0, undoing: entry.undone, at: now.timestamp)
-        }
-        if let order = entry.outcome.returnedOrder {
-          batches += giveBack(changes, of: order, at: now)
-        }
-        records[index].row.entry.batches = batches
+  /// - Parameter stock: The stock after the entry.
+  mutating func apply(_ entry: inout LedgerEntry, stock: FruitAmounts, at now: Moment) {
+    let changes = entry.changes
+    if !changes.isEmpty, entry.status != .expired {
+      for change in entry.batches { bring(change, at: now) }
+      for (fruit, amount) in changes where amount < 0 {
+        entry.batches += take(
+          -amount, of: fruit, from: (stock[fruit] ?? 0) - amount, undoing: entry.undone,
+          at: now.timestamp)
       }
-      stock += changes
-      note(records[index].row.entry)
+      if let order = entry.outcome.returnedOrder {
+        entry.batches += giveBack(changes, of: order, at: now)
+      }
     }
+    note(entry)
   }
 
   private mutating func bring(_ change: BatchChange, at now: Moment) {

@@ -23,11 +23,18 @@ extension Kiosk {
     batches.isActive ? settings.announcementsWithDates : settings.announcements
   }
 
-  /// Applies the new entries to the batches, and takes expired fruit out of the stock. Must be
-  /// called before each change that takes fruit.
-  mutating func updateBatches(at now: Moment, in decision: inout Decision) {
+  /// Applies the last entry to the batches. Called for each entry, so that the next change of the
+  /// stock finds the batches that are left.
+  mutating func applyLastEntry(at now: Moment, in decision: inout Decision) {
+    guard batches.isActive, let last = decision.transaction.records.indices.last else { return }
+    batches.apply(
+      &decision.transaction.records[last].row.entry, stock: juiceMaker.stock, at: now)
+    removeExpiredFruit(at: now, in: &decision)
+  }
+
+  /// Takes expired fruit out of the stock, and blocks fruit whose age is in doubt.
+  mutating func removeExpiredFruit(at now: Moment, in decision: inout Decision) {
     guard batches.isActive else { return }
-    applyToBatches(at: now, in: &decision)
     let changes = batches.expire(at: now)
     if !changes.isEmpty {
       var amounts: FruitAmounts = [:]
@@ -38,7 +45,6 @@ extension Kiosk {
         _ = juiceMaker.take([fruit: -amount])
       }
       record(.expired(changes: amounts), batches: changes, at: now, in: &decision)
-      applyToBatches(at: now, in: &decision)
     }
     blockDoubtfulFruit(at: now, in: &decision)
   }
@@ -51,14 +57,6 @@ extension Kiosk {
     changeSensors(at: now, in: &decision) {
       $0.doubt(fruits.sorted(), at: now, into: &$1)
     }
-  }
-
-  private mutating func applyToBatches(at now: Moment, in decision: inout Decision) {
-    let (first, end) = (decision.recordsInBatches, decision.transaction.records.count)
-    guard first < end else { return }
-    batches.apply(
-      &decision.transaction.records, from: first, stock: juiceMaker.stock, at: now)
-    decision.recordsInBatches = end
   }
 
   /// Returns the restock with the end of each day by the kiosk's clock.
