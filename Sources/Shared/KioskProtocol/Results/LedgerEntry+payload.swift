@@ -158,16 +158,6 @@ extension LedgerEntry.Outcome {
   }
 }
 
-extension JobEnd: FormattedMessage {
-  package init(_ members: inout Members<Self>) throws(JSONError) {
-    job = try members.required("job", \.job)
-    guard let ticket = members.ticket(\.ticket) else { throw members.missing("ticket") }
-    guard let order = members.order(\.order) else { throw members.missing("juice") }
-    (self.ticket, self.order) = (ticket, order)
-    machine = members.optional("machine", \.machine)
-  }
-}
-
 /// The key of a ticket's day in the object that `LedgerEntry.init(event:day:)` parses.
 private let dayKey = "day"
 

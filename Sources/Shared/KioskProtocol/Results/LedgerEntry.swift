@@ -157,24 +157,6 @@ extension LedgerEntry.Outcome {
   }
 }
 
-/// The data of an order in the entry that ends the order. The entry also has the source and the id
-/// of the order.
-package struct JobEnd: Hashable, Sendable {
-  /// The sequence number of the order's entry.
-  package let job: Int
-  /// The machine, or `nil` if the order never had one.
-  package let machine: MachineID?
-  package let order: Order
-  package let ticket: Ticket
-
-  package init(job: Int, machine: MachineID?, order: Order, ticket: Ticket) {
-    self.job = job
-    self.machine = machine
-    self.order = order
-    self.ticket = ticket
-  }
-}
-
 /// The number for the customer, from 1 each day.
 package struct Ticket: Hashable, Sendable {
   /// Days since 1970-01-01 in the kiosk's time zone.
