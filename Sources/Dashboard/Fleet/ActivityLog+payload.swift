@@ -81,8 +81,10 @@ extension ActivityLog.Record {
     switch event {
     case .alert(let alert, let details, let until):
       alert.write(to: &json)
-      if let state = details.machine { json.member("state", state.rawValue) }
-      if let reason = details.reason { json.member("reason", reason) }
+      if let text = details.text {
+        json.member("detail", text[.english])
+        json.member("detail_ko", text[.korean])
+      }
       if let time = details.restartedAt { json.member("restarted", time.description) }
       if let until { json.member("until", until.description) }
     case .stopped(let until): json.member("until", until.description)
@@ -118,10 +120,13 @@ extension ActivityLog.Record {
       self.init(at: at, .action(action))
     } else if json["alert"] != nil {
       guard let alert = Alert(json) else { return nil }
-      let details = ActivityLog.Details(
-        machine: json.text("state").flatMap(MachineReport.State.init(rawValue:)),
-        reason: json.text("reason"), restartedAt: json.text("restarted").flatMap(Timestamp.init))
-      self.init(at: at, .alert(alert, details, until: until))
+      let text = json.text("detail").map {
+        LocalizedName(english: $0, korean: json.text("detail_ko"), fallback: "")
+      }
+      let restartedAt = json.text("restarted").flatMap(Timestamp.init)
+      self.init(
+        at: at,
+        .alert(alert, ActivityLog.Details(text: text, restartedAt: restartedAt), until: until))
     } else {
       guard let until else { return nil }
       self.init(at: at, .stopped(until: until))

@@ -49,11 +49,15 @@ package struct ActivityLog: Sendable, Equatable {
 
     package var kind: Kind {
       switch event {
-      case .alert(.machine, _, _), .alert(.job, _, _): .machines
-      case .alert(.payment, _, _), .alert(.charge, _, _), .alert(.difference, _, _): .payments
-      case .alert(.out, _, _), .alert(.noSales, _, _), .alert(.unsold, _, _): .stockouts
-      case .alert(.sensor, _, _), .alert(.expires, _, _), .alert(.expired, _, _): .safety
-      case .alert(.offline, _, _), .alert(.noBroker, _, _), .stopped: .outages
+      case .alert(let alert, _, _):
+        switch alert.problem?.group {
+        case .machines: .machines
+        case .payments: .payments
+        case .sales, .stock: .stockouts
+        case .sensors, .dates: .safety
+        case .offline, nil: .outages
+        }
+      case .stopped: .outages
       case .entry(_, let entry):
         switch entry.outcome {
         case .restocked: .restocks
@@ -136,22 +140,20 @@ package struct ActivityLog: Sendable, Equatable {
     }
   }
 
-  /// The circumstances of an alert; `machine` and `reason` are those when it began.
+  /// The circumstances of an alert.
   package struct Details: Hashable, Sendable {
-    /// The state of the machine.
-    package var machine: MachineReport.State?
-    /// The reason that the machine or the payment device reports, or else the first fruit that the
-    /// machine lacks.
-    package var reason: String?
+    /// The sentence about the problem when it began, or `nil` if it has no more than its title.
+    package var text: LocalizedName?
     /// The time at which the program started during the alert `offline`, or `nil` if the program
     /// kept running.
     package var restartedAt: Timestamp?
 
-    package init(
-      machine: MachineReport.State? = nil, reason: String? = nil, restartedAt: Timestamp? = nil
-    ) {
-      (self.machine, self.reason, self.restartedAt) = (machine, reason, restartedAt)
+    package init(text: LocalizedName? = nil, restartedAt: Timestamp? = nil) {
+      (self.text, self.restartedAt) = (text, restartedAt)
     }
+
+    /// Maximum length of a sentence, in Unicode scalars.
+    static let maximumText = 120
   }
 
   struct Beginning: Hashable, Sendable {
@@ -213,16 +215,18 @@ package struct ActivityLog: Sendable, Equatable {
     }
     var active: Set<Alert> = []
     for kiosk in fleet.kiosks {
-      for alert in kiosk.activeAlerts(at: now) {
+      for (alert, problem) in kiosk.activeAlerts(at: now) {
         active.insert(alert)
         guard lasting[alert] == nil else { continue }
-        let since = if case .offline = alert { kiosk.offlineSince } else { nil as Timestamp? }
-        begin(alert, kiosk.details(of: alert), at: since ?? now)
+        let since = problem.kind == .offline ? kiosk.offlineSince : nil
+        begin(alert, Details(text: kiosk.sentence(about: problem.kind)), at: since ?? now)
       }
       record(kiosk, at: now)
     }
     for alert in lasting.keys where !active.contains(alert) {
-      if let kiosk = alert.kiosk, let state = fleet[kiosk], !state.isKnown(alert) { continue }
+      if case .problem(let problem, let kiosk) = alert, fleet[kiosk]?.isKnown(problem) == false {
+        continue
+      }
       end(alert, in: fleet, at: now)
     }
     return before != (records.count, lasting.keys, isCut)
@@ -270,7 +274,7 @@ package struct ActivityLog: Sendable, Equatable {
 
   private mutating func end(_ alert: Alert, in fleet: KioskFleet, at now: Timestamp) {
     guard var beginning = lasting.removeValue(forKey: alert) else { return }
-    if case .offline(let kiosk) = alert, let startedAt = fleet[kiosk]?.startedAt,
+    if case .problem(.offline, let kiosk) = alert, let startedAt = fleet[kiosk]?.startedAt,
       startedAt >= beginning.at
     {
       beginning.details.restartedAt = startedAt
@@ -310,14 +314,13 @@ extension Int {
 }
 
 extension KioskState {
-  fileprivate func details(of alert: Alert) -> ActivityLog.Details {
-    switch alert {
-    case .machine(_, let id):
-      let machine = machines[id]
-      return ActivityLog.Details(
-        machine: machine?.state, reason: machine?.reason ?? machine?.out.first?.text)
-    case .payment(_, let id): return ActivityLog.Details(reason: payments[id]?.reason)
-    default: return ActivityLog.Details()
+  /// Returns the present sentence about a problem; `nil` about `offline`, whose times say more.
+  fileprivate func sentence(about problem: Problem.Kind) -> LocalizedName? {
+    func sentence(_ language: Language) -> String {
+      ProblemText(reports, language) { _ in language("soon", "곧") }.sentence(about: problem)
+        .visible(upTo: ActivityLog.Details.maximumText)
     }
+    return problem == .offline
+      ? nil : LocalizedName(english: sentence(.english), korean: sentence(.korean), fallback: "")
   }
 }

@@ -41,76 +41,60 @@ extension AlertEvaluator.Transition {
 
 extension Alert {
   func write(to json: inout JSONWriter) {
-    let kind: String
-    switch self {
-    case .noBroker: kind = "no_broker"
-    case .offline: kind = "offline"
-    case .noSales: kind = "no_sales"
-    case .unsold: kind = "unsold"
-    case .machine(_, let machine):
-      kind = "machine"
-      json.member("machine", machine.text)
-    case .job(_, let job, let ticket):
-      kind = "job"
+    json.member("alert", name)
+    switch problem {
+    case .machine(let machine): json.member("machine", machine.text)
+    case .payment(let device), .difference(let device): json.member("device", device.text)
+    case .sensor(let sensor): json.member("sensor", sensor.text)
+    case .expired(let fruit), .out(let fruit), .low(let fruit), .expires(let fruit):
+      json.member("fruit", fruit.text)
+    case .job(let job, let ticket):
       json.member("job", job)
       json.member("ticket", ticket)
-    case .payment(_, let device):
-      kind = "payment"
-      json.member("device", device.text)
-    case .charge(_, let charge, let ticket):
-      kind = "charge"
+    case .charge(let charge, let ticket):
       json.member("charge", charge)
-      if let ticket { json.member("ticket", ticket) }
-    case .difference(_, let device):
-      kind = "difference"
-      json.member("device", device.text)
-    case .sensor(_, let sensor):
-      kind = "sensor"
-      json.member("sensor", sensor.text)
-    case .expires(_, let fruit):
-      kind = "expires"
-      json.member("fruit", fruit.text)
-    case .expired(_, let fruit):
-      kind = "expired"
-      json.member("fruit", fruit.text)
-    case .out(_, let fruit):
-      kind = "out"
-      json.member("fruit", fruit.text)
+      if ticket > 0 { json.member("ticket", ticket) }
+    case .offline, .noSales, .unsold, .disk, .menu, .clock, .closed, nil: break
     }
-    json.member("alert", kind)
     if let kiosk { json.member("kiosk", kiosk.text) }
   }
 
+  /// The name of the problem's case, such as `machine`.
+  private var name: String {
+    problem.map { String("\($0)".prefix { $0 != "(" }) } ?? "no_broker"
+  }
+
   init?(_ json: JSON) {
-    let kiosk = json.text("kiosk").flatMap { KioskID($0) }
-    switch (json.text("alert"), kiosk) {
-    case ("no_broker", _): self = .noBroker
-    case ("offline", let kiosk?): self = .offline(kiosk)
-    case ("no_sales", let kiosk?): self = .noSales(kiosk)
-    case ("unsold", let kiosk?): self = .unsold(kiosk)
-    case ("machine", let kiosk?):
-      guard let machine = json.text("machine").flatMap({ MachineID($0) }) else { return nil }
-      self = .machine(kiosk, machine)
-    case ("job", let kiosk?):
-      guard let job = json.integer("job"), let ticket = json.integer("ticket") else { return nil }
-      self = .job(kiosk, job, ticket: ticket)
-    case ("payment", let kiosk?), ("difference", let kiosk?):
-      guard let device = json.text("device").flatMap({ PaymentDeviceID($0) }) else { return nil }
-      self = json.text("alert") == "payment" ? .payment(kiosk, device) : .difference(kiosk, device)
-    case ("charge", let kiosk?):
-      guard let charge = json.chargeNumber("charge") else { return nil }
-      self = .charge(kiosk, charge, ticket: json.integer("ticket"))
-    case ("sensor", let kiosk?):
-      guard let sensor = json.text("sensor").flatMap({ SensorID($0) }) else { return nil }
-      self = .sensor(kiosk, sensor)
-    case ("out", let kiosk?), ("expires", let kiosk?), ("expired", let kiosk?):
-      guard let fruit = json.text("fruit").flatMap({ Fruit.ID($0) }) else { return nil }
-      switch json.text("alert") {
-      case "expires": self = .expires(kiosk, fruit)
-      case "expired": self = .expired(kiosk, fruit)
-      default: self = .out(kiosk, fruit)
-      }
+    func id<Entity>(_ key: String) -> Identifier<Entity>? {
+      json.text(key).flatMap { Identifier($0) }
+    }
+    let problem: Problem.Kind?
+    switch json.text("alert") {
+    case "no_broker":
+      self = .noBroker
+      return
+    case "offline": problem = .offline
+    case "noSales": problem = .noSales
+    case "unsold": problem = .unsold
+    case "disk": problem = .disk
+    case "machine": problem = id("machine").map { .machine($0) }
+    case "job":
+      let ticket = json.integer("ticket")
+      problem = json.integer("job").flatMap { job in ticket.map { .job(job, ticket: $0) } }
+    case "payment": problem = id("device").map { .payment($0) }
+    case "charge":
+      let ticket = json.integer("ticket") ?? 0
+      problem = json.chargeNumber("charge").map { .charge($0, ticket: ticket) }
+    case "difference": problem = id("device").map { .difference($0) }
+    case "sensor": problem = id("sensor").map { .sensor($0) }
+    case "expired": problem = id("fruit").map { .expired($0) }
+    case "menu": problem = .menu
+    case "clock": problem = .clock
+    case "out": problem = id("fruit").map { .out($0) }
+    case "expires": problem = id("fruit").map { .expires($0) }
     default: return nil
     }
+    guard let problem, let kiosk: KioskID = id("kiosk") else { return nil }
+    self = .problem(problem, at: kiosk)
   }
 }

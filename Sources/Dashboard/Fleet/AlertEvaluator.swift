@@ -11,23 +11,15 @@ package import KioskProtocol
 /// if !transitions.isEmpty { send(transitions) }  // One message for all of them
 /// ```
 ///
-/// | alert | must be active for |
-/// |---|---|
-/// | broker or kiosk offline; machine offline, silent, disabled or unknown | `offlineDelay` |
-/// | payment device off, without a reason | `offlineDelay` |
-/// | juices that cannot be sold | 0 s, or the time of their machine or payment device |
-/// | machine with fault or failures, missing fruit, or program that needs a person | 0 s |
-/// | payment device off, with a reason | 0 s |
-/// | undecided job or charge; end of day with a difference | 0 s |
-/// | sensor with an alarm, a block or no readings | 0 s |
-/// | fruit too short for a juice; fruit that expires soon or has expired | 0 s |
+/// The dashboard's broker and a problem that often ends without a person (`Problem.mayRecover`) must
+/// be active for `offlineDelay`, another problem for 0 s.
 ///
 /// An alert is resolved when it has been absent for `quietPeriod`. The evaluator is a value without
 /// a clock: its results depend only on the fleets and times that are passed to it.
 package struct AlertEvaluator: Sendable {
   package struct Rules: Hashable, Sendable {
-    /// Time for which the broker, a kiosk, a machine or a payment device must be offline before
-    /// people are notified of the alert.
+    /// Time for which the broker must be offline, or a problem that may end without a person must
+    /// exist, before people are notified of the alert.
     package var offlineDelay: Duration
     /// Three minimum times: after a start or a reconnect to the broker, people are notified of no
     /// alert for this time, because kiosks reconnect one by one; an alert is resolved when it has
@@ -98,14 +90,15 @@ package struct AlertEvaluator: Sendable {
     let started = started ?? instant
     self.started = started
     connected = isConnected ? connected ?? instant : nil
-    update(fleet, isConnected: isConnected, at: instant, now: now, where: isIncluded)
+    let recovering = update(
+      fleet, isConnected: isConnected, at: instant, now: now, where: isIncluded)
 
     let isSettled = connected.map { instant - $0 >= rules.quietPeriod } ?? false
     func isDue(_ alert: Alert) -> Bool {
       alert == .noBroker ? instant - started >= rules.quietPeriod : isSettled
     }
     let pending = pending.filter { alert, since in
-      isDue(alert) && instant - since >= delay(for: alert, in: fleet)
+      isDue(alert) && instant - since >= (recovering.contains(alert) ? rules.offlineDelay : .zero)
     }
     let resolving = resolving.filter { isDue($0.key) && instant - $0.value >= rules.quietPeriod }
     guard !pending.isEmpty || !resolving.isEmpty else {
@@ -142,19 +135,21 @@ package struct AlertEvaluator: Sendable {
     return new + over
   }
 
+  /// Updates the alerts.
+  ///
+  /// - Returns: The alerts that may end without a person. A lost connection to the broker does not
+  ///   change those of the kiosks.
   private mutating func update(
     _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp,
     where isIncluded: (Alert) -> Bool
-  ) {
+  ) -> Set<Alert> {
     func isKnown(_ alert: Alert) -> Bool {
-      guard let kiosk = alert.kiosk else { return true }
-      return isConnected && fleet[kiosk]?.isKnown(alert) ?? false
+      guard case .problem(let problem, let kiosk) = alert else { return true }
+      return isConnected && fleet[kiosk]?.isKnown(problem) ?? false
     }
-    var active: Set<Alert> = isConnected ? [] : [.noBroker]
-    if isConnected {
-      for kiosk in fleet.kiosks { active.formUnion(kiosk.activeAlerts(at: now)) }
-    }
-    active = active.filter(isIncluded)
+    let found = fleet.kiosks.flatMap { $0.activeAlerts(at: now) }.filter { isIncluded($0.alert) }
+    let recovering = Set(found.filter(\.problem.mayRecover).map(\.alert))
+    let active = isConnected ? Set(found.map(\.alert)) : Set([.noBroker].filter(isIncluded))
     for alert in active where notified[alert] == nil { pending[alert] = pending[alert] ?? instant }
     for alert in pending.keys where !active.contains(alert) {
       // A lost connection to the broker does not end the pending alerts of kiosks.
@@ -173,45 +168,13 @@ package struct AlertEvaluator: Sendable {
         begun[alert] = nil
       }
     }
+    return recovering.union([.noBroker])
   }
 
   /// Returns the time at which a notified alert began: by the current wall clock, which may have
   /// been set since then, or the stored time of an alert of an earlier evaluator.
   package func beginning(of alert: Alert, at instant: Instant, now: Timestamp) -> Timestamp {
     begun[alert].map { now.before(instant - $0) } ?? notified[alert] ?? now
-  }
-
-  private func delay(for alert: Alert, in fleet: KioskFleet) -> Duration {
-    switch alert {
-    case .noBroker, .offline: rules.offlineDelay
-    case .noSales(let kiosk), .unsold(let kiosk): delay(ofSalesAt: fleet[kiosk], in: fleet)
-    case .machine(let kiosk, let machine):
-      // A machine that reports a fault does not recover without a person.
-      switch fleet[kiosk]?.machines[machine]?.state {
-      case .fault, .failing, .idle, .busy, .waiting, .cleaning, .cleaningDue: .zero
-      default: rules.offlineDelay
-      }
-    case .payment(let kiosk, let device):
-      // A device that reports no reason is unreachable, and may recover without a person.
-      fleet[kiosk]?.payments[device]?.reason == nil ? rules.offlineDelay : .zero
-    case .job, .out, .charge, .difference, .sensor, .expires, .expired: .zero
-    }
-  }
-
-  /// Returns the shortest delay of the causes for which the kiosk cannot sell juices.
-  private func delay(ofSalesAt kiosk: KioskState?, in fleet: KioskFleet) -> Duration {
-    guard let kiosk else { return .zero }
-    let needsPerson = kiosk.lostJuices.contains { _, obstacle in
-      switch obstacle {
-      case .blocked, .cleaningDue, .machineOut: true
-      default: false
-      }
-    }
-    if needsPerson { return .zero }
-    let devices =
-      kiosk.machines.filter { !$0.value.takesOrders }.map { Alert.machine(kiosk.id, $0.key) }
-      + kiosk.payments.filter { $0.value.state == .off }.map { .payment(kiosk.id, $0.key) }
-    return devices.map { delay(for: $0, in: fleet) }.min() ?? .zero
   }
 }
 

@@ -30,7 +30,7 @@ package struct SettingsEdit: Hashable, Sendable {
 
 extension KioskState {
   /// The values of the kiosk's file, or of its chain, without the change of an operator.
-  package var fileMenu: MenuReport? { settings?.file ?? menu }
+  package var fileMenu: MenuReport? { settings?.file ?? reports.menu }
 
   /// The stored change of an operator, with unused parts (`SettingsReport.unused`); empty if none.
   package var change: SettingsChange { settings?.stored?.change ?? SettingsChange() }
@@ -53,7 +53,8 @@ extension KioskState {
 
   /// Returns the price in force, also of a juice that is not sold at the moment.
   package func price(of juice: Juice.ID) -> Money? {
-    menu?.menu.juice(juice)?.price ?? change.prices[juice] ?? fileMenu?.menu.juice(juice)?.price
+    reports.menu?.menu.juice(juice)?.price ?? change.prices[juice]
+      ?? fileMenu?.menu.juice(juice)?.price
   }
 
   /// The currency of the kiosk's prices, or `nil` if no juice has a price.
@@ -83,7 +84,7 @@ extension KioskState {
     guard let file = fileMenu else { return [] }
     func flaws(_ change: SettingsChange) -> [SettingsFlaw] {
       change.applied(to: file, isChain: hasChainMenu) { juice in
-        machines.isEmpty || machines.values.contains { $0.makes(juice) }
+        reports.machines.isEmpty || reports.machines.values.contains { $0.makes(juice) }
       }.flaws
     }
     var merged = change

@@ -25,7 +25,7 @@ extension KioskState {
   ///
   /// - Parameter now: The dashboard's time.
   package func clock(at now: Timestamp) -> Timestamp {
-    Timestamp(milliseconds: now.milliseconds + Int64(clockLead / .milliseconds(1)))
+    Timestamp(milliseconds: now.milliseconds + Int64(reports.clockLead / .milliseconds(1)))
   }
 
   /// Returns the orders that ended within `ticketTime`, the latest first.
@@ -64,7 +64,7 @@ extension KioskState {
   /// - Parameter entry: An entry with the outcome `failed` or `returned`.
   package func moneyEnd(of entry: LedgerEntry) -> MoneyEnd? {
     guard let end = entry.outcome.end else { return nil }
-    if payments.values.contains(where: { $0.charges.contains { $0.job == end.job } }) {
+    if reports.payments.values.contains(where: { $0.charges.contains { $0.job == end.job } }) {
       return .undecided
     }
     let step = chargeSteps.lazy.compactMap { entry -> PaymentStep? in

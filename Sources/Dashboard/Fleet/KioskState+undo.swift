@@ -41,7 +41,7 @@ extension KioskState {
       changes = returned?.changes ?? [:]
     case .decided(.poured, let job, _):
       let order = orders.first { $0.outcome.end?.job == job }?.outcome.order
-      let recipe = order.flatMap { menu?.menu.juice($0.juice)?.recipe.amounts } ?? [:]
+      let recipe = order.flatMap { reports.menu?.menu.juice($0.juice)?.recipe.amounts } ?? [:]
       guard let quantity = order?.quantity, (1...1_000).contains(quantity),
         !recipe.contains(where: { isDated($0.fruit) })
       else { return nil }
@@ -56,5 +56,11 @@ extension KioskState {
     return batches.contains { batch in
       expired.contains(batch.id) || batch.expires.map { $0 <= now } ?? false
     }
+  }
+
+  /// Returns whether the fruit gets a date with each restock, or some of its stock has a date.
+  private func isDated(_ fruit: Fruit.ID) -> Bool {
+    reports.stock?.expires[fruit] != nil
+      || reports.menu?.menu.fruits.first { $0.id == fruit }?.keepsHours != nil
   }
 }

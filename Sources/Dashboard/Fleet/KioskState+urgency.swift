@@ -1,105 +1,62 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The urgency of visiting a kiosk. The most urgent value is the smallest.
-package enum Urgency: Int, Comparable, Sendable {
-  /// The kiosk is offline.
-  case offline
-  /// The kiosk is open and can sell no juice.
-  case noSales
-  /// A machine, a payment device or a sensor needs a person, the disk is full, the clock is wrong,
-  /// fruit has expired, or the menu of the chain cannot be used.
-  case problem
-  /// A juice cannot be sold, or a fruit is short.
-  case out
-  /// The kiosk is closed.
-  case closed
-  /// A fruit is low.
-  case low
-  case fine
-
-  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-}
-
 extension KioskState {
-  package var urgency: Urgency {
-    if !isOnline { return .offline }
-    if sellsNothing { return .noSales }
-    if needsAttention || isClockWrong || menuProblem != nil || disk?.freeSpace == .full {
-      return .problem
-    }
-    if isShort { return .out }
-    if service == .closed { return .closed }
-    return alerts.values.contains(.low) ? .low : .fine
-  }
-
-  /// Whether a fruit is short, or a juice needs a person before it can be sold.
-  package var isShort: Bool { !shortFruits.isEmpty || !lostJuices.isEmpty }
-
-  /// Whether the clocks of the kiosk and of the dashboard differ by more than a minute.
-  package var isClockWrong: Bool { clockLead > .seconds(60) || clockLead < .seconds(-60) }
-
-  package var isDiskShort: Bool { disk.map { $0.freeSpace != .enough } ?? false }
-
   /// The fruit that is expected to run out first, with the time, or `nil` if none is. Omits the fruits
   /// that do not suffice for a glass already.
   package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
-    let short = shortFruits
+    let short = reports.shortFruits
     return forecast?.fruits
-      .filter { !short.contains($0.key) }
-      .compactMap { fruit, outlook in
-        outlook.emptyAt.flatMap { outlook.stock > 0 ? (fruit: fruit, at: $0) : nil }
-      }
+      .filter { !short.contains($0.key) && $0.value.stock > 0 }
+      .compactMap { fruit, outlook in outlook.endsAt.map { (fruit: fruit, at: $0) } }
       .min { ($0.at, $0.fruit) < ($1.at, $1.fruit) }
   }
+}
 
-  /// Returns the fruits with this alert, in the order of the menu, or by id without a menu.
-  package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
-    let alerted = alerts.filter { $0.value == alert }.keys
-    guard let menu else { return alerted.sorted() }
-    return menu.menu.fruits.map(\.id).filter(alerted.contains)
+extension ForecastReport.Outlook {
+  /// The time at which the stock will be used up, or will all have expired; or `nil` if neither is known.
+  fileprivate var endsAt: Timestamp? {
+    let dated = expires.reduce(0) { $0 + $1.amount }
+    return [emptyAt, dated >= stock ? expires.last?.at : nil].compactMap(\.self).min()
   }
 }
 
 extension KioskFleet {
-  /// Numbers of all kiosks, of those in each state, and of those with machines. Except in `out`, a
-  /// kiosk counts only in its most urgent state. `soldToday` is a number of glasses.
+  /// Numbers of all kiosks, of those with machines, and of those with each kind of problem: as many as
+  /// `byUrgency` finds by the word for it. `soldToday` is a number of glasses.
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
-    /// Kiosks that are online and have a problem.
+    /// Kiosks with a problem that neither fruit nor a connection ends.
     package var needingAttention = 0
     package var withMachines = 0
     /// Kiosks that are online and have a fruit that is short or a juice that cannot be sold.
     package var out = 0
-    /// Kiosks whose urgency is at least `Urgency.out`.
+    /// Kiosks with a problem that is more than worth knowing.
     package var urgent = 0
     package var closed = 0
     package var low = 0
     package var soldToday = 0
   }
 
-  package var count: Count {
+  package func count(at now: Timestamp) -> Count {
     kiosks.reduce(into: Count()) { count, kiosk in
       count.kiosks += 1
       count.soldToday += kiosk.soldToday ?? 0
-      if !kiosk.machines.isEmpty { count.withMachines += 1 }
-      if kiosk.isOnline, kiosk.isShort { count.out += 1 }
-      let urgency = kiosk.urgency
-      if urgency <= .out { count.urgent += 1 }
-      switch urgency {
-      case .offline: count.offline += 1
-      case .noSales, .problem: count.needingAttention += 1
-      case .out: break
-      case .closed: count.closed += 1
-      case .low: count.low += 1
-      case .fine: break
-      }
+      if !kiosk.reports.machines.isEmpty { count.withMachines += 1 }
+      if !kiosk.isOnline { count.offline += 1 }
+      let problems = kiosk.reports.problems(at: now)
+      if problems.contains(where: { $0.severity < .note }) { count.urgent += 1 }
+      if problems.contains(where: \.needsAttention) { count.needingAttention += 1 }
+      if problems.contains(where: \.isLoss) { count.out += 1 }
+      if problems.contains(where: { $0.kind == .closed }) { count.closed += 1 }
+      if problems.contains(where: \.isLow) { count.low += 1 }
     }
   }
 
-  /// Returns the matching kiosks, those with the largest expected loss of sales first; then the most
-  /// urgent, then by the expected time of the next stockout, then by name.
+  /// Returns the matching kiosks, those with the largest expected loss of sales first; then those with
+  /// money or fruit that waits for a person, then by severity, by the expected time of the next
+  /// stockout, and by name.
   ///
   /// The expected loss is the share of the juices that cannot be sold times the usual glasses a day;
   /// a kiosk without usual sales counts as the mean of the others.
@@ -109,38 +66,49 @@ extension KioskFleet {
   ///     machine, a juice or a fruit that has a problem.
   ///   - language: The language of the names to sort by.
   package func byUrgency(
-    matching text: String = "", in language: Language = .english
+    at now: Timestamp, matching text: String = "", in language: Language = .english
   ) -> [KioskState] {
     let search = text.isEmpty ? nil : KioskSearch(text)
     let usual = kiosks.compactMap(\.usualGlasses)
     let mean = usual.isEmpty ? 1 : usual.reduce(0, +) / Double(usual.count)
-    return
-      kiosks.filter { search?.matches($0) ?? true }
-      .map { kiosk in
-        // Sorts only keys, because moving a state takes longer than a comparison.
+    typealias Key = (
+      loss: Double, decisions: Int, severity: Int, dry: Int64, title: String, id: KioskID
+    )
+    // Sorts only keys, because moving a state takes longer than a comparison.
+    var keys: [Key] = []
+    for kiosk in kiosks {
+      let problems = kiosk.reports.problems(at: now)
+      guard search?.matches(kiosk, problems) ?? true else { continue }
+      keys.append(
         (
-          loss: -kiosk.lostShare * (kiosk.usualGlasses ?? mean), urgency: kiosk.urgency,
+          loss: -kiosk.reports.lostShare * (kiosk.usualGlasses ?? mean),
+          decisions: problems.contains { $0.severity == .decision } ? 0 : 1,
+          severity: problems.first?.severity.rawValue ?? .max,
           dry: kiosk.nextStockout?.at.milliseconds ?? .max,
           title: kiosk.title(language), id: kiosk.id
-        )
-      }
-      .sorted(by: <)
-      .compactMap { self[$0.id] }
+        ))
+    }
+    return keys.sorted(by: <).compactMap { self[$0.id] }
   }
 }
 
 private struct KioskSearch {
+  private typealias Condition = @Sendable (KioskState, Problem?) -> Bool
+
   private let text: String
   /// The conditions of the states that have the text as one of their words.
-  private let conditions: [@Sendable (KioskState) -> Bool]
+  private let conditions: [Condition]
 
   init(_ text: String) {
     self.text = text.lowercased()
     conditions = Self.states.filter { [text = self.text] in $0.words.contains(text) }.map(\.isMet)
   }
 
-  func matches(_ kiosk: KioskState) -> Bool {
-    isNamed(kiosk) || conditions.contains { $0(kiosk) } || isDescribed(kiosk)
+  func matches(_ kiosk: KioskState, _ problems: [Problem]) -> Bool {
+    isNamed(kiosk) || isDescribed(kiosk, problems)
+      || conditions.contains { isMet in
+        isMet(kiosk, nil) || problems.contains { isMet(kiosk, $0) }
+      }
   }
 
   private func isNamed(_ kiosk: KioskState) -> Bool {
@@ -149,40 +117,42 @@ private struct KioskSearch {
   }
 
   /// The words for the states of a kiosk, in both languages.
-  private static let states: [(words: [String], isMet: @Sendable (KioskState) -> Bool)] = [
-    (["online", "온라인"], { $0.isOnline }),
-    (["offline", "오프라인"], { !$0.isOnline }),
-    (["open", "영업 중", "영업중"], { $0.service == .open }),
-    (["closed", "종료", "영업 종료", "영업종료"], { $0.service == .closed }),
-    (["problem", "문제", "확인 필요"], { [.noSales, .problem].contains($0.urgency) }),
-    (["clock", "시계"], { $0.isOnline && $0.isClockWrong }),
-    (["disk", "디스크"], { $0.isOnline && $0.isDiskShort }),
-    (["menu", "메뉴"], { $0.isOnline && $0.menuProblem != nil }),
-    (["machine", "기계", "고장"], { $0.machines.values.contains(where: \.needsAttention) }),
-    (["payment", "card", "결제", "카드"], \.paymentNeedsAttention),
-    (["sensor", "센서", "온도"], { $0.sensors.values.contains(where: \.needsAttention) }),
-    (["expired", "만료", "유통기한"], { !$0.expired.isEmpty }),
-    (["out", "품절", "판매 불가"], { $0.isOnline && $0.isShort }),
-    (["low", "부족"], { !$0.fruits(.low).isEmpty }),
+  private static let states: [(words: [String], isMet: Condition)] = [
+    (["online", "온라인"], { kiosk, _ in kiosk.isOnline }),
+    (["open", "영업 중", "영업중"], { kiosk, _ in kiosk.isOnline && kiosk.service == .open }),
+    (["closed", "종료", "영업 종료", "영업종료"], { $1?.kind == .closed }),
+    (["problem", "문제", "확인 필요"], { $1?.needsAttention == true }),
+    (["offline", "오프라인"], { $1?.kind == .offline }),
+    (["clock", "시계"], { $1?.kind == .clock }),
+    (["disk", "디스크"], { $1?.kind == .disk }),
+    (["menu", "메뉴"], { $1?.kind == .menu }),
+    (["out", "품절", "판매 불가"], { $1?.isLoss == true }),
+    (["low", "부족"], { $1?.isLow == true }),
+    (["machine", "기계", "고장"], { $1?.kind.group == .machines }),
+    (["payment", "card", "결제", "카드"], { $1?.kind.group == .payments }),
+    (["sensor", "센서", "온도"], { $1?.kind.group == .sensors }),
+    (["expired", "만료", "유통기한"], { if case .expired = $1?.kind { true } else { false } }),
   ]
 
-  /// Returns whether the text is a part of the name of a machine that needs attention, of a juice
-  /// with an obstacle other than `closed`, or of a fruit that is short or low.
-  private func isDescribed(_ kiosk: KioskState) -> Bool {
-    if kiosk.machines.contains(where: {
-      $0.value.needsAttention && $0.key.text.lowercased().contains(text)
-    }) {
-      return true
-    }
-    if kiosk.unavailableJuices.contains(where: { juice, obstacle in
-      obstacle != .closed
-        && (juice.id.text.lowercased().contains(text) || juice.name.contains(text))
-    }) {
-      return true
-    }
-    return (kiosk.shortFruits + kiosk.fruits(.low)).contains { fruit in
-      if fruit.text.lowercased().contains(text) { return true }
-      return kiosk.menu?.menu.fruits.first { $0.id == fruit }?.name.contains(text) == true
+  /// Returns whether the text is a part of the name of a machine or a fruit with a problem, or of a
+  /// juice that cannot be sold.
+  private func isDescribed(_ kiosk: KioskState, _ problems: [Problem]) -> Bool {
+    problems.contains { problem in
+      switch problem.kind {
+      case .machine(let machine): machine.text.lowercased().contains(text)
+      case .job(let job, _):
+        kiosk.undecidedJobs.contains {
+          $0.job.job == job && $0.machine.text.lowercased().contains(text)
+        }
+      case .out(let fruit), .low(let fruit):
+        fruit.text.lowercased().contains(text)
+          || kiosk.menu?.menu.fruits.first { $0.id == fruit }?.name.contains(text) == true
+      case .noSales, .unsold:
+        kiosk.lostJuices.contains { juice, _ in
+          juice.id.text.lowercased().contains(text) || juice.name.contains(text)
+        }
+      default: false
+      }
     }
   }
 }

@@ -2,8 +2,12 @@ package import JuiceDomain
 package import KioskProtocol
 
 /// The state of one kiosk. A published property is `nil` or empty until the dashboard receives it.
+@dynamicMemberLookup
 package struct KioskState: Sendable, Identifiable {
   package let id: KioskID
+  /// The reports from which the kiosk's problems are derived. Their properties are members of the
+  /// state, too.
+  package private(set) var reports = KioskReports()
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
   /// The region that the kiosk publishes, with single spaces between words, or `nil` if none.
@@ -12,7 +16,6 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var notice: LocalizedName?
   /// The language of the kiosk's messages to customers, or `nil` if it is unknown.
   package private(set) var language: Language?
-  package private(set) var status: KioskStatus?
   /// The time at which the dashboard detected that the kiosk went offline, or `nil` if the kiosk is
   /// online or was already offline when the dashboard received its status for the first time.
   package private(set) var offlineSince: Timestamp?
@@ -20,25 +23,11 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var startedAt: Timestamp?
   /// The latest time of a report or an event of the kiosk, by the kiosk's clock.
   package private(set) var lastMessageAt: Timestamp?
-  package private(set) var service: ServiceState?
-  /// The time by which the kiosk's clock is ahead of the dashboard's clock; negative if it is
-  /// behind, 0 if unknown.
-  package private(set) var clockLead = Duration.zero
-  package private(set) var disk: KioskHealth.Disk?
-  package private(set) var stock: StockReport?
-  package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
-  package private(set) var machines: [MachineID: MachineReport] = [:]
-  package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
   /// The times, by the dashboard's clock, until which the customers at payment devices have to pay.
   /// A device whose prompt began before the dashboard received its report has none.
   package private(set) var payDeadlines: [PaymentDeviceID: Timestamp] = [:]
-  package private(set) var sensors: [SensorID: SensorReport] = [:]
   /// The entry of the latest end of day of each payment device.
   package private(set) var lastTotals: [PaymentDeviceID: LedgerEntry] = [:]
-  package private(set) var menu: MenuReport?
-  /// The reason why the kiosk does not use the menu of its chain, or `nil` if the kiosk uses that
-  /// menu or has received none.
-  package private(set) var menuProblem: String?
   /// The version of the chain's menu, or `nil` if the kiosk uses its own menu.
   package private(set) var menuVersion: Int?
   /// The settings, or `nil` if the kiosk has neither opening hours nor a change of an operator.
@@ -70,10 +59,11 @@ package struct KioskState: Sendable, Identifiable {
   /// Steps of the charges of orders, the newest first.
   package private(set) var chargeSteps = Recent()
 
-  /// Maximum number of machines of one kiosk, of its payment devices, and of its sensors.
-  package static let maximumMachines = 20
-
   package init(id: KioskID) { self.id = id }
+
+  package subscript<Value>(dynamicMember property: KeyPath<KioskReports, Value>) -> Value {
+    reports[keyPath: property]
+  }
 
   /// Returns the display name: the name of the kiosk, or its id.
   package func title(_ language: Language) -> String { name?[language] ?? id.text }
@@ -81,20 +71,23 @@ package struct KioskState: Sendable, Identifiable {
   package var sales: SalesReport? { try? SalesReport(payload: salesPayload) }
   package var dailySales: DailySales? { try? DailySales(payload: dailySalesPayload) }
 
+  // The method `service(_:)` hides the member of the reports.
+  package var service: ServiceState? { reports.service }
+
   /// Whether the last received status is `online`.
-  package var isOnline: Bool { status == .online }
+  package var isOnline: Bool { reports.status == .online }
 
   /// Returns the kiosk with the menu of a change, as if it were open and had all fruit in stock.
   package func preview(of change: SettingsChange) -> KioskState {
     var kiosk = KioskState(id: id)
     (kiosk.name, kiosk.notice) = (name, notice)
-    kiosk.menu = fileMenu.map { change.applied(to: $0, isChain: menuVersion != nil).report }
+    kiosk.reports.menu = fileMenu.map { change.applied(to: $0, isChain: menuVersion != nil).report }
     let fruits = kiosk.menu?.menu.recipeAmounts.mapValues(\.upperBound) ?? [:]
-    kiosk.stock = StockReport(
+    kiosk.reports.stock = StockReport(
       seq: 0, at: Timestamp(milliseconds: 0),
       fruits: FruitAmounts(
         fruits.map { (fruit: $0.key, amount: max($0.value, kiosk.menu?.capacities[$0.key] ?? 0)) }))
-    (kiosk.status, kiosk.service) = (.online, .open)
+    (kiosk.reports.status, kiosk.reports.service) = (.online, .open)
     return kiosk
   }
 
@@ -111,67 +104,42 @@ package struct KioskState: Sendable, Identifiable {
   ) -> Bool {
     switch (topic.first, topic.count) {
     case ("status", 1):
-      guard let status = KioskStatus(rawValue: text(payload)) else { return false }
-      if status == .online {
+      let wasOnline = isOnline
+      guard reports.receive(topic, payload) else { return false }
+      if isOnline {
         offlineSince = nil
-      } else if self.status == .online || !isRetained {
+      } else if wasOnline || !isRetained {
         offlineSince = offlineSince ?? now
       }
-      self.status = status
-    case ("service", 1):
-      guard let service = ServiceState(rawValue: text(payload)) else { return false }
-      self.service = service
-    case ("alert", 2):
-      guard let last = topic.last, let fruit = Fruit.ID(last) else { return false }
-      let alert = StockAlert(rawValue: text(payload))
-      // `nil` clears the alert; clearing an absent alert changes nothing.
-      guard alerts[fruit] != nil || (alert != nil && alerts.count < 1_000) else { return false }
-      alerts[fruit] = alert
-    case ("machine", 2):
-      guard let last = topic.last, let machine = MachineID(last) else { return false }
-      if payload.isEmpty { return machines.removeValue(forKey: machine) != nil }
-      guard machines[machine] != nil || machines.count < Self.maximumMachines,
-        let report = try? MachineReport(payload: payload)
-      else { return false }
-      machines[machine] = report
     case ("payment", 2):
-      guard let last = topic.last, let device = PaymentDeviceID(last) else { return false }
-      if payload.isEmpty { return payments.removeValue(forKey: device) != nil }
-      guard payments[device] != nil || payments.count < Self.maximumMachines,
-        let report = try? PaymentReport(payload: payload)
-      else { return false }
-      setPayDeadline(of: device, report, isRetained: isRetained, at: now)
-      payments[device] = report
-    case ("sensor", 2):
-      guard let last = topic.last, let sensor = SensorID(last) else { return false }
-      if payload.isEmpty { return sensors.removeValue(forKey: sensor) != nil }
-      guard sensors[sensor] != nil || sensors.count < Self.maximumMachines,
-        let report = try? SensorReport(payload: payload)
-      else { return false }
-      sensors[sensor] = report
+      let device = topic.last.flatMap { PaymentDeviceID($0) }
+      let old = device.flatMap { reports.payments[$0] }
+      guard reports.receive(topic, payload) else { return false }
+      if let device, let report = reports.payments[device] {
+        setPayDeadline(of: device, report, after: old, isRetained: isRetained, at: now)
+      }
     case ("menu", 1):
       guard let menu else { return false }
-      self.menu = menu
+      reports.menu = menu
     case ("settings", 1):
       let settings = try? SettingsReport(payload: payload)
       guard settings != nil || (payload.isEmpty && self.settings != nil) else { return false }
       self.settings = settings
     case ("stock", 1):
-      guard let stock = try? StockReport(payload: payload) else { return false }
-      self.stock = stock
+      guard reports.receive(topic, payload), let stock = reports.stock else { return false }
       updateLastMessage(at: stock.at)
     case ("health", 1):
       guard let health = try? KioskHealth(payload: payload) else { return false }
       // A retained report may be old, but a report from the future proves that a clock is wrong.
-      if !isRetained || health.at > now { clockLead = health.at.since(now) }
-      disk = health.disk
+      if !isRetained || health.at > now { reports.clockLead = health.at.since(now) }
+      reports.disk = health.disk
       updateLastMessage(at: health.at)
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
       (name, place) = (info.name, info.place)
       let words = (info.region ?? "").split(whereSeparator: \.isWhitespace)
       region = words.isEmpty ? nil : words.joined(separator: " ")
-      (menuVersion, menuProblem) = (info.menuVersion, info.menuProblem)
+      (menuVersion, reports.menuProblem) = (info.menuVersion, info.menuProblem)
       (notice, language) = (info.notice, info.language)
       startedAt = info.startedAt
       updateLastMessage(at: info.startedAt)
@@ -201,17 +169,17 @@ package struct KioskState: Sendable, Identifiable {
       guard let entry = try? LedgerEntry(payload: payload) else { return false }
       updateLastMessage(at: entry.at)
       return add(entry)
-    default: return false
+    default: return reports.receive(topic, payload)
     }
     return true
   }
 
   /// The topics, after the id of the kiosk, that the kiosk clears when it no longer needs them.
   var clearableTopics: [String] {
-    var topics = machines.keys.map { "machine/\($0)" }
-    topics += payments.keys.map { "payment/\($0)" }
-    topics += sensors.keys.map { "sensor/\($0)" }
-    topics += alerts.keys.map { "alert/\($0)" }
+    var topics = reports.machines.keys.map { "machine/\($0)" }
+    topics += reports.payments.keys.map { "payment/\($0)" }
+    topics += reports.sensors.keys.map { "sensor/\($0)" }
+    topics += reports.alerts.keys.map { "alert/\($0)" }
     if settings != nil { topics.append("settings") }
     if !dailySalesPayload.isEmpty { topics.append("sales/days") }
     return topics
@@ -234,7 +202,8 @@ package struct KioskState: Sendable, Identifiable {
       let isDecision = entry.source != nil && step.machine == nil && services.add(entry)
       return isCapture || isDecision || step.job != nil
     case .total(_, let device, _):
-      guard lastTotals[device] != nil || lastTotals.count < Self.maximumMachines else {
+      reports.note(entry)
+      guard lastTotals[device] != nil || lastTotals.count < KioskReports.maximumMachines else {
         return false
       }
       if lastTotals[device].map({ $0.isBefore(entry) }) ?? true { lastTotals[device] = entry }
@@ -246,9 +215,9 @@ package struct KioskState: Sendable, Identifiable {
 
   /// Sets the deadline of a prompt that has just begun; that of an unchanged prompt stays.
   private mutating func setPayDeadline(
-    of device: PaymentDeviceID, _ report: PaymentReport, isRetained: Bool, at now: Timestamp
+    of device: PaymentDeviceID, _ report: PaymentReport, after old: PaymentReport?,
+    isRetained: Bool, at now: Timestamp
   ) {
-    let old = payments[device]
     guard report.amount != nil, let seconds = report.paySeconds, (1...3_600).contains(seconds)
     else {
       payDeadlines[device] = nil
@@ -263,16 +232,6 @@ package struct KioskState: Sendable, Identifiable {
 
   private mutating func updateLastMessage(at time: Timestamp) {
     lastMessageAt = max(lastMessageAt ?? time, time)
-  }
-
-  private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
-}
-
-extension LedgerEntry {
-  /// Returns whether the entry was made before another entry of the kiosk. Within an epoch `seq`
-  /// decides, because the clock may be set back; between epochs the time, because `seq` may repeat.
-  package func isBefore(_ other: LedgerEntry) -> Bool {
-    epoch == other.epoch ? seq < other.seq : at < other.at
   }
 }
 

@@ -104,7 +104,7 @@ import Testing
     try await Scene.run { scene in
       let fault = """
         {"since":"\(time(hoursAgo: 200))","alert":"machine","kiosk":"k1","machine":"bar",\
-        "state":"fault","reason":"<E3>"}
+        "detail":"machine bar: out of order (<E3>)"}
         """
       try store("", open: fault, in: scene)
       try store(outage("k1", 49), daysAgo: 2, in: scene)

@@ -72,7 +72,7 @@ import Testing
       for button in ["poured.142", "again.142", "give_back.142", "poured.143"] {
         #expect(page.contains("value=\"\(button)\""))
       }
-      #expect(try await scene.get("/").text.contains("2 orders wait for a person"))
+      #expect(try await scene.get("/").text.contains("Ticket 43 needs a decision"))
     }
   }
 

@@ -42,46 +42,62 @@ import Testing
   @Test(arguments: [
     (Alert.noBroker, false, "The dashboard cannot reach its broker", "대시보드가 브로커에 연결하지 못해요"),
     (.noBroker, true, "The broker is reachable again", "브로커에 다시 연결됐어요"),
-    (.offline("k1"), false, "Town hall: offline", "시청: 오프라인"),
-    (.offline("k1"), true, "Town hall: online again", "시청: 다시 온라인"),
+    (.problem(.offline, at: "k1"), false, "Town hall: offline", "시청: 오프라인"),
+    (.problem(.offline, at: "k1"), true, "Town hall: online again", "시청: 다시 온라인"),
     (
-      .machine("k1", "bar"), false, "Town hall: machine bar: out of order (no cups)",
+      .problem(.machine("bar"), at: "k1"), false, "Town hall: machine bar: out of order (no cups)",
       "시청: 기계 bar: 고장 (no cups)"
     ),
-    (.machine("k1", "bar"), true, "Town hall: machine bar works again", "시청: 기계 bar 다시 작동"),
     (
-      .job("k1", 7, ticket: 3), false, "Town hall: ticket 3 needs a decision",
+      .problem(.machine("bar"), at: "k1"), true, "Town hall: machine bar works again",
+      "시청: 기계 bar 다시 작동"
+    ),
+    (
+      .problem(.job(7, ticket: 3), at: "k1"), false, "Town hall: ticket 3 needs a decision",
       "시청: 3번 주문 확인 필요"
     ),
-    (.job("k1", 7, ticket: 3), true, "Town hall: ticket 3 is decided", "시청: 3번 주문 확인 완료"),
     (
-      .payment("k1", "till"), false, "Town hall: payment till: out of order (no paper)",
+      .problem(.job(7, ticket: 3), at: "k1"), true, "Town hall: ticket 3 is decided",
+      "시청: 3번 주문 확인 완료"
+    ),
+    (
+      .problem(.payment("till"), at: "k1"), false,
+      "Town hall: payment till: out of order (no paper)",
       "시청: 결제 till: 고장 (no paper)"
     ),
-    (.payment("k1", "till"), true, "Town hall: payment till works again", "시청: 결제 till 다시 작동"),
     (
-      .charge("k1", 17, ticket: 3), false, "Town hall: payment of ticket 3 needs a decision",
+      .problem(.payment("till"), at: "k1"), true, "Town hall: payment till works again",
+      "시청: 결제 till 다시 작동"
+    ),
+    (
+      .problem(.charge(17, ticket: 3), at: "k1"), false,
+      "Town hall: payment of ticket 3 needs a decision",
       "시청: 3번 결제 확인 필요"
     ),
     (
-      .charge("k1", 17, ticket: nil), true, "Town hall: charge 17 is decided", "시청: 결제 17 확인 완료"
+      .problem(.charge(17, ticket: 0), at: "k1"), true, "Town hall: charge 17 is decided",
+      "시청: 결제 17 확인 완료"
     ),
     (
-      .difference("k1", "till"), false, "Town hall: end of day of till differs −€0.50",
+      .problem(.difference("till"), at: "k1"), false,
+      "Town hall: end of day of till differs −€0.50",
       "시청: till 마감 금액 차이 −€0.50"
     ),
     (
-      .difference("k1", "till"), true, "Town hall: end of day of till is right",
+      .problem(.difference("till"), at: "k1"), true, "Town hall: end of day of till is right",
       "시청: till 마감 금액 일치"
     ),
-    (.out("k1", "kiwi"), false, "Town hall: Kiwi is out", "시청: 키위 품절"),
-    (.out("k1", "kiwi"), true, "Town hall: Kiwi is back in stock", "시청: 키위 다시 채워짐"),
-    (.out("k2", "fig"), false, "k2: fig is out", "k2: fig 품절"),
+    (.problem(.out("kiwi"), at: "k1"), false, "Town hall: Kiwi is out", "시청: 키위 품절"),
+    (.problem(.out("kiwi"), at: "k1"), true, "Town hall: Kiwi is back in stock", "시청: 키위 다시 채워짐"),
+    (.problem(.out("fig"), at: "k2"), false, "k2: fig is out", "k2: fig 품절"),
     (
-      .expires("k1", "kiwi"), true, "Town hall: Kiwi: nothing expires soon",
+      .problem(.expires("kiwi"), at: "k1"), true, "Town hall: Kiwi: nothing expires soon",
       "시청: 키위: 곧 만료될 것 없음"
     ),
-    (.expired("k1", "kiwi"), true, "Town hall: expired Kiwi is taken out", "시청: 만료된 키위 꺼냄"),
+    (
+      .problem(.expired("kiwi"), at: "k1"), true, "Town hall: expired Kiwi is taken out",
+      "시청: 만료된 키위 꺼냄"
+    ),
   ])
   mutating func eachAlertHasItsWords(
     connectionError: Alert, isResolved: Bool, english: String, korean: String
@@ -95,8 +111,9 @@ import Testing
 
   /// The kiosk cleared the topic of a device that was removed: nothing is right or works again.
   @Test(arguments: [
-    Alert.machine("k1", "bar"), .payment("k1", "bar"), .difference("k1", "bar"),
-    .sensor("k1", "bar"),
+    Alert.problem(.machine("bar"), at: "k1"), .problem(.payment("bar"), at: "k1"),
+    .problem(.difference("bar"), at: "k1"),
+    .problem(.sensor("bar"), at: "k1"),
   ])
   mutating func aRemovedDeviceIsNotSaidToBeRight(alert: Alert) {
     open()
@@ -117,9 +134,12 @@ import Testing
       let transitions = AlertEvaluator.Transition(alert, isResolved: isResolved, since: now)
       return formatter().notification(of: [transitions], in: fleet, at: now).subject
     }
-    #expect(subject(.expired("k1", "kiwi")) == "Town hall: 7 Kiwi expired: take it out")
-    #expect(subject(.expires("k1", "kiwi"), isResolved: true) == "Town hall: Kiwi has expired")
-    #expect(subject(.expires("k1", "mango")) == "Town hall: Mango expires 10:00")
+    #expect(
+      subject(.problem(.expired("kiwi"), at: "k1")) == "Town hall: 7 Kiwi expired: take it out")
+    #expect(
+      subject(.problem(.expires("kiwi"), at: "k1"), isResolved: true)
+        == "Town hall: Kiwi has expired")
+    #expect(subject(.problem(.expires("mango"), at: "k1")) == "Town hall: Mango expires 10:00")
   }
 
   @Test mutating func itSaysWhatCannotBeSold() {
@@ -137,22 +157,23 @@ import Testing
       ).subject
     }
     #expect(
-      subject(.out("k1", "strawberry"))
-        == "Town hall: there is too little Strawberry (not for sale: Strawberry juice)")
+      subject(.problem(.out("strawberry"), at: "k1"))
+        == "Town hall: too little Strawberry (not for sale: Strawberry juice)")
     #expect(
-      subject(.out("k1", "kiwi"))
+      subject(.problem(.out("kiwi"), at: "k1"))
         == "Town hall: Kiwi is out (not for sale: Kiwi juice, Mango kiwi juice)")
     #expect(
-      subject(.out("k1", "strawberry"), .korean) == "시청: 딸기 모자람 (판매 불가: 딸기쥬스)")
-    #expect(subject(.machine("k1", "mixer")) == "Town hall: machine mixer: no Kiwi")
+      subject(.problem(.out("strawberry"), at: "k1"), .korean) == "시청: 딸기 모자람 (판매 불가: 딸기쥬스)")
+    #expect(subject(.problem(.machine("mixer"), at: "k1")) == "Town hall: machine mixer: no Kiwi")
   }
 
   @Test mutating func eachHasItsLinkAndSaysHowLong() {
     open()
     let transitions = [
-      AlertEvaluator.Transition(.offline("k2"), since: now),
-      AlertEvaluator.Transition(.out("k1", "kiwi"), since: time(minutes: 19)),
-      AlertEvaluator.Transition(.offline("k1"), isResolved: true, since: time(minutes: -60)),
+      AlertEvaluator.Transition(.problem(.offline, at: "k2"), since: now),
+      AlertEvaluator.Transition(.problem(.out("kiwi"), at: "k1"), since: time(minutes: 19)),
+      AlertEvaluator.Transition(
+        .problem(.offline, at: "k1"), isResolved: true, since: time(minutes: -60)),
     ]
     let notification = formatter().notification(of: transitions, in: fleet, at: time(minutes: 20))
     #expect(notification.subject == "k2: offline (and 2 more)")
@@ -174,7 +195,7 @@ import Testing
 
   @Test func aMessageHasAnEnd() {
     let transitions = (0..<1000).map {
-      AlertEvaluator.Transition(.job("k1", $0, ticket: $0), since: now)
+      AlertEvaluator.Transition(.problem(.job($0, ticket: $0), at: "k1"), since: now)
     }
     let text = formatter().notification(of: transitions, in: fleet, at: now).text
     #expect(text.count { $0 == "\n" } < 125)
@@ -188,7 +209,7 @@ import Testing
     for (count, age) in [(1, 0), (39, 400), (40, 0), (41, 0), (200, 400)] {
       let transitions = (0..<count).map {
         AlertEvaluator.Transition(
-          .offline(KioskID("kiosk-\($0)") ?? "k"), since: time(minutes: -90))
+          .problem(.offline, at: KioskID("kiosk-\($0)") ?? "k"), since: time(minutes: -90))
       }
       let all = formatter(.korean).notification(of: transitions, in: fleet, at: now)
       let message = formatter(.korean).fitting(
@@ -214,7 +235,7 @@ import Testing
     let menu =
       #"{"fruits":[{"id":"kiwi","name":{"en":"\#(hostile)"}}],"juices":[{"id":"kiwi","recipe":{"kiwi":3}}]}"#
     receive("k1/menu", Array(menu.utf8))
-    let transitions = AlertEvaluator.Transition(.out("k1", "kiwi"), since: now)
+    let transitions = AlertEvaluator.Transition(.problem(.out("kiwi"), at: "k1"), since: now)
     let notification = formatter().notification(of: [transitions], in: fleet, at: now)
     #expect(notification.subject.contains("Bcc: x@example.com"))
     #expect(notification.text.split(whereSeparator: \.isNewline).count == 2)

@@ -22,7 +22,7 @@ import Testing
 
   private func transition(_ kiosk: KioskID, isResolved: Bool = false) -> AlertEvaluator.Transition {
     AlertEvaluator.Transition(
-      .offline(kiosk), isResolved: isResolved, since: Timestamp(milliseconds: 0))
+      .problem(.offline, at: kiosk), isResolved: isResolved, since: Timestamp(milliseconds: 0))
   }
 
   /// Appends a message after that number of seconds.

@@ -78,7 +78,7 @@ import Testing
             == charge.decisions.contains(choice), "\(choice)")
       }
       let fleet = try await scene.get("/").text
-      #expect(fleet.contains("1 order waits for a person") && fleet.contains("Needs attention"))
+      #expect(fleet.contains("needs a decision") && fleet.contains("Needs attention"))
     }
   }
 
@@ -363,7 +363,7 @@ import Testing
       try await scene.kiosk("history", HistoryReport(entries: [entry]).payload)
       let page = try await scene.get("/kiosks/k1").text
       #expect(page.contains("terminal €120.00, \(words)"))
-      #expect(try await scene.get("/").text.contains("till: end of day differs −€0.50") == isBad)
+      #expect(try await scene.get("/").text.contains("End of day of till differs −€0.50") == isBad)
     }
   }
 

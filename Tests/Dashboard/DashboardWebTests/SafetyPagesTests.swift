@@ -32,7 +32,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (SensorReport.State.ok, false, false), (.outside, false, false), (.alarm, false, true),
+    (SensorReport.State.ok, false, false), (.unknown, false, true), (.outside, false, false),
+    (.alarm, false, true),
     (.blocked, false, true), (.ok, true, true),
   ])
   func whatNeedsAPersonIsAnAlert(
@@ -40,7 +41,7 @@ import Testing
   ) async throws {
     try await Scene.run { scene in
       try await scene.kiosk("sensor/fridge", Self.report(state, silent: silent).payload)
-      #expect(scene.dashboard.link.fleet["k1"]?.needsAttention == isAlert)
+      #expect(scene.dashboard.link.fleet["k1"]?.problems.contains(.sensor("fridge")) == isAlert)
       try await scene.kiosk("sensor/fridge", [])
       #expect(scene.dashboard.link.fleet["k1"]?.sensors.isEmpty == true)
     }
@@ -254,5 +255,11 @@ import Testing
     #expect(throws: JSONError.self) {
       try SafetyRequest(payload: Array(#"{"id":"a","day":"x"}"#.utf8))
     }
+  }
+}
+
+extension KioskState {
+  var problems: [Problem.Kind] {
+    reports.problems(at: Timestamp(milliseconds: 1_795_251_600_000)).map(\.kind)
   }
 }

@@ -211,6 +211,19 @@ import Testing
     }
   }
 
+  /// Without a stock it is unknown what can be ordered.
+  @Test func withoutAStockTheWallOffersNothing() async throws {
+    try await Self.run { scene in
+      let token = String(repeating: "B", count: 43)
+      try await scene.dashboard.screens.replace(token, for: "k2", .wall)
+      let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
+      try await scene.kiosk("menu", menu.payload, of: "k2")
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      let wall = try await scene.get("/wall/\(token)").text
+      #expect(wall.contains("Out of service") && !wall.contains("Kiwi juice"))
+    }
+  }
+
   @Test func ofTwoMachinesTheWallNamesTheOneWithTheTicket() async throws {
     try await Self.run { scene in
       try await Self.publish(scene, machine: "left", .busy, [(46, .started)])

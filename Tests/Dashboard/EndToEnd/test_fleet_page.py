@@ -84,7 +84,7 @@ def test_a_row_says_who_needs_somebody_and_why(
     chips = lambda kiosk: browser.texts(f"#row-{kiosk} .chip")
     assert chips("k11") == ["Clock 7 min ahead"]
     assert [chips(kiosk) for kiosk in ("k09", "k10", "k12", "k13", "k01")] == [
-        ["bar: out of order"], ["Closed"], ["Disk: 9 MB free"], ["Disk: 120 MB free"], ["Online"],
+        ["Machine bar: out of order"], ["Closed"], ["Disk: 9 MB free"], ["Disk: 120 MB free"], ["Online"],
     ]
     assert chips("k04")[0].startswith("Offline")
     # The row contains the name, the capacity and the state of each fruit for screen readers.

@@ -47,6 +47,10 @@ import Testing
     .init(at: time(since), .alert(alert, details, until: until.map(time)))
   }
 
+  private func text(_ english: String, _ korean: String) -> ActivityLog.Details {
+    .init(text: LocalizedName(english: english, korean: korean, fallback: ""))
+  }
+
   private func restock(_ seq: Int, epoch: Int = 1, at second: Int = 0) -> LedgerEntry {
     LedgerEntry(
       seq: seq, epoch: epoch, at: time(second), source: Source(kind: .restock, name: "minji"),
@@ -73,7 +77,12 @@ import Testing
     report.reason = "no paper"
     receive("k1/payment/terminal", report.payload)
     run(until: 50)
-    #expect(log.open == [alert(.payment("k1", "terminal"), 20, nil, .init(reason: "no paper"))])
+    #expect(
+      log.open == [
+        alert(
+          .problem(.payment("terminal"), at: "k1"), 20, nil,
+          text("payment terminal: out of order (no paper)", "결제 terminal: 고장 (no paper)"))
+      ])
   }
 
   @Test mutating func anOutageHasItsTimesAndWhetherTheKioskStartedAgain() {
@@ -81,32 +90,35 @@ import Testing
     settle()
     status("offline")
     run(until: 50)
-    #expect(log.open == [alert(.offline("k1"), 20, nil)])
+    #expect(log.open == [alert(.problem(.offline, at: "k1"), 20, nil)])
     status("online")
     run(until: 60)
     #expect(log.open.isEmpty)
-    #expect(log.records == [alert(.offline("k1"), 20, 50)])
+    #expect(log.records == [alert(.problem(.offline, at: "k1"), 20, 50)])
     status("offline")
     run(until: 70)
     info(startedAt: 65)
     status("online")
     run(until: 80)
-    #expect(log.records.last == alert(.offline("k1"), 60, 70, .init(restartedAt: time(65))))
+    #expect(
+      log.records.last == alert(.problem(.offline, at: "k1"), 60, 70, .init(restartedAt: time(65))))
   }
 
-  @Test mutating func aMachineFaultHasItsReasonAndOutlastsAnOutage() {
+  @Test mutating func aMachineFaultHasItsReasonAndOutlastsAnOutage() throws {
     settle()
     let fault = MachineReport(state: .fault, reason: "E3", queue: 0, jobs: [], ready: [])
     receive("k1/machine/bar", fault.payload)
     run(until: 30)
     status("offline")
     run(until: 40)
-    let bar = Alert.machine("k1", "bar")
-    #expect(log.open.contains(alert(bar, 20, nil, .init(machine: .fault, reason: "E3"))))
+    let bar = Alert.problem(.machine("bar"), at: "k1")
+    let details = text("machine bar: out of order (E3)", "기계 bar: 고장 (E3)")
+    #expect(log.open.contains(alert(bar, 20, nil, details)))
+    #expect(try Set(stored().open) == Set(log.open))
     status("online")
     receive("k1/machine/bar", MachineReport(state: .idle, queue: 0, jobs: [], ready: []).payload)
     run(until: 50)
-    #expect(log.records.contains(alert(bar, 20, 40, .init(machine: .fault, reason: "E3"))))
+    #expect(log.records.contains(alert(bar, 20, 40, details)))
     #expect(log.open.isEmpty)
   }
 
@@ -138,7 +150,7 @@ import Testing
     receive("k1/status", Array("offline".utf8), isRetained: true)
     run(until: 30_030)
     #expect(log.records == [.init(at: time(29), .stopped(until: time(30_000)))])
-    #expect(log.open == [alert(.offline("k1"), 20, nil)])
+    #expect(log.open == [alert(.problem(.offline, at: "k1"), 20, nil)])
   }
 
   @Test mutating func anUnreachableBrokerEndsNothingOfAKiosk() {
@@ -164,7 +176,7 @@ import Testing
     seconds = -3_600
     status("offline")
     run(until: -3_580)
-    #expect(log.open == [alert(.offline("k1"), -3_600, nil)])
+    #expect(log.open == [alert(.problem(.offline, at: "k1"), -3_600, nil)])
   }
 
   @Test mutating func theRecordsOfADayAreLimited() throws {

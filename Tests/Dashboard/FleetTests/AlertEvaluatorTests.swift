@@ -87,8 +87,8 @@ import Testing
     _ = notifications(until: 110)
     let transitions = evaluator.evaluate(
       fleet, isConnected: true, at: start + .seconds(110), now: time(110))
-    #expect(transitions == [.init(.out("k1", "kiwi"), since: time(100))])
-    #expect(evaluator.notified == [.out("k1", "kiwi"): time(100)])
+    #expect(transitions == [.init(.problem(.out("kiwi"), at: "k1"), since: time(100))])
+    #expect(evaluator.notified == [.problem(.out("kiwi"), at: "k1"): time(100)])
   }
 
   @Test mutating func aFruitThatIsOutIsReportedAtOnce() {
@@ -161,7 +161,7 @@ import Testing
     #expect(notifications(until: 200).isEmpty)
     receive("k1/\(topic)", total(2, difference: -50))
     #expect(notifications(until: 300) == ["210 +difference k1 till"])
-    #expect(fleet["k1"]?.urgency == .problem)
+    #expect(fleet["k1"]?.worst == .decision)
     receive("k1/\(topic)", total(3, difference: 0))
     #expect(notifications(until: 500) == ["370 -difference k1 till"])
   }
@@ -265,6 +265,42 @@ import Testing
     #expect(notifications(until: 2000) == ["1070 -machine k1 bar", "1070 -machine k1 pump"])
   }
 
+  /// A cup that the customer puts into the machine ends the wait in time.
+  @Test mutating func aMachineThatWaitsForAPersonIsReported() {
+    func waiting(since second: Int) -> String {
+      let job = MachineReport.Job(
+        job: 1, attempt: 1, ticket: 1, juice: "kiwi", quantity: 1, state: .started,
+        at: time(second), waiting: "no cup")
+      let report = MachineReport(
+        state: .waiting, reason: "no cup", queue: 0, jobs: [job], ready: [])
+      return String(decoding: report.payload, as: UTF8.self)
+    }
+    runQuietPeriod()
+    receive("k1/machine/bar", waiting(since: 100))
+    #expect(notifications(until: 200).isEmpty)
+    receive("k1/machine/bar", waiting(since: 200))
+    #expect(notifications(until: 500) == ["331 +machine k1 bar"])
+    receive("k1/machine/bar", machine(.busy))
+    #expect(notifications(until: 700) == ["570 -machine k1 bar"])
+  }
+
+  @Test mutating func aFullDiskAWrongClockAndARefusedMenuAreReported() {
+    runQuietPeriod()
+    func health(ahead: Int, free: Int) -> String {
+      #"{"at":"\#(Timestamp(milliseconds: epoch.milliseconds + Int64(ahead) * 1_000))","disk_free":\#(free)}"#
+    }
+    func info(_ more: String) -> String {
+      #"{"version":"1","started_at":"2026-11-21T09:00:00Z"\#(more)}"#
+    }
+    receive("k1/info", info(#","menu_problem":"damaged""#))
+    receive("k1/health", health(ahead: 90, free: 9_000_000))
+    #expect(
+      notifications(until: 500) == ["110 +disk k1", "110 +menu k1", "410 +clock k1"])
+    receive("k1/info", info(""))
+    receive("k1/health", health(ahead: 61, free: 900_000_000))
+    #expect(notifications(until: 700) == ["570 -disk k1", "570 -menu k1"])
+  }
+
   @Test mutating func eachJobThatWaitsForAPersonIsReported() {
     runQuietPeriod()
     receive("k1/machine/bar", machine(.idle, asking: [7]))
@@ -308,14 +344,16 @@ import Testing
     receive("k2/alert/kiwi", "out")
     receive("k2/alert/mango", "out")
     evaluator = AlertEvaluator(
-      AlertEvaluator.Rules(), notified: [.offline("k1"): epoch, .out("k2", "kiwi"): epoch])
+      AlertEvaluator.Rules(),
+      notified: [.problem(.offline, at: "k1"): epoch, .problem(.out("kiwi"), at: "k2"): epoch])
     // The new alert is notified after one minute; the known one is not notified again.
     #expect(notifications(until: 4000) == ["70 +out k2 mango"])
   }
 
   @Test mutating func whatIsOverSinceBeforeTheStartIsReportedAfterTheFirstMinute() {
     receive("k1/status", "online")
-    evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: [.offline("k1"): epoch])
+    evaluator = AlertEvaluator(
+      AlertEvaluator.Rules(), notified: [.problem(.offline, at: "k1"): epoch])
     #expect(notifications(until: 4000) == ["70 -offline k1"])
   }
 
@@ -324,7 +362,7 @@ import Testing
     // A retained message of a kiosk whose status was cleared.
     receive("k1/service", "open")
     evaluator = AlertEvaluator(
-      AlertEvaluator.Rules(), notified: [.offline("k1"): time(-month + 500)])
+      AlertEvaluator.Rules(), notified: [.problem(.offline, at: "k1"): time(-month + 500)])
     #expect(notifications(until: 400).isEmpty)
     #expect(evaluator.notified.count == 1)
     // An alert whose kiosk has no status for a month is deleted.
@@ -391,12 +429,18 @@ import Testing
 
   @Test func whatWasReportedIsReadAsItWasWritten() throws {
     let notified: [Alert: Timestamp] = [
-      .noBroker: epoch, .offline("k1"): time(1), .machine("k1", "bar"): time(2),
-      .job("k1", 1007, ticket: 7): time(3), .out("k2", "kiwi"): time(4),
-      .payment("k1", "till"): time(5), .difference("k1", "till"): time(6),
-      .charge("k1", 1_795_251_600, ticket: 7): time(7), .charge("k1", 9, ticket: nil): time(8),
-      .sensor("k1", "fridge"): time(9), .expires("k1", "kiwi"): time(10),
-      .expired("k1", "kiwi"): time(11), .noSales("k1"): time(12), .unsold("k2"): time(13),
+      .noBroker: epoch, .problem(.offline, at: "k1"): time(1),
+      .problem(.machine("bar"), at: "k1"): time(2),
+      .problem(.job(1007, ticket: 7), at: "k1"): time(3), .problem(.out("kiwi"), at: "k2"): time(4),
+      .problem(.payment("till"), at: "k1"): time(5),
+      .problem(.difference("till"), at: "k1"): time(6),
+      .problem(.charge(1_795_251_600, ticket: 7), at: "k1"): time(7),
+      .problem(.charge(9, ticket: 0), at: "k1"): time(8),
+      .problem(.sensor("fridge"), at: "k1"): time(9),
+      .problem(.expires("kiwi"), at: "k1"): time(10),
+      .problem(.expired("kiwi"), at: "k1"): time(11), .problem(.noSales, at: "k1"): time(12),
+      .problem(.unsold, at: "k2"): time(13), .problem(.disk, at: "k1"): time(14),
+      .problem(.menu, at: "k1"): time(15), .problem(.clock, at: "k1"): time(16),
     ]
     let evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: notified)
     let json = JSONWriter.object { evaluator.write(to: &$0) }
@@ -420,21 +464,19 @@ import Testing
 
 extension Alert {
   fileprivate var summary: String {
-    switch self {
-    case .noBroker: "no broker"
-    case .offline(let kiosk): "offline \(kiosk)"
-    case .noSales(let kiosk): "noSales \(kiosk)"
-    case .unsold(let kiosk): "unsold \(kiosk)"
-    case .machine(let kiosk, let machine): "machine \(kiosk) \(machine)"
-    case .job(let kiosk, _, let ticket): "job \(kiosk) \(ticket)"
-    case .payment(let kiosk, let device): "payment \(kiosk) \(device)"
-    case .charge(let kiosk, let charge, let ticket):
-      "charge \(kiosk) \(charge) \(ticket.map(String.init) ?? "-")"
-    case .difference(let kiosk, let device): "difference \(kiosk) \(device)"
-    case .sensor(let kiosk, let sensor): "sensor \(kiosk) \(sensor)"
-    case .out(let kiosk, let fruit): "out \(kiosk) \(fruit)"
-    case .expires(let kiosk, let fruit): "expires \(kiosk) \(fruit)"
-    case .expired(let kiosk, let fruit): "expired \(kiosk) \(fruit)"
+    guard case .problem(let problem, let kiosk) = self else { return "no broker" }
+    return switch problem {
+    case .job(_, let ticket): "job \(kiosk) \(ticket)"
+    case .charge(let charge, let ticket): "charge \(kiosk) \(charge) \(ticket)"
+    case .machine(let machine): "machine \(kiosk) \(machine)"
+    case .payment(let device): "payment \(kiosk) \(device)"
+    case .difference(let device): "difference \(kiosk) \(device)"
+    case .sensor(let sensor): "sensor \(kiosk) \(sensor)"
+    case .out(let fruit): "out \(kiosk) \(fruit)"
+    case .low(let fruit): "low \(kiosk) \(fruit)"
+    case .expires(let fruit): "expires \(kiosk) \(fruit)"
+    case .expired(let fruit): "expired \(kiosk) \(fruit)"
+    case .offline, .noSales, .unsold, .disk, .menu, .clock, .closed: "\(problem) \(kiosk)"
     }
   }
 }

@@ -53,9 +53,10 @@ import Testing
     #expect(fleet.kiosks.isEmpty)
     // The broker sends the kiosk's other retained messages again after a restart of the dashboard.
     receive("k1/stock", stock([:]))
-    #expect(fleet.kiosks.isEmpty && fleet.byUrgency().isEmpty && fleet.count.kiosks == 0)
+    #expect(
+      fleet.kiosks.isEmpty && fleet.byUrgency(at: now).isEmpty && fleet.count(at: now).kiosks == 0)
     receive("k1/status", "offline")
-    #expect(fleet.byUrgency().map(\.id) == ["k1"])
+    #expect(fleet.byUrgency(at: now).map(\.id) == ["k1"])
   }
 
   @Test mutating func whenItWentIsKnownOnlyIfSomebodyListened() {
@@ -85,12 +86,28 @@ import Testing
     receive("fine-later/forecast", forecast(20))
     receive("fine-soon/forecast", forecast(2))
     #expect(
-      fleet.byUrgency().map(\.id) == ["gone", "out", "low", "fine-soon", "fine-later"])
-    #expect(fleet.byUrgency(matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
-    #expect(fleet.byUrgency(matching: "offline").map(\.id) == ["gone"])
-    #expect(fleet.byUrgency(matching: "mango").map(\.id) == ["out"])
-    let count = fleet.count
-    #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 1))
+      fleet.byUrgency(at: now).map(\.id) == ["gone", "out", "low", "fine-soon", "fine-later"])
+    #expect(fleet.byUrgency(at: now, matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
+    #expect(fleet.byUrgency(at: now, matching: "offline").map(\.id) == ["gone"])
+    #expect(fleet.byUrgency(at: now, matching: "mango").map(\.id) == ["out"])
+    let count = fleet.count(at: now)
+    // As many as the filter finds.
+    #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 2))
+    #expect(fleet.byUrgency(at: now, matching: "low").map(\.id) == ["out", "low"])
+  }
+
+  /// Fruit that expires before it is used up ends then.
+  @Test(arguments: [(7, 48, 5), (7, 3, 3), (6, 48, 48)] as [(Int, Int64, Int64)])
+  mutating func theNextStockoutIsWhenNothingIsLeftToSell(dated: Int, used: Int64, ends: Int64) {
+    func time(_ hours: Int64) -> Timestamp {
+      Timestamp(milliseconds: now.milliseconds + hours * 3_600_000)
+    }
+    let outlook = ForecastReport.Outlook(
+      stock: 7, perHour: 1, emptyAt: time(used),
+      expires: [.init(at: time(2), amount: 1), .init(at: time(5), amount: dated - 1)])
+    let report = ForecastReport(at: now, fruits: ["kiwi": outlook])
+    receive("k1/forecast", String(decoding: report.payload, as: UTF8.self))
+    #expect(fleet["k1"]?.nextStockout?.at == time(ends))
   }
 
   private func stock(_ amounts: FruitAmounts) -> String {
@@ -119,8 +136,9 @@ import Testing
     open("shorter", ["banana": 0])
     open("bar", [:])
     receive("bar/machine/m", report(.idle).replacing("{", with: "{\"out\":[\"mango\"],"))
-    #expect(fleet.byUrgency().map(\.id) == ["shorter", "short", "bar", "closed", "low", "all"])
-    let count = fleet.count
+    #expect(
+      fleet.byUrgency(at: now).map(\.id) == ["shorter", "short", "bar", "closed", "low", "all"])
+    let count = fleet.count(at: now)
     #expect((count.out, count.closed, count.low, count.needingAttention) == (2, 1, 1, 1))
     func unsold(_ kiosk: KioskID) -> [Juice.ID: SaleObstacle] {
       Dictionary(uniqueKeysWithValues: (fleet[kiosk]?.unavailableJuices ?? []).map { ($0.id, $1) })
@@ -133,12 +151,12 @@ import Testing
       ])
     #expect(unsold("bar")["kiwi"] == nil)
     #expect(unsold("closed").count == 7 && unsold("closed")["kiwi"] == .closed)
-    #expect(fleet.byUrgency(matching: "out").map(\.id) == ["shorter", "short"])
-    #expect(fleet.byUrgency(matching: "strawberry juice").map(\.id) == ["short"])
+    #expect(fleet.byUrgency(at: now, matching: "out").map(\.id) == ["shorter", "short"])
+    #expect(fleet.byUrgency(at: now, matching: "strawberry juice").map(\.id) == ["short"])
     #expect(fleet["short"]?.shortFruits == ["strawberry"])
-    #expect(fleet["short"]?.urgency == .out)
+    #expect(fleet["short"]?.worst == .sellsLess)
     receive("short/stock", stock(["strawberry": 16]))
-    #expect(fleet["short"]?.urgency == .fine)
+    #expect(fleet["short"]?.worst == nil)
   }
 
   /// Half of the juices of a kiosk that sells much are a larger loss than all of one that sells little.
@@ -160,10 +178,10 @@ import Testing
     receive("busy/stock", stock(["kiwi": 0, "mango": 0]))
     // Without sales of its own, it counts as the mean of the others.
     receive("new/stock", stock(nothing))
-    #expect(fleet["quiet"]?.urgency == .noSales)
-    #expect(fleet.byUrgency().map(\.id) == ["new", "busy", "quiet", "late"])
+    #expect(fleet["quiet"]?.worst == .sellsNothing)
+    #expect(fleet.byUrgency(at: now).map(\.id) == ["new", "busy", "quiet", "late"])
     receive("new/status", "offline")
-    #expect(fleet.byUrgency().first?.id == "new")
+    #expect(fleet.byUrgency(at: now).first?.id == "new")
   }
 
   @Test(
@@ -176,14 +194,18 @@ import Testing
     ] as [(String, String, [KioskID])])
   mutating func aStateIsFoundInBothLanguages(english: String, korean: String, kiosks: [KioskID]) {
     for kiosk in ["gone", "closed", "short", "low", "broken", "late"] { open(kiosk) }
+    // The problems of a kiosk that is offline are not known.
     receive("gone/status", "offline")
+    receive("gone/service", "closed")
+    receive("gone/alert/mango", "low")
+    receive("gone/machine/Bar", report(.fault))
     receive("closed/service", "closed")
     receive("short/stock", stock(["kiwi": 0]))
     receive("low/alert/mango", "low")
     receive("broken/machine/Bar", report(.fault))
     receive("late/health", health(ahead: 600))
-    #expect(fleet.byUrgency(matching: english).map(\.id) == kiosks)
-    #expect(fleet.byUrgency(matching: korean, in: .korean).map(\.id) == kiosks)
+    #expect(fleet.byUrgency(at: now, matching: english).map(\.id) == kiosks)
+    #expect(fleet.byUrgency(at: now, matching: korean, in: .korean).map(\.id) == kiosks)
   }
 
   @Test mutating func whyAJuiceCannotBeSoldWithMachines() {
@@ -272,12 +294,12 @@ import Testing
     for kiosk in ["k1", "k2", "k3", "k4"] { receive("\(kiosk)/status", "online") }
     call("k1", "Town hall", "시청", at: "1 Main Street")
     call("k3", "Harbour", "항구", at: "Pier 7")
-    #expect(fleet.byUrgency().map(\.id) == ["k3", "k1", "k2", "k4"])
-    #expect(fleet.byUrgency(in: .korean).map(\.id) == ["k2", "k4", "k1", "k3"])
-    #expect(fleet.byUrgency(matching: "hArb").map(\.id) == ["k3"])
-    #expect(fleet.byUrgency(matching: "시청").map(\.id) == ["k1"])
-    #expect(fleet.byUrgency(matching: "main street").map(\.id) == ["k1"])
-    #expect(fleet.byUrgency(matching: "K2").map(\.id) == ["k2"])
+    #expect(fleet.byUrgency(at: now).map(\.id) == ["k3", "k1", "k2", "k4"])
+    #expect(fleet.byUrgency(at: now, in: .korean).map(\.id) == ["k2", "k4", "k1", "k3"])
+    #expect(fleet.byUrgency(at: now, matching: "hArb").map(\.id) == ["k3"])
+    #expect(fleet.byUrgency(at: now, matching: "시청").map(\.id) == ["k1"])
+    #expect(fleet.byUrgency(at: now, matching: "main street").map(\.id) == ["k1"])
+    #expect(fleet.byUrgency(at: now, matching: "K2").map(\.id) == ["k2"])
     #expect(fleet["k1"]?.title(.korean) == "시청")
     #expect(fleet["k2"]?.title(.korean) == "k2")
     #expect(fleet["k3"]?.place == "Pier 7")
@@ -316,9 +338,8 @@ import Testing
       ahead < 1_000_000
       ? health(ahead: ahead) : #"{"at":"9999-12-31T23:59:59Z"}"#
     #expect(receive("k1/health", health, isRetained: isRetained) == "k1")
-    #expect(fleet["k1"]?.isClockWrong == isWrong)
-    #expect(fleet["k1"]?.urgency == (isWrong ? .problem : .fine))
-    #expect(fleet.byUrgency(matching: "clock").count == (isWrong ? 1 : 0))
+    #expect(fleet["k1"]?.worst == (isWrong ? .soon : nil))
+    #expect(fleet.byUrgency(at: now, matching: "clock").count == (isWrong ? 1 : 0))
   }
 
   @Test mutating func aMenuOfTheChainThatCannotBeUsedIsAProblem() {
@@ -326,19 +347,19 @@ import Testing
     let info = #"{"version":"1","started_at":"2026-11-21T09:00:00Z""#
     receive("k1/info", info + #","menu_problem":"damaged"}"#)
     #expect(fleet["k1"]?.menuProblem == "damaged")
-    #expect(fleet["k1"]?.urgency == .problem)
-    #expect(fleet.byUrgency(matching: "menu").count == 1)
+    #expect(fleet["k1"]?.worst == .decision)
+    #expect(fleet.byUrgency(at: now, matching: "menu").count == 1)
     receive("k1/info", info + "}")
-    #expect(fleet["k1"]?.urgency == .fine)
+    #expect(fleet["k1"]?.worst == nil)
   }
 
   @Test mutating func whatIsKeptDoesNotSetAClockRight() {
     receive("k1/status", "online")
     receive("k1/health", health(ahead: -300), isRetained: false)
     receive("k1/health", health(ahead: -300), isRetained: true)
-    #expect(fleet["k1"]?.isClockWrong == true)
+    #expect(fleet["k1"]?.worst == .soon)
     receive("k1/health", health(ahead: 1), isRetained: false)
-    #expect(fleet["k1"]?.isClockWrong == false)
+    #expect(fleet["k1"]?.worst == nil)
   }
 
   @Test(
@@ -351,11 +372,11 @@ import Testing
     receive("k1/status", "online")
     receive("k1/health", health(ahead: 0, free: free, ledger: ledger))
     #expect(fleet["k1"]?.disk?.freeSpace == room)
-    #expect(fleet["k1"]?.urgency == (room == .full ? .problem : .fine))
-    #expect(fleet.byUrgency(matching: "disk").count == (room == .enough ? 0 : 1))
+    #expect(fleet["k1"]?.worst == (room == .full ? .soon : room == .low ? .note : nil))
+    #expect(fleet.byUrgency(at: now, matching: "disk").count == (room == .enough ? 0 : 1))
     // A report without a disk is not a problem.
     receive("k1/health", #"{"at":"2026-11-21T09:00:00Z"}"#)
-    #expect(fleet["k1"]?.disk == nil && fleet["k1"]?.urgency == .fine)
+    #expect(fleet["k1"]?.disk == nil && fleet["k1"]?.worst == nil)
   }
 
   /// Returns the report of a machine that makes kiwi juice.
@@ -380,15 +401,24 @@ import Testing
     #expect(receive("broken/machine/bar", report(.fault)) == "broken")
     receive("asking/machine/bar", report(.idle, [(7, .needsDecision), (8, .queued)]))
     receive("fine/machine/bar", report(.busy, [(1, .started)]))
-    #expect(fleet.byUrgency().map(\.id) == ["away", "asking", "broken", "out", "fine"])
-    #expect(fleet.byUrgency(matching: "machine").map(\.id) == ["asking", "broken"])
-    #expect(fleet.byUrgency(matching: "BAR").map(\.id) == ["asking", "broken"])
-    #expect((fleet.count.needingAttention, fleet.count.withMachines) == (2, 3))
+    #expect(fleet.byUrgency(at: now).map(\.id) == ["away", "asking", "broken", "out", "fine"])
+    #expect(fleet.byUrgency(at: now, matching: "machine").map(\.id) == ["asking", "broken"])
+    #expect(fleet.byUrgency(at: now, matching: "BAR").map(\.id) == ["asking", "broken"])
+    #expect((fleet.count(at: now).needingAttention, fleet.count(at: now).withMachines) == (2, 3))
     #expect(fleet["asking"]?.undecidedJobs.map(\.job.ticket) == [7])
     #expect(fleet["broken"]?.machines["bar"]?.reason == "no cups")
     // A machine that was removed from the configuration is deleted.
     #expect(receive("broken/machine/bar", "") == "broken")
-    #expect(fleet["broken"]?.urgency == .fine)
+    #expect(fleet["broken"]?.worst == nil)
+  }
+
+  /// A program that waits for a person stops the machine, which still takes orders.
+  @Test mutating func aMachineThatWaitsForSomebodyComesBeforeAFruitThatIsLow() {
+    for kiosk in ["fine", "low", "waiting"] { open(kiosk) }
+    receive("low/alert/kiwi", "low")
+    receive("waiting/machine/bar", report(.waiting))
+    #expect(fleet.byUrgency(at: now).map(\.id) == ["waiting", "low", "fine"])
+    #expect(fleet["waiting"]?.worst == .decision && fleet.count(at: now).needingAttention == 1)
   }
 
   @Test mutating func aPaymentDeviceThatWasRemovedDiffersNoMore() {
@@ -405,15 +435,15 @@ import Testing
     receive("k1/payment/till", "")
     #expect(fleet["k1"]?.dayDifferences.isEmpty == true)
     receive("k1/history", history)
-    #expect(fleet["k1"]?.paymentNeedsAttention == false)
+    #expect(fleet["k1"]?.worst == nil)
   }
 
   @Test mutating func aJuiceNeedsOneMachineThatWorks() {
     receive("k1/machine/bar", report(.offline))
-    #expect(fleet["k1"]?.isMakeable("kiwi") == false)
-    #expect(fleet["k1"]?.isMakeable("mango") == true)
+    #expect(fleet["k1"]?.reports.isMakeable("kiwi") == false)
+    #expect(fleet["k1"]?.reports.isMakeable("mango") == true)
     receive("k1/machine/other", report(.busy))
-    #expect(fleet["k1"]?.isMakeable("kiwi") == true)
+    #expect(fleet["k1"]?.reports.isMakeable("kiwi") == true)
   }
 
   @Test mutating func whatIsReadyIsReportedOnceTheLatestFirst() {
@@ -440,7 +470,9 @@ import Testing
   }
 
   @Test mutating func thereIsAnEndToWhatIsKeptOfMachines() {
-    for number in 0..<KioskState.maximumMachines { receive("k1/machine/m\(number)", report(.idle)) }
+    for number in 0..<KioskReports.maximumMachines {
+      receive("k1/machine/m\(number)", report(.idle))
+    }
     #expect(receive("k1/machine/one-more", report(.idle)) == nil)
     #expect(receive("k1/machine/m1", report(.busy)) == "k1")
     let jobs = (1...100).map { (ticket: $0, state: JobState.queued) }
@@ -535,5 +567,12 @@ import Testing
     #expect(receive("k1/status", "offline") == "k1")
     let long = String(repeating: "x", count: KioskFleet.maximumPayload + 1)
     #expect(receive("k1/service", long) == nil)
+  }
+}
+
+extension KioskState {
+  /// The severity of the most severe problem.
+  var worst: Problem.Severity? {
+    reports.problems(at: Timestamp(milliseconds: 1_795_251_600_000)).first?.severity
   }
 }

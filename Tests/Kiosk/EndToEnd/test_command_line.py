@@ -289,6 +289,8 @@ def test_watch_fits_the_terminal(make_kiosk: MakeKiosk, columns: int) -> None:
                                          for line in terminal.lines))
         terminal.shown.until(lambda: any(line.startswith("  Kiwi  ") and "█" in line
                                          for line in terminal.lines))
+        terminal.shown.until(lambda: any(line.startswith("  1 of 7 juices not for sale")
+                                         for line in terminal.lines))
     finally:
         terminal.stop()
     assert all(len(line) <= columns for line in terminal.lines), terminal.lines

@@ -871,7 +871,7 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
         panel.publish(f"{BASE}/machine/bar/status", status, retain=True)
 
     say("offline")
-    fault(kiosk, 1, "machines", "warning", "is offline")
+    fault(kiosk, 1, "machines", "warning", "bar: offline")
     say("fault: no cups")
     fault(kiosk, 1, "machines", "warning", "no cups")
     say("Online")
@@ -891,14 +891,14 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     accepted = panel.order({"id": "a3", "juice": "kiwi"})
     panel.publish(f"{BASE}/made/bar", json.dumps({"job": accepted["seq"], "status": "unknown"}))
     state('"needs_decision"')
-    fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
+    fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "needs a decision")
     # Another machine makes its juice, and a person still decides about its job.
     kiosk.stop()
     kiosk.configure(broker, {"machines": [{"name": "arm", "juices": ["kiwi"]}]})
     kiosk.start()
     panel.publish(f"{BASE}/machine/arm/status", "online", retain=True)
     eventually(lambda: '"idle"' in retained(broker.port).get(f"{BASE}/machine/arm", ""))
-    fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
+    fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "needs a decision")
     found = Findings(kiosk)
     assert len(found.of("machines", "warning")) == 1
     found.one("retained", "ok")
@@ -935,13 +935,13 @@ def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     def state(word: str) -> None:
         eventually(lambda: word in retained(broker.port).get(f"{BASE}/sensor/fridge", ""))
 
-    fault(kiosk, 1, "sensors", "warning", "never sent a reading", "a number at /t to t/fridge", "topic read")
+    fault(kiosk, 1, "sensors", "warning", "no reading yet", "a number at /t to t/fridge", "topic read")
     panel.publish("t/fridge", '{"t":4}')
     state('"ok"')
     is_fine(kiosk)
     panel.publish("t/fridge", '{"t":9.5}')
     state('"alarm"')
-    fault(kiosk, 1, "sensors", "warning", "outside its limits: 9.5 °C")
+    fault(kiosk, 1, "sensors", "warning", "outside for too long (9.5 °C)", "close the door")
     kiosk.stop()
     kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 10, "max": 45}, level | {"min": 0}]})
     fault(kiosk, 1, "sensors", "warning", "45 °C: is that in °F?")
@@ -949,17 +949,17 @@ def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     kiosk.configure(broker, {"sensors": [fridge | {"block_after_seconds": 10}]})
     kiosk.start()
     state('"blocked"')
-    fault(kiosk, 1, "sensors", "warning", "has blocked kiwi", "juice-kiosk sensor fridge: discard or release")
+    fault(kiosk, 1, "sensors", "warning", "blocked (9.5 °C, Kiwi)", "juice-kiosk sensor fridge: discard or release")
     kiosk.stop()
     kiosk.configure(broker, {"sensors": []})
     kiosk.start()
-    fault(kiosk, 1, "sensors", "warning", "has blocked kiwi")
+    fault(kiosk, 1, "sensors", "warning", "blocked (9.5 °C, Kiwi)")
     Findings(kiosk).one("retained", "ok")
     kiosk.stop()
     silent = {"state": "ok", "value": 4, "unit": "°C", "silent": True, "ignored": 3}
     kiosk.configure(broker, {"sensors": [fridge]})
     panel.publish(f"{BASE}/sensor/fridge", json.dumps(silent), retain=True)
-    fault(kiosk, 1, "sensors", "warning", "no reading for 3600 s, 3 messages have no usable value")
+    fault(kiosk, 1, "sensors", "warning", "silent", "3 messages without a usable value", "every 3600 s")
 
 
 # MARK: Uplink

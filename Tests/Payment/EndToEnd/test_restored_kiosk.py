@@ -49,7 +49,7 @@ def test_a_hold_that_the_backup_lacks_is_for_a_person(
         kiosk.start()
         report = reports(lambda report: bool(report.get("charges")), since).json
         assert [(c["charge"], c["amount"]) for c in report["charges"]] == [(held["charge"], 299)]
-        eventually(lambda: "waits for a person" in kiosk.command("doctor").stdout)
+        eventually(lambda: "needs a decision" in kiosk.command("doctor").stdout)
         assert list(terminal.journal.open.values()) == [299], "nothing is released by itself"
         assert kiosk.command("charge", str(held["charge"]), "release").returncode == 0
         eventually(lambda: not terminal.journal.open)

@@ -50,10 +50,12 @@ extension ChainQuery {
         return ActivityLog.Record(at: at, .entry(kiosk, entry))
       case "out":
         guard let fruit = Fruit.ID(row[5]) else { return nil }
-        return ActivityLog.Record(at: at, .alert(.out(kiosk, fruit), .init(), until: row.time(4)))
+        return ActivityLog.Record(
+          at: at, .alert(.problem(.out(fruit), at: kiosk), .init(), until: row.time(4)))
       default:
         guard fleet[kiosk] == nil else { return nil }
-        return ActivityLog.Record(at: at, .alert(.offline(kiosk), .init(), until: nil))
+        return ActivityLog.Record(
+          at: at, .alert(.problem(.offline, at: kiosk), .init(), until: nil))
       }
     }
     return (records, names)

@@ -1,6 +1,7 @@
 import CommandLineSupport
 import HTTPTypes
 import Hummingbird
+import JuiceDomain
 import Logging
 import Postgres
 

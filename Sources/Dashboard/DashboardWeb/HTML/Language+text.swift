@@ -1,14 +1,6 @@
 import JuiceDomain
 
 extension Language {
-  /// Returns the text in this language. Both translations are arguments, so none can be missing.
-  func callAsFunction(_ english: String, _ korean: String) -> String {
-    switch self {
-    case .english: english
-    case .korean: korean
-    }
-  }
-
   /// Selects the supported language with the highest quality value (`Accept-Language`, RFC 9110
   /// 12.5.4), or English if the header names no supported language.
   init(accepting header: String) {

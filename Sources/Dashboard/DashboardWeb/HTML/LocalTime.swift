@@ -88,23 +88,3 @@ struct LocalTime: Sendable {
 
   private func pad(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }
-
-extension Language {
-  /// Returns a duration such as `3 h 20 min`.
-  func length(ofMinutes minutes: Int) -> String {
-    switch minutes {
-    case ..<60: self("\(minutes) min", "\(minutes)분")
-    case ..<(24 * 60) where minutes % 60 == 0 || minutes >= 10 * 60:
-      self("\(minutes / 60) h", "\(minutes / 60)시간")
-    case ..<(24 * 60):
-      self("\(minutes / 60) h \(minutes % 60) min", "\(minutes / 60)시간 \(minutes % 60)분")
-    case ..<(48 * 60): self("1 day", "1일")
-    default: self("\(minutes / (24 * 60)) days", "\(minutes / (24 * 60))일")
-    }
-  }
-
-  /// Returns a number with its noun in English: `1 glass`, `2 glasses`.
-  func count(_ number: Int, _ one: String, _ many: String) -> String {
-    "\(number) \(number == 1 ? one : many)"
-  }
-}

@@ -221,49 +221,15 @@ struct HistoryPage {
   private func words(
     _ alert: Alert, _ details: ActivityLog.Details, _ since: Timestamp, _ until: Timestamp?
   ) -> HTML {
-    switch alert {
-    case .noBroker:
+    guard case .problem(let problem, let kiosk) = alert else {
       return
         "\(language("The dashboard could not reach the broker", "대시보드가 브로커에 연결하지 못함"))"
-    case .offline(let id):
-      return "\(language("Offline", "오프라인"))\(cause(of: id, details, since, until))"
-    case .noSales: return "\(language("Sold nothing", "아무것도 못 팖"))"
-    case .unsold: return "\(language("Some juices not for sale", "일부 쥬스 판매 불가"))"
-    case .machine(let kiosk, let machine):
-      let reason: HTML? = details.reason.map { reason in
-        " (\(Fruit.ID(reason).map { state(of: kiosk).name(of: $0, language) } ?? reason))"
-      }
-      let report = details.machine ?? .unknown
-      let text =
-        report.isProblem
-        ? report.text(language)
-        : reason == nil ? language("must be cleaned", "청소 필요") : language("out of fruit", "재료 없음")
-      return "\(language("Machine", "기계")) \(machine): \(text)\(reason)"
-    case .job(_, let job, let ticket):
-      return
-        "\(language("Ticket \(ticket) waited for a decision", "\(ticket)번 주문 확인 대기")) (#\(job))"
-    case .payment(_, let device):
-      let reason: HTML? = details.reason.map { " (\($0))" }
-      return "\(language("Payment", "결제")) \(device): \(language("out of order", "고장"))\(reason)"
-    case .charge(_, let charge, let ticket):
-      let name =
-        ticket.map { language("Payment of ticket \($0)", "\($0)번 결제") }
-        ?? language("Charge", "결제")
-      return "\(name) \(language("waited for a decision", "확인 대기")) (#\(charge))"
-    case .difference(_, let device):
-      return "\(language("End of day differed:", "마감 금액 차이:")) \(device)"
-    case .expires(let id, let fruit):
-      return
-        "\(language("Expiry within 12 hours:", "12시간 안에 만료:")) \(state(of: id).name(of: fruit, language))"
-    case .expired(let id, let fruit):
-      return
-        "\(language("Expired and not taken out:", "만료 후 꺼내지 않음:")) \(state(of: id).name(of: fruit, language))"
-    case .sensor(_, let sensor):
-      return "\(language("Sensor outside its limits or silent:", "센서 이상:")) \(sensor)"
-    case .out(let id, let fruit):
-      return
-        "\(language("Too little", "모자람:")) \(state(of: id).name(of: fruit, language))"
     }
+    var reports = KioskReports()
+    reports.menu = state(of: kiosk).menu
+    let title = ProblemText(reports, language) { _ in "" }.title(of: problem)
+    let facts = problem == .offline ? cause(of: kiosk, details, since, until) : .empty
+    return "\((details.text?[language] ?? title).capitalizedFirst)\(facts)"
   }
 
   /// Returns facts that indicate the cause of an outage.
@@ -284,7 +250,7 @@ struct HistoryPage {
           "프로그램은 계속 실행됨: 네트워크나 브로커 문제"))
     }
     let others = records.count { record in
-      guard case .alert(.offline(let other), _, _) = record.event, other != kiosk else {
+      guard case .alert(.problem(.offline, let other), _, _) = record.event, other != kiosk else {
         return false
       }
       return abs(record.at.milliseconds - since.milliseconds) <= 60_000

@@ -177,7 +177,7 @@ extension DashboardServer {
 extension KioskState {
   /// A restock that fills all fruits to their capacity.
   fileprivate var fillingAll: Restock {
-    let room = (menu?.menu.fruits ?? []).compactMap { fruit -> FruitAmounts.Element? in
+    let room = (reports.menu?.menu.fruits ?? []).compactMap { fruit -> FruitAmounts.Element? in
       self.room(for: fruit.id).flatMap { $0 > 0 ? (fruit.id, $0) : nil }
     }
     return Restock(add: FruitAmounts(room))
@@ -190,7 +190,7 @@ extension KioskState {
     let add = FruitAmounts(
       try form.amounts("add.", isChange: true).filter { set[$0.fruit] == nil })
     let expect = set.compactMap { fruit, _ -> FruitAmounts.Element? in
-      stock?.fruits[fruit].map { (fruit, $0) }
+      reports.stock?.fruits[fruit].map { (fruit, $0) }
     }
     return Restock(add: add, set: set, expect: FruitAmounts(expect))
   }
@@ -204,7 +204,7 @@ extension KioskState {
   ) throws(RequestError) -> (times: [Fruit.ID: Int64], days: [Fruit.ID: Int64]) {
     let localTime = LocalTime(timeZone, now: now, .english)
     var (times, days): ([Fruit.ID: Int64], [Fruit.ID: Int64]) = ([:], [:])
-    for fruit in menu?.menu.fruits ?? [] {
+    for fruit in reports.menu?.menu.fruits ?? [] {
       guard let text = form["best.\(fruit.id)"], !text.isEmpty else { continue }
       if case .day(let day) = BestBefore(text) {
         days[fruit.id] = day.daysSinceEpoch

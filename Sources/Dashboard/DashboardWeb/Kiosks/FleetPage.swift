@@ -45,7 +45,7 @@ struct FleetPage {
   private var broker: LivePart { CommonNotices.broker(connectionError, language) }
 
   private var count: LivePart {
-    let count = fleet.count
+    let count = fleet.count(at: now)
     // A tile with a filter links to the list of the kiosks that match the filter; the one without, to
     // the sales.
     let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
@@ -67,10 +67,12 @@ struct FleetPage {
       default: true
       }
     }
+    let today = LocalTime(fleet.timeZone, now: now, language).today
     let html: [HTML] = shown.map { name, number, style, word in
       .tile(
         name, number, style,
-        href: word.map { Self.address("/", filter: $0, number: 1) } ?? "/sales")
+        href: word.map { Self.address("/", filter: $0, number: 1) }
+          ?? "/sales?from=\(today)&to=\(today)")
     }
     return LivePart(
       "count", tag: "dl", class: "tiles",
@@ -78,7 +80,7 @@ struct FleetPage {
   }
 
   private var list: LivePart {
-    let kiosks = fleet.byUrgency(matching: filter, in: language)
+    let kiosks = fleet.byUrgency(at: now, matching: filter, in: language)
     let slice = ListSlice(page: number, of: kiosks.count)
     let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length)
     if shown.isEmpty {

@@ -108,8 +108,10 @@ struct KioskPage {
   private var state: LivePart {
     // The style sheet greys all numbers of the page while the kiosk is offline.
     let away: HTML? = kiosk.isOnline ? nil : "<span hidden data-away></span>"
-    return LivePart(
-      "state", class: "chips", "\(kiosk.chips(language, now: now))\(away)\(closing)\(unsold)")
+    let problems = kiosk.reports.problems(at: now)
+    let online = kiosk.isOnline && !problems.isEmpty ? kiosk.chips(for: [], language, now: now) : []
+    let chips = online + kiosk.chips(for: problems, language, now: now)
+    return LivePart("state", class: "chips", "\(chips)\(away)\(closing)\(unsold)")
   }
 
   /// The sentence that tells until when the opening hours close the kiosk, and whether a person has
@@ -129,7 +131,7 @@ struct KioskPage {
 
   /// The juices that cannot be sold, with their reasons.
   private var unsold: HTML? {
-    kiosk.unsold(language).map { juices in
+    kiosk.problemText(language, now: now).lostJuices.map { juices in
       "<p class=\"unsold\">\(language("Not for sale:", "판매 불가:")) \(juices)</p>"
     }
   }

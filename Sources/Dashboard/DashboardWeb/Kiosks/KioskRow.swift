@@ -41,45 +41,40 @@ struct KioskRow {
   }
 
   var html: HTML {
-    """
-    <li id="row-\(kiosk.id)" class="kiosk \(style)">
-    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)" \
-    title="\([kiosk.title(language), kiosk.place].compactMap(\.self).joined(separator: ", "))">\
-    <b>\(kiosk.title(language))</b>\(place)</a>
-    \(signs)
-    \(levels)
-    <span class="fact dry">\(dry)</span>
-    <span class="fact sold">\(sold)</span>
-    </li>
+    let problems = kiosk.reports.problems(at: now)
+    return """
+      <li id="row-\(kiosk.id)" class="kiosk \(style(problems.first))">
+      <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)" \
+      title="\([kiosk.title(language), kiosk.place].compactMap(\.self).joined(separator: ", "))">\
+      <b>\(kiosk.title(language))</b>\(place)</a>
+      \(signs(problems))
+      \(levels)
+      <span class="fact dry">\(dry)</span>
+      <span class="fact sold">\(sold)</span>
+      </li>
 
-    """
+      """
   }
 
   private var place: HTML? {
     kiosk.place.map { " <span class=\"place\">\($0)</span>" }
   }
 
-  private var style: HTML {
-    switch kiosk.urgency {
-    case .offline: "bad away"
-    case .noSales, .problem, .out: "bad"
-    case .closed, .low: "warn"
-    case .fine: problemChips.isEmpty ? "good" : "warn"
-    }
+  private func style(_ worst: Problem?) -> HTML {
+    guard let worst else { return "good" }
+    return worst.kind == .offline ? "bad away" : worst.severity == .note ? "warn" : "bad"
   }
 
-  private var problemChips: [HTML] { kiosk.problemChips(language, now: now) }
-
-  private var signs: HTML {
-    let problemChips = problemChips
-    if problemChips.isEmpty {
-      return "<span class=\"chips calm\">\(kiosk.onlineChip(language))</span>"
-    }
-    let hidden = problemChips.count - Self.maximumChips
+  /// Returns the chips of the problems. The slots of the fruits show which are short or low.
+  private func signs(_ problems: [Problem]) -> HTML {
+    let shown = problems.filter { $0.kind.group != .stock }
+    let chips = kiosk.chips(for: shown, language, now: now)
+    let hidden = chips.count - Self.maximumChips
     let more: HTML? =
       hidden > 0
       ? "<span class=\"chip bad\">\(language("+\(hidden) more", "외 \(hidden)건"))</span>" : nil
-    return "<span class=\"chips\">\(Array(problemChips.prefix(Self.maximumChips)))\(more)</span>"
+    let calm: HTML = shown.isEmpty ? " calm" : ""
+    return "<span class=\"chips\(calm)\">\(Array(chips.prefix(Self.maximumChips)))\(more)</span>"
   }
 
   /// The slots of the fruits: those with a column below its header, then others with their names.

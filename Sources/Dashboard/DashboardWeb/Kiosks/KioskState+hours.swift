@@ -14,7 +14,8 @@ extension KioskState {
   /// it is open, or closed within its hours.
   func nextOpening(at now: Timestamp, _ language: Language) -> String? {
     guard service == .closed, let hours = settings?.hours else { return nil }
-    let time = Timestamp(milliseconds: now.milliseconds + Int64(clockLead / .milliseconds(1)))
+    let lead = Int64(reports.clockLead / .milliseconds(1))
+    let time = Timestamp(milliseconds: now.milliseconds + lead)
     let (day, minute) = LocalTime(timeZone, now: time, language).clock.minute(at: time)
     guard !hours.isOpen(day: day, minute: minute),
       let opening = hours.opening(after: day, minute: minute)

@@ -1,13 +1,9 @@
-import Fleet
 import JuiceDomain
 import KioskProtocol
 
 /// A user's choice of the messages to get by mail.
 struct MessageChoice: Hashable, Sendable {
-  /// A group of alerts.
-  enum Kind: String, CaseIterable, Sendable {
-    case offline, sales, stock, dates, machines, payments, sensors
-  }
+  typealias Kind = Problem.Group
 
   /// Times of the day, such as `22:00` and `07:00`, between which no message is sent.
   struct QuietHours: Hashable, Sendable {
@@ -35,21 +31,6 @@ struct MessageChoice: Hashable, Sendable {
   var kiosks: Set<KioskID>?
   var quietHours: QuietHours?
   var language: Language
-}
-
-extension Alert {
-  /// The group of the alert.
-  var kind: MessageChoice.Kind {
-    switch self {
-    case .noBroker, .offline: .offline
-    case .noSales, .unsold: .sales
-    case .out: .stock
-    case .expires, .expired: .dates
-    case .machine, .job: .machines
-    case .payment, .charge, .difference: .payments
-    case .sensor: .sensors
-    }
-  }
 }
 
 // The choices as JSON, for the disk.

@@ -152,7 +152,8 @@ struct SentMessageList {
 extension MessageChoice.Kind {
   fileprivate func name(_ language: Language) -> String {
     switch self {
-    case .offline: language("Offline", "오프라인")
+    case .offline:
+      language("Offline, clock, disk, menu of the chain", "오프라인, 시계, 디스크, 체인 메뉴")
     case .sales: language("Juices not for sale", "쥬스 판매 불가")
     case .stock: language("Too little fruit", "과일 모자람")
     case .dates: language("Fruit that expires", "유통기한")

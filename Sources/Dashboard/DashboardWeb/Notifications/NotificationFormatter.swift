@@ -27,7 +27,7 @@ package struct NotificationFormatter: Sendable {
 
   /// Maximum number of alerts listed in one message. The message counts further alerts.
   private static let limit = 40
-  /// Maximum length of a name or a reason from a kiosk, in Unicode scalars.
+  /// Maximum length of a kiosk's name, in Unicode scalars.
   private static let maximumName = 80
 
   package init(_ language: Language, baseURL: String) {
@@ -100,118 +100,55 @@ package struct NotificationFormatter: Sendable {
   }
 
   private func headline(of transition: AlertEvaluator.Transition, in fleet: KioskFleet) -> String {
-    guard let kiosk = transition.alert.kiosk else {
+    guard case .problem(let problem, let kiosk) = transition.alert else {
       return transition.isResolved
         ? language("The broker is reachable again", "브로커에 다시 연결됐어요")
         : language("The dashboard cannot reach its broker", "대시보드가 브로커에 연결하지 못해요")
     }
     let state = fleet[kiosk]
-    return
-      "\((state?.title(language) ?? kiosk.text).visible(upTo: Self.maximumName)): \(summary(for: transition, at: state))"
+    let name = (state?.title(language) ?? kiosk.text).visible(upTo: Self.maximumName)
+    return "\(name): \(summary(of: problem, isResolved: transition.isResolved, at: state))"
   }
 
-  private func summary(for transition: AlertEvaluator.Transition, at kiosk: KioskState?) -> String {
-    if transition.isResolved, let device = kiosk?.missingDevice(of: transition.alert) {
+  private func summary(of problem: Problem.Kind, isResolved: Bool, at kiosk: KioskState?) -> String
+  {
+    let text = ProblemText(kiosk?.reports ?? KioskReports(), language) { time in
+      LocalTime(kiosk?.timeZone, now: time, language).text(time)
+    }
+    guard isResolved else { return text.sentence(about: problem) }
+    if let device = kiosk?.missingDevice(of: problem) {
       return language("\(device) was removed", "\(device) 제거됨")
     }
-    switch (transition.alert, transition.isResolved) {
-    case (.noBroker, _): return ""
-    case (.offline, false): return language("offline", "오프라인")
-    case (.offline, true): return language("online again", "다시 온라인")
-    case (.noSales, false), (.unsold, false):
-      guard let kiosk, let text = kiosk.lostText(language) else {
-        return language("juices not for sale", "판매 불가 쥬스 있음")
-      }
-      return "\(text): \(kiosk.lostReasons(language).visible(upTo: 4 * Self.maximumName))"
-    case (.noSales, true): return language("sells juices again", "다시 판매 중")
-    case (.unsold, true):
+    let name = text.name(of: problem)
+    switch problem {
+    case .offline: return language("online again", "다시 온라인")
+    case .noSales: return language("sells juices again", "다시 판매 중")
+    case .unsold:
       return kiosk?.lostJuices.isEmpty == false
         ? language("the rest is only missing fruit", "이제 과일만 모자람")
         : language("all juices are for sale again", "모든 쥬스 다시 판매 중")
-    case (.machine(_, let machine), false):
-      let report = kiosk?.machines[machine]
-      let reason = report?.reason.map { " (\($0.visible(upTo: Self.maximumName)))" } ?? ""
-      let out = (report?.out ?? []).map { kiosk?.name(of: $0, language) ?? $0.text }
-        .joined(separator: ", ").visible(upTo: Self.maximumName)
-      let state =
-        report?.state.isProblem == false && !out.isEmpty
-        ? language("no \(out)", "\(out) 없음")
-        : report?.problem(language) ?? (report?.state ?? .unknown).text(language)
-      return language("machine \(machine): \(state)", "기계 \(machine): \(state)") + reason
-    case (.machine(_, let machine), true):
+    case .disk: return language("the disk has space again", "디스크에 다시 여유 있음")
+    case .machine(let machine):
       return language("machine \(machine) works again", "기계 \(machine) 다시 작동")
-    case (.job(_, _, let ticket), false):
-      return language("ticket \(ticket) needs a decision", "\(ticket)번 주문 확인 필요")
-    case (.job(_, _, let ticket), true):
+    case .job(_, let ticket):
       return language("ticket \(ticket) is decided", "\(ticket)번 주문 확인 완료")
-    case (.payment(_, let device), false):
-      let reason = kiosk?.payments[device]?.reason
-        .map { " (\($0.visible(upTo: Self.maximumName)))" }
-      return language("payment \(device): out of order", "결제 \(device): 고장") + (reason ?? "")
-    case (.payment(_, let device), true):
+    case .payment(let device):
       return language("payment \(device) works again", "결제 \(device) 다시 작동")
-    case (.charge(_, let charge, let ticket), let isResolved):
-      let name =
-        ticket.map { language("payment of ticket \($0)", "\($0)번 결제") }
-        ?? language("charge \(charge)", "결제 \(charge)")
-      return isResolved
-        ? language("\(name) is decided", "\(name) 확인 완료")
-        : language("\(name) needs a decision", "\(name) 확인 필요")
-    case (.difference(_, let device), false):
-      let amount = kiosk?.dayDifferences.first { $0.device == device }
-        .map { " \(Money.text($0.units, $0.currency, language))" }
-      return language("end of day of \(device) differs", "\(device) 마감 금액 차이") + (amount ?? "")
-    case (.difference(_, let device), true):
-      if case .total(_, _, nil) = kiosk?.lastTotals[device]?.outcome {
-        return language("end of day of \(device) was not compared", "\(device) 마감 금액 비교 안 함")
-      }
+    case .charge: return language("\(name) is decided", "\(name) 확인 완료")
+    case .difference(let device):
       return language("end of day of \(device) is right", "\(device) 마감 금액 일치")
-    case (.sensor(_, let sensor), let isResolved):
-      let state = kiosk?.sensors[sensor].map { "\($0.text(language)), \($0.valueText)" } ?? ""
-      return isResolved
-        ? language("sensor \(sensor) is fine again", "센서 \(sensor) 정상")
-        : language("sensor \(sensor): \(state)", "센서 \(sensor): \(state)")
-    case (.expires(_, let id), let isResolved):
-      let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
-      if isResolved {
-        return kiosk?.expired[id] == nil
-          ? language("\(fruit): nothing expires soon", "\(fruit): 곧 만료될 것 없음")
-          : language("\(fruit) has expired", "\(fruit) 만료됨")
-      }
-      let time =
-        kiosk?.stock?.expires[id].map {
-          LocalTime(kiosk?.timeZone, now: $0, language).text($0)
-        } ?? ""
-      return language("\(fruit) expires \(time)", "\(fruit) \(time) 만료 예정")
-    case (.expired(_, let id), let isResolved):
-      let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
-      let amount = kiosk?.expired[id] ?? 0
-      return isResolved
-        ? language("expired \(fruit) is taken out", "만료된 \(fruit) 꺼냄")
-        : language("\(amount) \(fruit) expired: take it out", "\(fruit) \(amount)개 만료: 꺼내야 함")
-    case (.out(_, let id), let isResolved):
-      let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
-      if isResolved { return language("\(fruit) is back in stock", "\(fruit) 다시 채워짐") }
-      let juices = kiosk.map { unsold(at: $0, for: id) } ?? ""
-      let isOut = kiosk?.stock?.fruits[id] ?? 0 == 0
-      return
-        (isOut
-        ? language("\(fruit) is out", "\(fruit) 품절")
-        : language("there is too little \(fruit)", "\(fruit) 모자람")) + juices
+    case .sensor(let sensor):
+      return language("sensor \(sensor) is fine again", "센서 \(sensor) 정상")
+    case .expired: return language("expired \(name) is taken out", "만료된 \(name) 꺼냄")
+    case .menu: return language("the menu of the chain is in use", "체인 메뉴 사용 중")
+    case .clock: return language("the clock is right again", "시계가 다시 맞음")
+    case .out, .low: return language("\(name) is back in stock", "\(name) 다시 채워짐")
+    case .closed: return language("open again", "다시 영업 중")
+    case .expires(let fruit):
+      return kiosk?.expired[fruit] == nil
+        ? language("\(name): nothing expires soon", "\(name): 곧 만료될 것 없음")
+        : language("\(name) has expired", "\(name) 만료됨")
     }
-  }
-
-  /// Returns a phrase with the juices that cannot be sold because `fruit` is short; may be empty.
-  private func unsold(at kiosk: KioskState, for fruit: Fruit.ID) -> String {
-    let names = kiosk.unavailableJuices.compactMap { juice, obstacle -> String? in
-      guard case .fruit(let fruits) = obstacle, fruits.contains(fruit) else { return nil }
-      return juice.name[language].visible(upTo: Self.maximumName)
-    }
-    guard !names.isEmpty else { return "" }
-    let shown = names.prefix(3).joined(separator: ", ")
-    let more = names.count - 3
-    let list = more > 0 ? language("\(shown) and \(more) more", "\(shown) 외 \(more)개") : shown
-    return language(" (not for sale: \(list))", " (판매 불가: \(list))")
   }
 
   /// Returns a phrase with the duration of the alert, or an empty text if it is under a minute.
@@ -225,8 +162,8 @@ package struct NotificationFormatter: Sendable {
   }
 
   private func address(of alert: Alert) -> String {
-    guard let kiosk = alert.kiosk else { return "\(baseURL)/" }
-    return if case .out(_, let fruit) = alert {
+    guard case .problem(let problem, let kiosk) = alert else { return "\(baseURL)/" }
+    return if case .out(let fruit) = problem {
       "\(baseURL)/kiosks/\(kiosk)?fruit=\(fruit)"
     } else {
       "\(baseURL)/kiosks/\(kiosk)"
@@ -235,13 +172,13 @@ package struct NotificationFormatter: Sendable {
 }
 
 extension KioskState {
-  /// Returns the machine, payment device or sensor of an alert if the kiosk no longer has it.
-  fileprivate func missingDevice(of alert: Alert) -> String? {
-    switch alert {
-    case .machine(_, let machine): machines[machine] == nil ? machine.text : nil
-    case .payment(_, let device), .difference(_, let device):
-      payments[device] == nil ? device.text : nil
-    case .sensor(_, let sensor): sensors[sensor] == nil ? sensor.text : nil
+  /// Returns the machine, payment device or sensor of a problem if the kiosk no longer has it.
+  fileprivate func missingDevice(of problem: Problem.Kind) -> String? {
+    switch problem {
+    case .machine(let machine): reports.machines[machine] == nil ? machine.text : nil
+    case .payment(let device), .difference(let device):
+      reports.payments[device] == nil ? device.text : nil
+    case .sensor(let sensor): reports.sensors[sensor] == nil ? sensor.text : nil
     default: nil
     }
   }

@@ -139,7 +139,7 @@ package actor UserMessages: Service {
             return regions.map { $0.isEmpty || kiosk.region.map($0.contains) ?? false } ?? false
           }
         },
-        includes: { choice.kinds.contains($0.kind) },
+        includes: { choice.kinds.contains($0.problem?.group ?? .offline) },
         isQuiet: {
           // guard: nothing is sent in quiet hours
           guard let quietHours = choice.quietHours else { return false }

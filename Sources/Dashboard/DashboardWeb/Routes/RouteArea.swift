@@ -26,11 +26,11 @@ struct RouteArea {
 
   /// Returns the kiosks of the area that match a text, the most urgent first. Other kiosks are
   /// included if the user has chosen them.
-  func kiosks(matching text: String, or chosen: Set<String>) -> [KioskState] {
+  func kiosks(matching text: String, or chosen: Set<String>, at now: Timestamp) -> [KioskState] {
     fleet.limited { kiosk in
       chosen.contains(kiosk.id.text)
         || (kiosk.timeZone ?? timeZone) == timeZone && (region == nil || kiosk.region == region)
-    }.byUrgency(matching: text)
+    }.byUrgency(at: now, matching: text)
   }
 
   /// Returns the fields in which the user chooses the area; hidden ones without a choice.

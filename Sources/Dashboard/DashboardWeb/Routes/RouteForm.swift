@@ -110,7 +110,7 @@ struct RouteForm {
   private var kiosks: HTML {
     let numbered = (filled?.names("order.") ?? []).filter { filled?["order.\($0)"] != "" }
     let entered = (chosen ?? repeated ?? []).union(added).union(numbered)
-    let all = area.kiosks(matching: filter, or: entered)
+    let all = area.kiosks(matching: filter, or: entered, at: now)
     let found = all.map { kiosk in
       (kiosk: kiosk, short: plan.shortFruits(of: kiosk, after: visits[kiosk.id] ?? [], at: now))
     }
@@ -186,12 +186,13 @@ struct RouteForm {
 
 extension KioskState {
   /// Whether the kiosk has published its menu and its stock, which a stop requires.
-  fileprivate var isKnown: Bool { menu != nil && stock != nil }
+  fileprivate var isKnown: Bool { reports.menu != nil && reports.stock != nil }
 
   /// Whether there is a forecast for all fruits of the kiosk.
   fileprivate var isForecast: Bool {
     guard let forecast else { return false }
-    return menu?.menu.fruits.allSatisfy { forecast.fruits[$0.id]?.use.isEmpty == false } ?? false
+    return reports.menu?.menu.fruits.allSatisfy { forecast.fruits[$0.id]?.use.isEmpty == false }
+      ?? false
   }
 }
 

@@ -21,8 +21,8 @@ struct JuiceButtons {
   }
 
   private func button(_ juice: Juice) -> HTML {
-    let servings = kiosk.servings(of: juice)
-    let obstacle = kiosk.obstacle(to: juice)
+    let servings = kiosk.stock.map { juice.servings(from: $0.fruits) } ?? 0
+    let obstacle = kiosk.reports.obstacle(to: juice)
     // A juice that cannot be ordered has only its reason.
     let price = obstacle == nil ? juice.price.map { "\($0.text(language)) · " as HTML } : nil
     let left = obstacle?.text(language) ?? language("\(servings) left", "\(servings)잔 가능")

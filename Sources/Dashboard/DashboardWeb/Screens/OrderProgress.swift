@@ -92,7 +92,7 @@ struct OrderProgress {
 extension KioskState {
   /// The progress of the orders that the machines have, and of orders recently made or failed.
   var progress: [OrderProgress] {
-    machines.values.flatMap(\.progress)
+    reports.machines.values.flatMap(\.progress)
       + orders.compactMap { entry in
         guard let end = entry.outcome.end else { return nil }
         let stage: OrderProgress.Stage =
@@ -112,7 +112,7 @@ extension KioskState {
 extension KioskState {
   /// Returns the reason why the payment of a ticket was declined, or `nil` if it is unknown.
   private func decline(of ticket: Int) -> String? {
-    payments.values.first { $0.ticket == ticket && $0.declined != nil }?.declined
+    reports.payments.values.first { $0.ticket == ticket && $0.declined != nil }?.declined
   }
 }
 

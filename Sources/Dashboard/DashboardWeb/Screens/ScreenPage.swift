@@ -66,9 +66,9 @@ struct ScreenPage {
 extension KioskState {
   /// Returns the text for customers while nothing can be ordered, or `nil`.
   func notOrdering(_ language: Language) -> String? {
-    if service == .closed { return CustomerMessage.closed(in: language) }
-    let juices = menu?.menu.juices ?? []
-    return !juices.isEmpty && juices.allSatisfy { obstacle(to: $0) != nil }
+    if reports.service == .closed { return CustomerMessage.closed(in: language) }
+    let juices = reports.menu?.menu.juices ?? []
+    return !juices.isEmpty && juices.allSatisfy { reports.obstacle(to: $0) != nil }
       ? language("Nothing can be ordered at the moment.", "지금은 주문할 수 있는 메뉴가 없어요.") : nil
   }
 }

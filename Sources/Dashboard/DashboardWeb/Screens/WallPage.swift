@@ -57,7 +57,7 @@ struct WallPage {
   private func menu(besideBoxes: Bool) -> LivePart {
     let juices = kiosk.menu?.menu.juices ?? []
     let isClosed = kiosk.service == .closed
-    let sold = isClosed ? juices : juices.filter { kiosk.obstacle(to: $0) == nil }
+    let sold = isClosed ? juices : juices.filter { kiosk.reports.obstacle(to: $0) == nil }
     let cards: HTML? =
       sold.isEmpty
       ? nil
@@ -85,7 +85,7 @@ struct WallPage {
   private func unsold(_ juices: [Juice]) -> HTML? {
     var groups: [(reason: String, juices: [HTML])] = []
     for juice in juices {
-      guard let reason = kiosk.obstacle(to: juice)?.text(language) else { continue }
+      guard let reason = kiosk.reports.obstacle(to: juice)?.text(language) else { continue }
       let item: HTML = """
         <span class="one">\(kiosk.menu?.picture(of: juice, pictures, language))\(juice.name[language])</span>
 

@@ -81,11 +81,13 @@ package final class KioskLink: Service {
   /// are updated at least every 15 seconds, so the display changes after 30 seconds at most.
   private static let displayTimeout = Duration.seconds(15)
 
-  /// Returns whether the kiosk's state is out of date: the outage of the broker or of the kiosk has
-  /// lasted for `displayTimeout`, or that of the kiosk began at an unknown time.
+  /// Returns whether the kiosk's stock is unknown, or its state is out of date: the outage of the
+  /// broker or of the kiosk has lasted for `displayTimeout`, or that of the kiosk began at an unknown
+  /// time.
   func isOutOfService(_ kiosk: KioskState) -> Bool {
     func isLong(_ since: Timestamp) -> Bool { now().since(since) >= Self.displayTimeout }
     if let since = state.withLock({ $0.offlineSince }), isLong(since) { return true }
+    if kiosk.stock == nil { return true }
     return !kiosk.isOnline && kiosk.offlineSince.map(isLong) ?? true
   }
 

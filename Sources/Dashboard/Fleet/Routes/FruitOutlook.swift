@@ -69,11 +69,11 @@ extension KioskState {
   ///
   /// - Parameter held: The current stock.
   func outlook(of fruit: Fruit.ID, held: Int, at now: Timestamp) -> FruitOutlook {
-    let start = isOnline ? now : min(now, stock?.at ?? now)
+    let start = isOnline ? now : min(now, reports.stock?.at ?? now)
     let forecasts = forecast
     let forecast = forecasts?.fruits[fruit]
     var expiries: [ForecastReport.Outlook.Expiry] = []
-    if let next = stock?.expires[fruit] {
+    if let next = reports.stock?.expires[fruit] {
       // The report of the stock may be newer than the forecast.
       expiries = (forecast?.expires ?? []).filter { $0.at > start }
       // Before the first forecast only the next time is known.

@@ -41,7 +41,7 @@ struct Watch: AsyncParsableCommand {
         }
         if isLive {
           let width = StandardOutput.width ?? 80
-          try StandardOutput.redraw(view.lines(width: width, color: true))
+          try StandardOutput.redraw(view.lines(width: width, color: true, at: .now))
         }
       case .offline(let error):
         guard error.isTransient else { throw error }

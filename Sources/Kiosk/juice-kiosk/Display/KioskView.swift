@@ -13,6 +13,7 @@ struct KioskView {
   private(set) var servings: [String: String] = [:]
   private var expiries: [String: String] = [:]
   private var machines: [String: MachineReport] = [:]
+  private var reports = KioskReports()
   private var fruits = MenuList()
   private var juices = MenuList()
   private let language: Language
@@ -25,8 +26,8 @@ struct KioskView {
   /// Returns the topic filters that a display subscribes to.
   static func filters(of topics: KioskTopics) -> [String] {
     [
-      "stock/+", "freshness/+", "juice/+", "alert/+", "machine/+", "menu", "info", "service",
-      "status",
+      "stock", "stock/+", "freshness/+", "juice/+", "alert/+", "machine/+", "payment/+", "sensor/+",
+      "menu", "info", "service", "status",
     ].map {
       "\(topics.base)/\($0)"
     }
@@ -40,6 +41,7 @@ struct KioskView {
     let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/")
       .map { String($0).visible() }
     let text = String(decoding: payload, as: UTF8.self).visible()
+    _ = reports.receive(levels[...], payload)
     switch (levels.first, levels.count) {
     case ("status", 1): return change(\.status, to: text, called: "status")
     case ("service", 1): return change(\.service, to: text, called: "service")
@@ -102,7 +104,7 @@ extension KioskView {
   /// - Parameters:
   ///   - width: The width of the terminal in columns, at least 20, to which lines are cut.
   ///   - color: Whether to use the terminal's colors.
-  func lines(width: Int, color: Bool) -> [String] {
+  func lines(width: Int, color: Bool, at now: Timestamp) -> [String] {
     // A row begins with two spaces, a name, a space, a number of 5 digits and two spaces.
     let nameWidth = min(20, max(6, width - 20))
     let rest = width - nameWidth - 10
@@ -143,6 +145,14 @@ extension KioskView {
       lines.append(
         "  \(name.cut(to: nameWidth).padded(to: nameWidth)) "
           + summary.painted(report.needsAttention ? .red : .green, if: color))
+    }
+    let problems = reports.problems(at: now)
+    if !problems.isEmpty { lines.append("") }
+    let text = ProblemText(reports, language) { "\($0)" }
+    for problem in problems {
+      let line = "\(text.sentence(about: problem.kind)): \(text.remedy(of: problem.kind))"
+      let shade: String.Color = problem.severity == .note ? .yellow : .red
+      lines.append("  \(line.cut(to: width - 2).painted(shade, if: color))")
     }
     return lines
   }

@@ -185,9 +185,8 @@ struct BrokerExamination {
     if isComplete, isAway(retained) { findings += try await duplicateClientIDs() }
     findings += UnexpectedRetained(settings: settings, ledger: ledger).findings(
       retained.payloads, at: now, isComplete: isComplete)
-    return findings + MachinesCheck(settings: settings, retained: retained).findings()
-      + SensorsCheck(settings: settings, retained: retained).findings()
-      + PaymentCheck(settings: settings, retained: retained).findings()
+    return findings
+      + DevicesCheck(settings: settings, retained: retained, now: now).findings()
   }
 
   /// Returns whether no kiosk runs, the status is not `online`, and the last heartbeat is missing

@@ -128,14 +128,15 @@ package struct MachineReport: Hashable, Sendable {
     jobs.first { $0.state == .started } ?? jobs.first { $0.state == .sent }
   }
 
-  /// Whether the machine cannot take orders or lacks fruit, or an order or a program needs a person.
-  package var needsAttention: Bool {
-    state.isProblem || !out.isEmpty || jobs.contains(where: \.state.isUndecided)
-      || programs.contains(where: \.needsAttention)
+  /// Whether the machine cannot take orders or lacks fruit, or a program needs a person.
+  var isFaulty: Bool {
+    state.isProblem || !out.isEmpty || programs.contains(where: \.needsAttention)
   }
 
-  /// The first program that needs a person.
-  package var neededProgram: Program? { programs.first(where: \.needsAttention) }
+  /// Whether the machine is faulty, or the machine or an order waits for a person.
+  package var needsAttention: Bool {
+    isFaulty || state == .waiting || jobs.contains(where: \.state.isUndecided)
+  }
 
   /// Whether the machine works and takes orders.
   package var takesOrders: Bool {

@@ -14,6 +14,12 @@ extension Money {
     default: "\(amount) \(currency.code)"
     }
   }
+
+  /// Returns the text of an amount in smallest units, which may be negative: `−€3.50`.
+  package static func text(_ units: Int, _ currency: Currency, _ language: Language) -> String {
+    let amount = Money(units: Int(clamping: units.magnitude), currency).text(language)
+    return units < 0 ? "−\(amount)" : amount
+  }
 }
 
 extension String {

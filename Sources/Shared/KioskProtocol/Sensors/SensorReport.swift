@@ -80,8 +80,8 @@ package struct SensorReport: Hashable, Sendable {
     self.ignored = ignored
   }
 
-  /// Whether the sensor needs attention by a person.
-  package var needsAttention: Bool { isSilent || state == .alarm || state == .blocked }
+  /// Whether the sensor needs attention by a person. A sensor that has never sent a value does.
+  package var needsAttention: Bool { isSilent || state != .ok && state != .outside }
 }
 
 extension SensorReport: FormattedMessage {

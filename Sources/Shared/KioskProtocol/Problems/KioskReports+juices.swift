@@ -1,5 +1,4 @@
 package import JuiceDomain
-import KioskProtocol
 
 /// The reason why a kiosk cannot sell a juice now.
 package enum SaleObstacle: Hashable, Sendable {
@@ -25,16 +24,22 @@ package enum SaleObstacle: Hashable, Sendable {
     case .machine, .cleaningDue, .payment, .closed: []
     }
   }
+
+  /// Returns the reason in words for the customer.
+  package func text(_ language: Language) -> String {
+    switch self {
+    case .fruit, .machineOut: language("sold out", "품절")
+    case .blocked: language("not available now", "지금은 주문할 수 없음")
+    case .machine: language("machine out of order", "기계 고장")
+    case .cleaningDue: language("machine must be cleaned", "기계 청소 필요")
+    case .payment: language("card terminal out of order", "카드 단말기 고장")
+    case .closed: language("closed", "영업 종료")
+    }
+  }
 }
 
 // The juices that a kiosk can sell.
-extension KioskState {
-  /// Returns the number of glasses of a juice that can be made now; 0 if the stock is unknown.
-  package func servings(of juice: Juice) -> Int {
-    guard let stock, isMakeable(juice.id) else { return 0 }
-    return juice.servings(from: stock.fruits)
-  }
-
+extension KioskReports {
   /// Returns the reason why the juice cannot be sold, or `nil` if it can be sold or the stock is
   /// unknown.
   package func obstacle(to juice: Juice) -> SaleObstacle? {
@@ -57,6 +62,28 @@ extension KioskState {
     return service == .closed ? .closed : nil
   }
 
+  /// Returns whether the kiosk can make the juice: no sensor blocks its fruits, and either it needs
+  /// no machine, or one of its machines takes orders and has the fruits.
+  package func isMakeable(_ juice: Juice.ID) -> Bool {
+    let (makers, blocked) = (machines.values.filter { $0.makes(juice) }, blockedFruits)
+    if makers.isEmpty, blocked.isEmpty { return true }
+    let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]
+    if recipe.contains(where: { blocked.contains($0.fruit) }) { return false }
+    return makers.isEmpty
+      || makers.contains { maker in
+        maker.takesOrders && recipe.allSatisfy { !maker.out.contains($0.fruit) }
+      }
+  }
+
+  private var blockedFruits: Set<Fruit.ID> {
+    sensors.values.reduce(into: []) { fruits, report in
+      if report.state == .blocked { fruits.formUnion(report.fruits) }
+    }
+  }
+
+  /// Whether the kiosk has payment devices and none works, so that it sells no juice with a price.
+  var isPaymentDown: Bool { !payments.isEmpty && payments.values.allSatisfy { $0.state == .off } }
+
   /// The juices that cannot be sold, each with its obstacle, in the order of the menu.
   package var unavailableJuices: [(juice: Juice, obstacle: SaleObstacle)] {
     (menu?.menu.juices ?? []).compactMap { juice in obstacle(to: juice).map { (juice, $0) } }
@@ -65,30 +92,19 @@ extension KioskState {
   /// The juices that need a person before they can be sold, each with its obstacle, in the order of
   /// the menu; none while the kiosk is offline.
   package var lostJuices: [(juice: Juice, obstacle: SaleObstacle)] {
-    isOnline ? unavailableJuices.filter { $0.obstacle != .closed } : []
+    status == .online ? unavailableJuices.filter { $0.obstacle != .closed } : []
   }
-
-  /// Whether the kiosk is open and can sell no juice.
-  package var sellsNothing: Bool { isOnline && lostShare == 1 }
 
   /// The share of the juices that the kiosk cannot sell, from 0 to 1: 0 while the kiosk is closed,
   /// 1 while it is offline.
   package var lostShare: Double {
-    if !isOnline { return 1 }
+    if status != .online { return 1 }
     guard service != .closed, let juices = menu?.menu.juices.count, juices > 0 else { return 0 }
     return Double(lostJuices.count) / Double(juices)
   }
 
-  /// Returns the amount of a fruit that can be added, or `nil` if the capacity or the stock of the
-  /// fruit is unknown.
-  ///
-  /// - Parameter counted: The counted stock, or `nil` for the recorded one.
-  package func room(for fruit: Fruit.ID, counted: Int? = nil) -> Int? {
-    guard let capacity = menu?.capacities[fruit], let held = counted ?? stock?.fruits[fruit] else {
-      return nil
-    }
-    return max(0, capacity - held)
-  }
+  /// Whether the kiosk is open and can sell no juice.
+  package var sellsNothing: Bool { status == .online && lostShare == 1 }
 
   /// The fruits with the alert `out`, or with too little stock for one glass of a juice. The second
   /// condition needs a stock and a menu; the fruits have the order of `fruits(_:)`.
@@ -98,5 +114,16 @@ extension KioskState {
       alerts[fruit] == .out
         || menu.recipeAmounts[fruit].map { stock[fruit] ?? 0 < $0.upperBound } ?? false
     }
+  }
+
+  /// Returns the fruits with this alert, in the order of the menu, or by id without a menu.
+  package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
+    let alerted = alerts.filter { $0.value == alert }.keys
+    guard let menu else { return alerted.sorted() }
+    return menu.menu.fruits.map(\.id).filter(alerted.contains)
+  }
+
+  package func name(of fruit: Fruit.ID, _ language: Language) -> String {
+    menu?.menu.fruits.first { $0.id == fruit }?.name[language] ?? fruit.text
   }
 }
