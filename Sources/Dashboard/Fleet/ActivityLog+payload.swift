@@ -98,6 +98,7 @@ extension ActivityLog.Record {
       if let kiosk = action.kiosk { json.member("kiosk", kiosk.text) }
       if let detail = action.detail { json.member("detail", detail) }
       if let detail = action.koreanDetail { json.member("detail_ko", detail) }
+      if let undo = action.undo { json.member("undo") { $0.members(undo) } }
     }
   }
 
@@ -117,6 +118,7 @@ extension ActivityLog.Record {
         user, verb, subject: json.text("subject"),
         kiosk: json.text("kiosk").flatMap { KioskID($0) }, detail: json.text("detail"))
       action.koreanDetail = json.text("detail_ko")
+      if let undo = json["undo"].flatMap({ try? SettingsCommand($0) }) { action.set(undo: undo) }
       self.init(at: at, .action(action))
     } else if json["alert"] != nil {
       guard let alert = Alert(json) else { return nil }

@@ -124,6 +124,12 @@ package struct ActivityLog: Sendable, Equatable {
     package var detail: String?
     /// The `detail` in Korean, or `nil` if it has no words, or in a record of an earlier version.
     package var koreanDetail: String?
+    /// The command that brings back the settings that the action has replaced, or `nil` if there is none, or if it
+    /// would be longer than `maximumUndo`.
+    package private(set) var undo: SettingsCommand?
+
+    /// Maximum length of `undo` in a record, in bytes.
+    static let maximumUndo = 2_048
 
     /// Whether the action changes nothing: a login or an attempt.
     package var isLogin: Bool { verb == .loggedIn || verb == .failedLogin }
@@ -137,6 +143,12 @@ package struct ActivityLog: Sendable, Equatable {
     ) {
       (self.user, self.verb, self.subject) = (user, verb, subject)
       (self.kiosk, self.detail) = (kiosk, detail)
+    }
+
+    /// Sets `undo`, unless it is too long.
+    package mutating func set(undo: SettingsCommand) {
+      let payload = JSONWriter.object { $0.members(undo) }
+      self.undo = payload.count <= Self.maximumUndo ? undo : nil
     }
   }
 

@@ -237,8 +237,45 @@ import Testing
       var action = ActivityLog.Action(
         "minji", .changedSettings, kiosk: "k1", detail: "Kiwi: low at 5 → 9")
       action.koreanDetail = "키위: 부족 기준 5 → 9"
+      action.set(undo: SettingsCommand(replacing: "s1", with: SettingsChange()))
       #expect(actions == [action])
       #expect(!page.contains("<li>k1:"))
+    }
+  }
+
+  @Test func aChangeIsUndoneUntilTheNext() async throws {
+    try await Scene.run { scene in
+      let ada = try User.test("ada", .admin)
+      try scene.dashboard.users.update { $0[ada.name] = ada }
+      try await scene.authenticate("minji")
+      let (_, first) = try await Self.save(
+        scene, "id=s1&replaces=&do=save&currency=EUR&price.kiwi=3.50&low.kiwi=9&was.low.kiwi=5",
+        .applied, publishing: true)
+      _ = try await Self.save(
+        scene, "id=s2&replaces=s1&do=save&price.kiwi=4.20&was.price.kiwi=3.50&disabled.mango=1",
+        .applied, publishing: true)
+      try await scene.authenticate("ada")
+      let audit = try await scene.get("/users/audit").text
+      #expect(audit.contains("name=\"replaces\" value=\"s2\""))
+      #expect(!audit.contains("name=\"replaces\" value=\"s1\""))
+      try await scene.authenticate("minji")
+      let token = "csrf_token=\(scene.csrfToken)"
+      // Another change has followed; and a change that is not recorded.
+      let late = try await scene.post("/kiosks/k1/settings", "\(token)&id=u0&do=undo&replaces=s1")
+      #expect(late.text.contains("minji has changed the settings meanwhile"))
+      try await Self.publish(scene, "x", first.change)
+      let unknown = try await scene.post("/kiosks/k1/settings", "\(token)&id=u0&do=undo&replaces=x")
+      #expect(unknown.text.contains("the earlier values are not recorded"))
+      try await Self.publish(
+        scene, "s2", SettingsChange(first.change, price: Money(units: 420, .euro), disabled: "mango"))
+      let (page, command) = try await Self.save(
+        scene, "id=u1&do=undo&replaces=s2", .applied, publishing: true)
+      #expect(command.replaced == "s2" && command.change == first.change)
+      #expect(page.contains("<strong>Saved</strong> (k1): Kiwi juice €4.20 → €3.50, Mango juice sold"))
+      // The undo can be undone.
+      let (_, again) = try await Self.save(scene, "id=u2&do=undo&replaces=u1", .applied)
+      #expect(again.change.prices == ["kiwi": Money(units: 420, .euro)])
+      #expect(again.change.disabled == ["mango"])
     }
   }
 
@@ -396,5 +433,13 @@ import Testing
     #expect(kiosk.change(by: edit).prices.isEmpty)
     receive("settings", [])
     #expect(fleet["k1"]?.settings == nil)
+  }
+}
+
+extension SettingsChange {
+  fileprivate init(_ other: Self, price: Money, disabled juice: Juice.ID) {
+    self = other
+    prices["kiwi"] = price
+    disabled = [juice]
   }
 }

@@ -78,7 +78,7 @@ extension DashboardServer {
       page.mustConfirm = true
       return again(question)
     }
-    let (results, notice) = try await save(edit, at: kiosks, form, context, id: id) {
+    let (results, notice) = try await save(.edit(edit), at: kiosks, form, context, id: id) {
       kiosk, language in
       (edit.menuWords(at: kiosk, language) + [SettingsPage.words(edit, at: kiosk, language)])
         .filter { !$0.isEmpty }.joined(separator: ", ")

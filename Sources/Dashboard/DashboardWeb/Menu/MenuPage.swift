@@ -140,7 +140,7 @@ struct MenuPage {
     .notice(
       .warn,
       html: """
-        <p><strong>\(language("Nothing was changed yet. This will change, and nothing brings it back:", "아직 바꾸지 않았어요. 이렇게 바뀌고 되돌릴 수 없어요:"))</strong> \
+        <p><strong>\(language("Nothing was changed yet. This will change:", "아직 바꾸지 않았어요. 이렇게 바뀌어요:"))</strong> \
         \(edit.menuWords(at: kiosk, language).joined(separator: ", "))</p>
         <form class="actions" method="post" action="\(path)">\(context.fields(id: .random))\(replaces)\
         \(HTML.hidden("sure", "1"))

@@ -41,10 +41,10 @@ extension DashboardServer {
     }
     var page = try settingsPage(context)
     let kiosk = page.kiosk
-    let isDrop = form["do"] == "drop"
+    let (isDrop, isUndo) = (form["do"] == "drop", form["do"] == "undo")
     // Shows the form again, with a new command id unless a kiosk may still apply the old command.
     func again(_ notice: HTML, id: CommandID = .random) -> Page {
-      if !isDrop { (page.filled, page.id) = (form, id) }
+      if !isDrop, !isUndo { (page.filled, page.id) = (form, id) }
       return page.page(notice: notice)
     }
     let language = context.language
@@ -53,34 +53,39 @@ extension DashboardServer {
     guard stored == id || replaced == stored?.text ?? "" else {
       return again(SettingsPage.outdated(kiosk, language))
     }
+    if isDrop || isUndo {
+      let earlier = isDrop ? SettingsChange() : await settings(before: replaced, at: kiosk.id)
+      guard let earlier else { return again(SettingsPage.cannotUndo(language)) }
+      if isDrop, form["sure"] == nil { return again(page.dropQuestion) }
+      let (_, notice) = try await save(.values(earlier), at: [kiosk], form, context, id: id) {
+        SettingsPage.words(from: $0, to: earlier, $1)
+      }
+      page = try settingsPage(context)
+      return page.page(notice: notice)
+    }
     let edit: SettingsEdit
     do throws(SettingsEdit.Problem) {
-      edit = try isDrop ? SettingsEdit() : SettingsEdit(form, at: kiosk).withPrices(form, of: kiosk)
+      edit = try SettingsEdit(form, at: kiosk).withPrices(form, of: kiosk)
     } catch {
       return again(.notice(.bad, error.text(language)))
     }
     let targets = try page.others.chosen(in: form)
     guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
-    guard isDrop || !edit.isEmpty else {
+    guard !edit.isEmpty else {
       return again(
         targets.isEmpty
           ? language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요.")
           : OtherKiosks.nothingChanged(language))
     }
-    if isDrop, form["sure"] == nil { return again(page.dropQuestion) }
     let kiosks = [kiosk] + targets
-    if !isDrop, form["sure"] == nil,
+    if form["sure"] == nil,
       let question = SettingsPage.question(about: edit, at: kiosks, language)
     {
       page.mustConfirm = true
       return again(question)
     }
-    let (results, notice) = try await save(
-      isDrop ? nil : edit, at: kiosks, form, context, id: id
-    ) { kiosk, language in
-      isDrop
-        ? SettingsPage.droppedWords(at: kiosk, language)
-        : SettingsPage.words(edit, at: kiosk, language)
+    let (results, notice) = try await save(.edit(edit), at: kiosks, form, context, id: id) {
+      SettingsPage.words(edit, at: $0, $1)
     }
     // The kiosk publishes its settings before it answers.
     page = try settingsPage(context)
@@ -91,38 +96,48 @@ extension DashboardServer {
     return again(notice, id: isRejected ? .random : id)
   }
 
-  /// Sends an edit to kiosks, and records the changes.
+  /// Returns the settings that a kiosk had before a change of the last 30 days, or `nil` if they are not recorded.
+  private func settings(before change: String, at kiosk: KioskID) async -> SettingsChange? {
+    let start = Timestamp(milliseconds: link.time.milliseconds - 30 * 86_400_000)
+    let records = await activity.records(since: start) { record in
+      guard record.kiosk == kiosk, case .action(let action) = record.event else { return false }
+      return action.undo?.replaced?.text == change
+    }.records
+    guard case .action(let action) = records.first?.event else { return nil }
+    return action.undo?.change
+  }
+
+  /// Sends values to kiosks, and records the changes.
   ///
   /// - Parameters:
-  ///   - edit: The edit, or `nil` to remove all changes.
   ///   - words: Returns the changed values of a kiosk with their old ones, in a language.
   /// - Returns: The results of the kiosks that answered, and the notice for the user.
   func save(
-    _ edit: SettingsEdit?, at kiosks: [KioskState], _ form: Form, _ context: PageContext,
+    _ values: SettingsValues, at kiosks: [KioskState], _ form: Form, _ context: PageContext,
     id: CommandID, words: (KioskState, Language) -> String
   ) async throws -> (results: [KioskID: CommandResult], notice: HTML) {
-    let results = try await send(edit, to: kiosks, form, context, id: id)
+    let results = try await send(values, to: kiosks, form, context, id: id)
     for kiosk in kiosks where results[kiosk.id]?.status == .applied {
-      let new = edit.map { kiosk.change(by: $0) } ?? SettingsChange()
-      guard new != kiosk.change else { continue }
+      guard kiosk.change(to: values) != kiosk.change else { continue }
       var action = ActivityLog.Action(
         context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id,
         detail: words(kiosk, .english).visible(upTo: 500))
       action.koreanDetail = words(kiosk, .korean).visible(upTo: 500)
+      action.set(undo: SettingsCommand(replacing: id, with: kiosk.change))
       await activity.record(action)
     }
     let first = kiosks.first.map { words($0, context.language) } ?? ""
     return (
-      results, notice(results, of: edit ?? SettingsEdit(), first, kiosks, context.language)
+      results, notice(results, of: values, first, kiosks, context.language)
     )
   }
 
-  /// Sends the edit, or the removal of all changes for `nil`, to the kiosks concurrently.
+  /// Sends the values to the kiosks concurrently.
   ///
   /// - Returns: The results of the kiosks that answered; `applied` for a kiosk that already has the
   ///   values.
   private func send(
-    _ edit: SettingsEdit?, to kiosks: [KioskState], _ form: Form, _ context: PageContext,
+    _ values: SettingsValues, to kiosks: [KioskState], _ form: Form, _ context: PageContext,
     id: CommandID
   ) async throws -> [KioskID: CommandResult] {
     guard let user = context.user else { throw RequestError.loggedOut }
@@ -130,7 +145,7 @@ extension DashboardServer {
     return try await withThrowingTaskGroup { group in
       for kiosk in kiosks {
         group.addTask { () -> (KioskID, CommandResult?) in
-          let change = edit.map { kiosk.change(by: $0) } ?? SettingsChange()
+          let change = kiosk.change(to: values)
           guard change != kiosk.change else { return (kiosk.id, CommandResult(status: .applied)) }
           let command = SettingsCommand(replacing: kiosk.settings?.stored?.id, with: change)
           let result = try await send(.settings(command), to: kiosk.id, as: source, form, id: id)
@@ -149,11 +164,11 @@ extension DashboardServer {
   }
 
   private func notice(
-    _ results: [KioskID: CommandResult], of edit: SettingsEdit, _ words: String,
+    _ results: [KioskID: CommandResult], of values: SettingsValues, _ words: String,
     _ kiosks: [KioskState], _ language: Language
   ) -> HTML {
     let unchanged = Set(
-      kiosks.filter { !$0.hasAll(of: edit) && $0.change(by: edit) == $0.change }.map(\.id))
+      kiosks.filter { !$0.hasAll(of: values) && $0.change(to: values) == $0.change }.map(\.id))
     let done = kiosks.filter { results[$0.id]?.status == .applied && !unchanged.contains($0.id) }
     let others: [HTML] = kiosks.compactMap { kiosk in
       if unchanged.contains(kiosk.id) {
@@ -172,7 +187,7 @@ extension DashboardServer {
         let text = language(
           "only as far as it has the juice, the fruit and the currency.",
           "이 키오스크에 있는 쥬스·과일·통화만 적용했어요.")
-        return kiosk.hasAll(of: edit) ? nil : "<li>\(kiosk.title(language)): \(text)</li>"
+        return kiosk.hasAll(of: values) ? nil : "<li>\(kiosk.title(language)): \(text)</li>"
       }
       let reason =
         result.reason == .conflict
@@ -188,6 +203,27 @@ extension DashboardServer {
     return .notice(
       others.isEmpty ? .good : .warn,
       html: "\(saved)\(others.isEmpty ? nil : "<ul>\(others)</ul>" as HTML)", tag: "div")
+  }
+}
+
+/// What a form asks for.
+enum SettingsValues: Sendable {
+  case edit(SettingsEdit)
+  /// All values that differ from those of the file: an earlier change, or none.
+  case values(SettingsChange)
+}
+
+extension KioskState {
+  /// Returns the kiosk's change with the values.
+  fileprivate func change(to values: SettingsValues) -> SettingsChange {
+    switch values {
+    case .edit(let edit): change(by: edit)
+    case .values(let change): change
+    }
+  }
+
+  fileprivate func hasAll(of values: SettingsValues) -> Bool {
+    if case .edit(let edit) = values { hasAll(of: edit) } else { true }
   }
 }
 

@@ -43,21 +43,32 @@ extension SettingsPage {
       ? language("the file's values", "파일의 값") : words.joined(separator: ", ")
   }
 
-  /// Returns the values that go back to those of the file, such as `Kiwi juice ₩3,500 → ₩3,000`.
-  static func droppedWords(at kiosk: KioskState, _ language: Language) -> String {
-    let (change, file) = (kiosk.change, kiosk.fileMenu)
+  /// Returns the values that another change gives a kiosk, such as `Kiwi juice ₩3,500 → ₩3,000`.
+  static func words(from kiosk: KioskState, to new: SettingsChange, _ language: Language) -> String {
+    let (old, file) = (kiosk.change, kiosk.fileMenu)
     var edit = SettingsEdit()
-    edit.removedFruits = Set(change.fruits.map(\.id))
-    edit.removedJuices = Set(change.juices.map(\.id))
-    let others = change.prices.keys.filter { !edit.removedJuices.contains($0) }
-    for juice in others { edit.prices[juice] = file?.menu.juice(juice)?.price }
-    for juice in change.disabled where file?.menu.juice(juice) != nil { edit.sold[juice] = true }
-    for fruit in change.capacities.map(\.fruit) {
-      edit.capacities[fruit] = file?.capacities[fruit]
+    edit.fruits = new.fruits.filter { !old.fruits.contains($0) }
+    edit.juices = new.juices.filter { !old.juices.contains($0) }
+    edit.removedFruits = Set(old.fruits.map(\.id)).subtracting(new.fruits.map(\.id))
+    edit.removedJuices = Set(old.juices.map(\.id)).subtracting(new.juices.map(\.id))
+    let repriced = Set(old.prices.keys).union(new.prices.keys).filter { juice in
+      old.prices[juice] != new.prices[juice] && !edit.removedJuices.contains(juice)
     }
-    for fruit in change.lowMarks.map(\.fruit) { edit.lowMarks[fruit] = file?.lowMarks[fruit] }
-    if change.hours != nil { edit.hours = .file }
-    let unpriced = others.filter { edit.prices[$0] == nil }.sorted().compactMap { juice in
+    for juice in repriced { edit.prices[juice] = new.prices[juice] ?? file?.menu.juice(juice)?.price }
+    for juice in old.disabled.symmetricDifference(new.disabled) {
+      edit.sold[juice] = !new.disabled.contains(juice)
+    }
+    func amounts(
+      _ old: FruitAmounts, _ new: FruitAmounts, _ file: FruitAmounts?
+    ) -> FruitAmounts {
+      let fruits = Set(old.map(\.fruit)).union(new.map(\.fruit)).sorted().filter { old[$0] != new[$0] }
+      return FruitAmounts(
+        fruits.compactMap { fruit in (new[fruit] ?? file?[fruit]).map { (fruit, $0) } })
+    }
+    edit.capacities = amounts(old.capacities, new.capacities, file?.capacities)
+    edit.lowMarks = amounts(old.lowMarks, new.lowMarks, file?.lowMarks)
+    if old.hours != new.hours { edit.hours = new.hours.map { .own($0) } ?? .file }
+    let unpriced = repriced.filter { edit.prices[$0] == nil }.sorted().compactMap { juice in
       kiosk.price(of: juice).map { price in
         "\(kiosk.name(of: juice, language)) \(price.text(language)) → –"
       }

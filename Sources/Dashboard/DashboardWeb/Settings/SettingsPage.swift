@@ -60,8 +60,8 @@ struct SettingsPage {
     .notice(
       .warn,
       html: """
-        <p><strong>\(language("Nothing was changed yet. This will change, and nothing brings it back:", "아직 바꾸지 않았어요. 이렇게 바뀌고 되돌릴 수 없어요:"))</strong> \
-        \(Self.droppedWords(at: kiosk, language))</p>
+        <p><strong>\(language("Nothing was changed yet. This will change:", "아직 바꾸지 않았어요. 이렇게 바뀌어요:"))</strong> \
+        \(Self.words(from: kiosk, to: SettingsChange(), language))</p>
         <form class="actions" method="post" action="/kiosks/\(kiosk.id)/settings">\
         \(context.fields(id: .random))\(replaces)\(HTML.hidden("sure", "1"))
         <button name="do" value="drop">\(language("Use the file's values", "파일의 값으로 되돌리기"))</button>
@@ -214,6 +214,12 @@ struct SettingsPage {
 
 extension SettingsPage {
   /// The notice that another user has changed the settings since the page was loaded.
+  static func cannotUndo(_ language: Language) -> HTML {
+    language.notice(
+      .warn, "Nothing was changed: the earlier values are not recorded.",
+      "이전 값이 기록되어 있지 않아 아무것도 바꾸지 않았어요.")
+  }
+
   static func outdated(_ kiosk: KioskState, _ language: Language) -> HTML {
     let by = kiosk.settings?.stored?.by ?? ""
     return language.notice(

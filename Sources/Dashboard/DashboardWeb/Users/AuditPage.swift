@@ -42,7 +42,7 @@ struct AuditPage {
     case .action(let action):
       who = action.user
       what =
-        "\(action.verb.text(language))\(words(action).map { " <span class=\"muted\">\($0)</span>" as HTML })"
+        "\(action.verb.text(language))\(words(action).map { " <span class=\"muted\">\($0)</span>" as HTML })\(undo(action))"
       place =
         action.subject.map { "\($0)" }
         ?? action.kiosk.map { link(to: $0, action.verb == .changedSettings ? "/settings" : "") }
@@ -68,6 +68,18 @@ extension AuditPage {
   private func link(to kiosk: KioskID, _ page: String) -> HTML {
     guard let state = fleet[kiosk] else { return "\(kiosk)" }
     return "<a href=\"/kiosks/\(kiosk)\(page)\">\(state.title(language))</a>"
+  }
+
+  /// Returns the button that brings back the earlier settings, unless the kiosk has other settings since.
+  private func undo(_ action: ActivityLog.Action) -> HTML? {
+    guard let kiosk = action.kiosk, let change = action.undo?.replaced,
+      fleet[kiosk]?.settings?.stored?.id == change
+    else { return nil }
+    return """
+       <form method="post" action="/kiosks/\(kiosk)/settings">\(context.fields(id: .random))\
+      \(HTML.hidden("replaces", change.text))
+      <button class="plain" name="do" value="undo">\(language("Undo", "되돌리기"))</button></form>
+      """
   }
 
   /// Returns the detail of an action in the user's language, or `nil` for none.

@@ -34,7 +34,7 @@ package struct SettingsCommand: Hashable, Sendable {
 }
 
 extension SettingsCommand {
-  init(_ json: JSON) throws(Rejection) {
+  package init(_ json: JSON) throws(Rejection) {
     var replaced: Request.ID?
     if let value = json["replaces"], value != .null {
       guard case .string(let text) = value, let id = Request.ID(text) else {
@@ -134,7 +134,7 @@ extension JSON {
 }
 
 extension JSONWriter {
-  mutating func members(_ command: SettingsCommand) {
+  package mutating func members(_ command: SettingsCommand) {
     if let replaced = command.replaced { member("replaces", replaced.text) }
     members(command.change)
   }
