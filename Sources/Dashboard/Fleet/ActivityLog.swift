@@ -154,7 +154,7 @@ package struct ActivityLog: Sendable, Equatable {
 
   /// The circumstances of an alert.
   package struct Details: Hashable, Sendable {
-    /// The sentence about the problem when it began, or `nil` if it has no more than its title.
+    /// The sentence about the problem when it began, or `nil` if its title says all.
     package var text: LocalizedName?
     /// The time at which the program started during the alert `offline`, or `nil` if the program
     /// kept running.

@@ -85,7 +85,7 @@ package protocol OpenRecord: StateRecord {
   var key: Int { get }
 }
 
-/// Records in the order of their numbers, which remembers like `Journaled` what has changed.
+/// Records in the order of their numbers, with the changes that are not stored yet, as in `Journaled`.
 struct OpenRecords<Record: OpenRecord>: Sendable {
   private(set) var all: [Record]
   private var changed: Set<Int> = []

@@ -267,11 +267,13 @@ import Testing
       let unknown = try await scene.post("/kiosks/k1/settings", "\(token)&id=u0&do=undo&replaces=x")
       #expect(unknown.text.contains("the earlier values are not recorded"))
       try await Self.publish(
-        scene, "s2", SettingsChange(first.change, price: Money(units: 420, .euro), disabled: "mango"))
+        scene, "s2",
+        SettingsChange(first.change, price: Money(units: 420, .euro), disabled: "mango"))
       let (page, command) = try await Self.save(
         scene, "id=u1&do=undo&replaces=s2", .applied, publishing: true)
       #expect(command.replaced == "s2" && command.change == first.change)
-      #expect(page.contains("<strong>Saved</strong> (k1): Kiwi juice €4.20 → €3.50, Mango juice sold"))
+      #expect(
+        page.contains("<strong>Saved</strong> (k1): Kiwi juice €4.20 → €3.50, Mango juice sold"))
       // The undo can be undone.
       let (_, again) = try await Self.save(scene, "id=u2&do=undo&replaces=u1", .applied)
       #expect(again.change.prices == ["kiwi": Money(units: 420, .euro)])

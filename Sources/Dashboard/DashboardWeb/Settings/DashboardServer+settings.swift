@@ -206,7 +206,7 @@ extension DashboardServer {
   }
 }
 
-/// What a form asks for.
+/// The values that a form asks for.
 enum SettingsValues: Sendable {
   case edit(SettingsEdit)
   /// All values that differ from those of the file: an earlier change, or none.

@@ -44,7 +44,8 @@ extension SettingsPage {
   }
 
   /// Returns the values that another change gives a kiosk, such as `Kiwi juice ₩3,500 → ₩3,000`.
-  static func words(from kiosk: KioskState, to new: SettingsChange, _ language: Language) -> String {
+  static func words(from kiosk: KioskState, to new: SettingsChange, _ language: Language) -> String
+  {
     let (old, file) = (kiosk.change, kiosk.fileMenu)
     var edit = SettingsEdit()
     edit.fruits = new.fruits.filter { !old.fruits.contains($0) }
@@ -54,14 +55,18 @@ extension SettingsPage {
     let repriced = Set(old.prices.keys).union(new.prices.keys).filter { juice in
       old.prices[juice] != new.prices[juice] && !edit.removedJuices.contains(juice)
     }
-    for juice in repriced { edit.prices[juice] = new.prices[juice] ?? file?.menu.juice(juice)?.price }
+    for juice in repriced {
+      edit.prices[juice] = new.prices[juice] ?? file?.menu.juice(juice)?.price
+    }
     for juice in old.disabled.symmetricDifference(new.disabled) {
       edit.sold[juice] = !new.disabled.contains(juice)
     }
     func amounts(
       _ old: FruitAmounts, _ new: FruitAmounts, _ file: FruitAmounts?
     ) -> FruitAmounts {
-      let fruits = Set(old.map(\.fruit)).union(new.map(\.fruit)).sorted().filter { old[$0] != new[$0] }
+      let fruits = Set(old.map(\.fruit)).union(new.map(\.fruit)).sorted().filter {
+        old[$0] != new[$0]
+      }
       return FruitAmounts(
         fruits.compactMap { fruit in (new[fruit] ?? file?[fruit]).map { (fruit, $0) } })
     }

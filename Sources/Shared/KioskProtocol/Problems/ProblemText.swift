@@ -190,7 +190,7 @@ package struct ProblemText {
     return juices.isEmpty ? nil : list(shown, of: juices.count)
   }
 
-  /// Returns the juices that cannot be sold because the fruit is short; `nil` if there are none.
+  /// Returns the juices that cannot be sold because the fruit is short, or `nil` if there are none.
   private func juices(without fruit: Fruit.ID) -> String? {
     let names = kiosk.unavailableJuices.compactMap { juice, obstacle -> String? in
       guard case .fruit(let fruits) = obstacle, fruits.contains(fruit) else { return nil }
