@@ -16,8 +16,10 @@ extension KioskState {
 extension ForecastReport.Outlook {
   /// The time at which the stock will be used up, or will all have expired; or `nil` if neither is known.
   fileprivate var endsAt: Timestamp? {
-    let dated = expires.reduce(0) { $0 + $1.amount }
-    return [emptyAt, dated >= stock ? expires.last?.at : nil].compactMap(\.self).min()
+    guard let last = expires.last?.at, expires.reduce(0, { $0 + $1.amount }) >= stock else {
+      return emptyAt
+    }
+    return emptyAt.map { min($0, last) } ?? last
   }
 }
 
