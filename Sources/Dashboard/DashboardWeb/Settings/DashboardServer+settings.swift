@@ -96,10 +96,10 @@ extension DashboardServer {
     return again(notice, id: isRejected ? .random : id)
   }
 
-  /// Returns the settings that a kiosk had before a change of the last 30 days, or `nil` if they are not recorded.
+  /// Returns the settings that a kiosk had before a change, or `nil` if they are not recorded.
   private func settings(before change: String, at kiosk: KioskID) async -> SettingsChange? {
-    let start = Timestamp(milliseconds: link.time.milliseconds - 30 * 86_400_000)
-    let records = await activity.records(since: start) { record in
+    // All days that are stored, because the page of actions shows them all.
+    let records = await activity.records(since: Timestamp(milliseconds: 0)) { record in
       guard record.kiosk == kiosk, case .action(let action) = record.event else { return false }
       return action.undo?.replaced?.text == change
     }.records

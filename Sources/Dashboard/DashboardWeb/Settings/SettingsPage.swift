@@ -213,13 +213,14 @@ struct SettingsPage {
 }
 
 extension SettingsPage {
-  /// The notice that another user has changed the settings since the page was loaded.
+  /// The notice that a change has no record, or one without the earlier values.
   static func cannotUndo(_ language: Language) -> HTML {
     language.notice(
       .warn, "Nothing was changed: the earlier values are not recorded.",
       "이전 값이 기록되어 있지 않아 아무것도 바꾸지 않았어요.")
   }
 
+  /// The notice that another user has changed the settings since the page was loaded.
   static func outdated(_ kiosk: KioskState, _ language: Language) -> HTML {
     let by = kiosk.settings?.stored?.by ?? ""
     return language.notice(
