@@ -3,76 +3,6 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// The sums of a period by juice, hour and day, and the sums of the period before, from a kiosk's
-/// ledger or from the archive of a chain.
-struct SalesComparison: Sendable {
-  struct Pair: Sendable {
-    var now = SalesFigures()
-    var before = SalesFigures()
-
-    static func += (left: inout Self, right: Self) {
-      left.now += right.now
-      left.before += right.before
-    }
-  }
-
-  var juices: [Juice.ID: Pair] = [:]
-  /// The sums by hour of the day, or empty if the hours are unknown.
-  var hours: [Int: Pair] = [:]
-  /// Number of glasses by day of the period. The key is the day, in days since 1970-01-01.
-  var days: [Int64: Int] = [:]
-  /// The sums of all juices, including figures that belong to no known juice.
-  var total = Pair()
-  /// The sums of the period in each currency. Empty if nothing was taken by a device.
-  var money: [(currency: Currency, sums: MoneySums)] = []
-  /// Whether the takings of each juice are known.
-  var hasTakingsOfJuices = true
-  /// The first day of which sales are known, or `nil` if all days of both periods are known.
-  var knownSince: Int64?
-  /// The last day of which all sales are known, or `nil` if all days of both periods are known.
-  var knownUntil: Int64?
-
-  /// Whether all days of both periods are known.
-  var isComparable: Bool { knownSince == nil && knownUntil == nil }
-
-  init() {}
-
-  /// Creates the comparison of the sales of a kiosk.
-  ///
-  /// - Parameters:
-  ///   - first: The first day that the figures cover.
-  ///   - last: The last day that the figures cover, or `nil` if they cover today.
-  init(
-    _ figures: HourlyFigures, since first: Int64?, until last: Int64? = nil, _ period: SalesPeriod
-  ) {
-    knownSince = first.flatMap { $0 > period.start ? $0 : nil }
-    knownUntil = last.flatMap { $0 < period.end ? $0 : nil }
-    func pairs<Group: Hashable>(by key: (HourlyFigures.Key) -> Group?) -> [Group: Pair] {
-      let now = figures.sums(of: period.days, by: key)
-      let before = figures.sums(of: period.before, by: key)
-      return Dictionary(
-        Set(now.keys).union(before.keys).map {
-          ($0, Pair(now: now[$0] ?? SalesFigures(), before: before[$0] ?? SalesFigures()))
-        }
-      ) { first, _ in first }
-    }
-    juices = pairs(by: \.juice)
-    hours = pairs(by: \.hour)
-    days = figures.sums(of: period.days, by: \.day).mapValues(\.glasses)
-    money = figures.money(of: period.days)
-    for pair in juices.values { total += pair }
-  }
-
-  /// Adds the sales of another kiosk. Only days that are known of both count as known.
-  static func += (left: inout Self, right: Self) {
-    for (juice, pair) in right.juices { left.juices[juice, default: Pair()] += pair }
-    left.days.merge(right.days) { $0.plus($1) }
-    left.total += right.total
-    left.knownSince = [left.knownSince, right.knownSince].compactMap(\.self).max()
-    left.knownUntil = [left.knownUntil, right.knownUntil].compactMap(\.self).min()
-  }
-}
-
 /// The page that compares the sales of two periods: of a kiosk, of all kiosks, or of a chain.
 struct SalesPage {
   let title: String
@@ -333,45 +263,5 @@ enum Trend {
     if percent == 0 { return "<span class=\"trend\">±0%</span>" }
     let style: HTML = (percent > 0) == isGood ? "good" : "bad"
     return "<span class=\"trend \(style)\">\(percent > 0 ? "+" : "−")\(abs(percent))%</span>"
-  }
-}
-
-/// Sales as CSV for spreadsheets (RFC 4180). For a kiosk, there is one row for each combination of
-/// hour, juice and currency that has sales or out-of-stock orders. If only the day is known, the row
-/// is for the day. For a chain, see `ChainQuery.salesRows(_:_:)`.
-enum SalesCSV {
-  /// The columns that precede those of `header` in the sales of several kiosks.
-  static let kioskHeader: [CSVWriter.Cell] = ["kiosk", "name", "place"]
-  static let header: [CSVWriter.Cell] = [
-    "day", "hour", "juice", "glasses", "orders_out_of_stock", "sold", "currency",
-  ]
-
-  static func rows(_ figures: HourlyFigures, _ period: SalesPeriod) -> [[CSVWriter.Cell]] {
-    figures.figures.filter { period.days.contains($0.key.day) }.sorted { $0.key < $1.key }
-      .flatMap { key, figures -> [[CSVWriter.Cell]] in
-        row(
-          "\(CivilDate(daysSinceEpoch: key.day))", key.hour, key.juice.text, figures)
-      }
-  }
-
-  private static func row(
-    _ day: String, _ hour: Int?, _ juice: String, _ figures: SalesFigures
-  ) -> [[CSVWriter.Cell]] {
-    let amounts = figures.takings.sorted { $0.key < $1.key }
-      .map { (Money(units: $0.value, $0.key).text, $0.key.code) }
-    let start: [CSVWriter.Cell] = [.text(day), .number(hour), .text(juice)]
-    func line(_ counts: [CSVWriter.Cell], _ amount: (String, String)) -> [CSVWriter.Cell] {
-      start + counts + [.number(amount.0), .text(amount.1)]
-    }
-    let counts: [CSVWriter.Cell] = [.number(figures.glasses), .number(figures.outOfStock)]
-    return [line(counts, amounts.first ?? ("", ""))]
-      + amounts.dropFirst().map { line([.number("0"), .number("0")], $0) }
-  }
-
-  /// Returns the text of a CSV file with the rows.
-  static func text(_ rows: [[CSVWriter.Cell]], forExcel isForExcel: Bool) -> String {
-    guard isForExcel else { return RouteCSV.text([header] + rows) }
-    let csv = CSVWriter(forExcel: true)
-    return csv.start + ([header] + rows).map { csv.line($0) + "\n" }.joined()
   }
 }
