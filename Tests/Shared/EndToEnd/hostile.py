@@ -38,11 +38,13 @@ from scene import STOCK
 
 PACKETS, BATCH = 2000, 50
 # Maximum peak memory of the kiosk in megabytes; bytes of the ledger per entry, and once.
-MEMORY, ENTRY, ONCE = 80, 300, 16 * 1024
+MEMORY, ENTRY, ONCE = 80, 500, 16 * 1024
 # Maximum processor time of the kiosk between a press and its answer, in seconds; independent of the
 # machine's load.
 WORK = 1
 LONGEST_LINE = 300
+# Maximum number of attempts to shrink a failure; each takes about a second per 100 packets.
+ATTEMPTS = 40
 
 
 class Finding(Exception):
@@ -267,11 +269,12 @@ def found(version: str, messages: list[Publish], at_once: bool) -> str:
 
 
 def fewest(seeds: list[int], is_found: Callable[[list[int]], str]) -> list[int]:
-    """Removes seeds that are not necessary for the failure."""
-    size = len(seeds)
+    """Removes seeds that are not necessary for the failure, in at most `ATTEMPTS` attempts."""
+    size, attempts = len(seeds), 0
     while size := size // 2:
         start = 0
-        while start < len(seeds):
+        while start < len(seeds) and attempts < ATTEMPTS:
+            attempts += 1
             fewer = seeds[:start] + seeds[start + size:]
             if fewer and is_found(fewer):
                 seeds = fewer
