@@ -66,8 +66,8 @@ import Testing
     let report = MenuReport(menu: menu, capacities: ["kiwi": 100], lowMarks: ["kiwi": 5])
     #expect(
       String(decoding: report.payload, as: UTF8.self)
-        == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"capacity":100,"low":5,"#
-        + #""crate":30,"keeps_hours":72,"cost":"0.40","currency":"EUR"}],"#
+        == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"crate":30,"#
+        + #""keeps_hours":72,"cost":"0.40","currency":"EUR","capacity":100,"low":5}],"#
         + #""juices":[{"id":"kiwi","name":{"en":"Kiwi juice","ko":"Kiwi juice"},"#
         + #""recipe":{"kiwi":3},"price":"3.50","currency":"EUR"}]}"#)
     let read = try MenuReport(payload: report.payload).menu

@@ -84,10 +84,15 @@ package struct Members<Message> {
   }
 
   /// Reads or writes a member that may be absent. An invalid one counts as absent.
+  ///
+  /// - Parameter isValid: Returns whether a value is in range.
   package mutating func optional<Value: MemberValue>(
-    _ key: StaticString, _ get: (Message) -> Value?
+    _ key: StaticString, _ get: (Message) -> Value?,
+    where isValid: (Value) -> Bool = { _ in true }
   ) -> Value? {
-    guard let message else { return json[key.description].flatMap(Value.init(member:)) }
+    guard let message else {
+      return json[key.description].flatMap(Value.init(member:)).flatMap { isValid($0) ? $0 : nil }
+    }
     let value = get(message.pointee)
     value?.write(key, to: &writer)
     return value

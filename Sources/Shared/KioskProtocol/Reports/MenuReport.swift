@@ -13,89 +13,91 @@ package struct MenuReport: Hashable, Sendable {
     self.capacities = capacities
     self.lowMarks = lowMarks
   }
+}
 
-  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
-
-  /// Parses a payload, ignoring unknown members.
-  ///
-  /// - Throws: `JSONError` if the payload is not a menu, or the menu is inconsistent.
-  package init(payload: [UInt8]) throws(JSONError) { try self.init(JSON.parse(payload)) }
-
-  init(_ json: JSON) throws(JSONError) {
-    guard let fruits = json.elements("fruits"), let juices = json.elements("juices") else {
-      throw JSONError("fruits or juices is missing")
-    }
-    do {
-      menu = try Menu(fruits: fruits.map { try Fruit($0) }, juices: juices.map { try Juice($0) })
-    } catch {
+extension MenuReport: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    let fruits = try members.all("fruits", \.stocked)
+    let juices = try members.all("juices", \.menu.juices)
+    do { menu = try Menu(fruits: fruits.map(\.fruit), juices: juices) } catch {
       throw JSONError("\(error)")
     }
-    capacities = FruitAmounts(fruits, "capacity")
-    lowMarks = FruitAmounts(fruits, "low")
+    func amounts(_ get: (StockedFruit) -> Int?) -> FruitAmounts {
+      FruitAmounts(fruits.compactMap { each in get(each).map { (each.fruit.id, $0) } })
+    }
+    capacities = amounts(\.capacity)
+    lowMarks = amounts(\.low)
+  }
+
+  private var stocked: [StockedFruit] {
+    menu.fruits.map { StockedFruit(fruit: $0, capacity: capacities[$0.id], low: lowMarks[$0.id]) }
+  }
+}
+
+/// A fruit of the menu, with its capacity and its low mark.
+private struct StockedFruit: FormattedMessage {
+  let fruit: Fruit
+  let capacity, low: Int?
+
+  init(fruit: Fruit, capacity: Int?, low: Int?) {
+    (self.fruit, self.capacity, self.low) = (fruit, capacity, low)
+  }
+
+  init(_ members: inout Members<Self>) throws(JSONError) {
+    let amounts = 0...Int(JSON.maximumAmount)
+    fruit = try members.members(\.fruit)
+    capacity = members.optional("capacity", \.capacity, where: amounts.contains)
+    low = members.optional("low", \.low, where: amounts.contains)
+  }
+}
+
+extension Fruit: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    let id = try members.required("id", \.id)
+    self.init(
+      id: id, name: members.name(\.name, of: id),
+      crate: members.optional("crate", \.crate, where: Self.crates.contains),
+      keepsHours: members.optional("keeps_hours", \.keepsHours, where: Self.keeps.contains),
+      cost: members.money("cost", \.cost), color: members.optional("color", \.color))
+  }
+}
+
+extension Fruit.Color: MemberValue {}
+
+extension Juice: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    let id = try members.required("id", \.id)
+    let name = members.name(\.name, of: id)
+    let amounts = try members.required("recipe", \.recipe.amounts)
+    let recipe: Recipe
+    do { recipe = try Recipe(amounts) } catch { throw JSONError("\(error)") }
+    self.init(
+      id: id, name: name, recipe: recipe, price: members.money("price", \.price),
+      allergens: members.text("allergens", \.allergens, upTo: Self.maximumText),
+      note: members.text("note", \.note, upTo: Self.maximumText),
+      picture: members.optional("picture", \.picture))
+  }
+}
+
+extension Juice.Picture: MemberValue {}
+
+extension Members {
+  /// Reads or writes the name of a fruit or juice. Reads a missing one as the id.
+  fileprivate mutating func name<Entity>(
+    _ get: (Message) -> LocalizedName, of id: Identifier<Entity>
+  ) -> LocalizedName {
+    other(
+      get, read: { LocalizedName($0["name"], fallback: id.text) },
+      write: { $0.member("name", $1) }) ?? LocalizedName(fallback: id.text)
   }
 }
 
 extension JSONWriter {
-  mutating func members(_ report: MenuReport) {
-    member("fruits", report.menu.fruits) { json, fruit in
-      json.members(fruit, capacity: report.capacities[fruit.id], low: report.lowMarks[fruit.id])
-    }
-    member("juices", report.menu.juices) { $0.members($1) }
-  }
-
-  mutating func members(_ fruit: Fruit, capacity: Int? = nil, low: Int? = nil) {
-    member("id", fruit.id.text)
-    member("name", fruit.name)
-    if let capacity { member("capacity", capacity) }
-    if let low { member("low", low) }
-    if let crate = fruit.crate { member("crate", crate) }
-    if let hours = fruit.keepsHours { member("keeps_hours", hours) }
-    if let cost = fruit.cost { member("cost", cost) }
-    if let color = fruit.color { member("color", color.description) }
-  }
-
-  mutating func members(_ juice: Juice) {
-    member("id", juice.id.text)
-    member("name", juice.name)
-    member("recipe", juice.recipe.amounts)
-    if let price = juice.price { member("price", price) }
-    if let allergens = juice.allergens { member("allergens", allergens) }
-    if let note = juice.note { member("note", note) }
-    if let picture = juice.picture { member("picture", picture.description) }
-  }
-
   package mutating func member(_ key: StaticString, _ name: LocalizedName) {
     member(key) { json in
       json.member("en", name[.english])
       json.member("ko", name[.korean])
     }
-  }
-}
-
-extension Fruit {
-  fileprivate init(_ json: JSON) throws {
-    guard let id = json.text("id").flatMap({ Fruit.ID($0) }) else {
-      throw JSONError("a fruit has no id")
-    }
-    let crate = json.integer("crate").flatMap { Self.crates.contains($0) ? $0 : nil }
-    let hours = json.integer("keeps_hours").flatMap { Self.keeps.contains($0) ? $0 : nil }
-    self.init(
-      id: id, name: LocalizedName(json["name"], fallback: id.text), crate: crate,
-      keepsHours: hours, cost: json.money("cost"),
-      color: json.text("color").flatMap { Color($0) })
-  }
-}
-
-extension Juice {
-  fileprivate init(_ json: JSON) throws {
-    guard let id = json.text("id").flatMap({ Juice.ID($0) }), let recipe = json.amounts("recipe")
-    else { throw JSONError("a juice has no id or no recipe") }
-    self.init(
-      id: id, name: LocalizedName(json["name"], fallback: id.text), recipe: try Recipe(recipe),
-      price: json.money("price"),
-      allergens: json["allergens"].flatMap { LocalizedName($0, upTo: Juice.maximumText) },
-      note: json["note"].flatMap { LocalizedName($0, upTo: Juice.maximumText) },
-      picture: json.text("picture").flatMap { Picture($0) })
   }
 }
 
@@ -113,18 +115,5 @@ extension LocalizedName {
   package init(_ json: JSON?, fallback: String) {
     self.init(
       english: json?.visibleText("en"), korean: json?.visibleText("ko"), fallback: fallback)
-  }
-}
-
-extension FruitAmounts {
-  /// Reads the amount at `key` of each fruit; omits a fruit without a valid amount.
-  fileprivate init(_ fruits: [JSON], _ key: String) {
-    self.init()
-    for fruit in fruits {
-      guard let id = fruit.text("id").flatMap({ Fruit.ID($0) }), let amount = fruit[key]?.amount,
-        amount >= 0
-      else { continue }
-      self[id] = amount
-    }
   }
 }
