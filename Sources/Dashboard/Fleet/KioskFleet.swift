@@ -9,8 +9,8 @@ package import KioskProtocol
 /// fleet.receive(
 ///   topic: "kiosk/station/status", payload: Array("online".utf8), isRetained: true, at: .now)
 /// fleet[kiosk]?.isOnline  // true
-/// fleet.byUrgency(at: .now, matching: "strawberry")  // Kiosks to visit, the most urgent first
-/// fleet.count(at: .now).offline  // 0
+/// fleet.survey(at: .now).byUrgency(matching: "strawberry")  // Kiosks to visit, the most urgent first
+/// fleet.survey(at: .now).count.offline  // 0
 /// ```
 ///
 /// It is a value without a clock and without a broker: it depends only on the messages that are

@@ -23,7 +23,17 @@ extension ForecastReport.Outlook {
   }
 }
 
-extension KioskFleet {
+/// The problems of all kiosks of a fleet at one time.
+///
+/// ```swift
+/// let survey = fleet.survey(at: .now)
+/// survey.byUrgency(matching: "strawberry")  // Kiosks to visit, the most urgent first
+/// survey.count.offline  // 0
+/// ```
+package struct FleetSurvey: Sendable {
+  private let fleet: KioskFleet
+  private let problems: [KioskID: [Problem]]
+
   /// Numbers of all kiosks, of those with machines, and of those with each kind of problem: as many as
   /// `byUrgency` finds by the word for it. `soldToday` is a number of glasses.
   package struct Count: Hashable, Sendable {
@@ -41,13 +51,21 @@ extension KioskFleet {
     package var soldToday = 0
   }
 
-  package func count(at now: Timestamp) -> Count {
-    kiosks.reduce(into: Count()) { count, kiosk in
+  fileprivate init(_ fleet: KioskFleet, at now: Timestamp) {
+    self.fleet = fleet
+    problems = Dictionary(
+      uniqueKeysWithValues: fleet.kiosks.map { ($0.id, $0.reports.problems(at: now)) })
+  }
+
+  package subscript(kiosk: KioskID) -> [Problem] { problems[kiosk] ?? [] }
+
+  package var count: Count {
+    fleet.kiosks.reduce(into: Count()) { count, kiosk in
       count.kiosks += 1
       count.soldToday += kiosk.soldToday ?? 0
       if !kiosk.reports.machines.isEmpty { count.withMachines += 1 }
       if !kiosk.isOnline { count.offline += 1 }
-      let problems = kiosk.reports.problems(at: now)
+      let problems = self[kiosk.id]
       if problems.contains(where: { $0.severity < .note }) { count.urgent += 1 }
       if problems.contains(where: \.needsAttention) { count.needingAttention += 1 }
       if problems.contains(where: \.isLoss) { count.out += 1 }
@@ -68,18 +86,18 @@ extension KioskFleet {
   ///     machine, a juice or a fruit that has a problem.
   ///   - language: The language of the names to sort by.
   package func byUrgency(
-    at now: Timestamp, matching text: String = "", in language: Language = .english
+    matching text: String = "", in language: Language = .english
   ) -> [KioskState] {
     let search = text.isEmpty ? nil : KioskSearch(text)
-    let usual = kiosks.compactMap(\.usualGlasses)
+    let usual = fleet.kiosks.compactMap(\.usualGlasses)
     let mean = usual.isEmpty ? 1 : usual.reduce(0, +) / Double(usual.count)
     typealias Key = (
       loss: Double, decisions: Int, severity: Int, dry: Int64, title: String, id: KioskID
     )
     // Sorts only keys, because moving a state takes longer than a comparison.
     var keys: [Key] = []
-    for kiosk in kiosks {
-      let problems = kiosk.reports.problems(at: now)
+    for kiosk in fleet.kiosks {
+      let problems = self[kiosk.id]
       guard search?.matches(kiosk, problems) ?? true else { continue }
       keys.append(
         (
@@ -90,8 +108,12 @@ extension KioskFleet {
           title: kiosk.title(language), id: kiosk.id
         ))
     }
-    return keys.sorted(by: <).compactMap { self[$0.id] }
+    return keys.sorted(by: <).compactMap { fleet[$0.id] }
   }
+}
+
+extension KioskFleet {
+  package func survey(at now: Timestamp) -> FleetSurvey { FleetSurvey(self, at: now) }
 }
 
 private struct KioskSearch {

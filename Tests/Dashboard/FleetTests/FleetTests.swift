@@ -54,9 +54,10 @@ import Testing
     // The broker sends the kiosk's other retained messages again after a restart of the dashboard.
     receive("k1/stock", stock([:]))
     #expect(
-      fleet.kiosks.isEmpty && fleet.byUrgency(at: now).isEmpty && fleet.count(at: now).kiosks == 0)
+      fleet.kiosks.isEmpty && fleet.survey(at: now).byUrgency().isEmpty
+        && fleet.survey(at: now).count.kiosks == 0)
     receive("k1/status", "offline")
-    #expect(fleet.byUrgency(at: now).map(\.id) == ["k1"])
+    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["k1"])
   }
 
   @Test mutating func whenItWentIsKnownOnlyIfSomebodyListened() {
@@ -86,14 +87,17 @@ import Testing
     receive("fine-later/forecast", forecast(20))
     receive("fine-soon/forecast", forecast(2))
     #expect(
-      fleet.byUrgency(at: now).map(\.id) == ["gone", "out", "low", "fine-soon", "fine-later"])
-    #expect(fleet.byUrgency(at: now, matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
-    #expect(fleet.byUrgency(at: now, matching: "offline").map(\.id) == ["gone"])
-    #expect(fleet.byUrgency(at: now, matching: "mango").map(\.id) == ["out"])
-    let count = fleet.count(at: now)
+      fleet.survey(at: now).byUrgency().map(\.id) == [
+        "gone", "out", "low", "fine-soon", "fine-later",
+      ])
+    #expect(
+      fleet.survey(at: now).byUrgency(matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "offline").map(\.id) == ["gone"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "mango").map(\.id) == ["out"])
+    let count = fleet.survey(at: now).count
     // As many as the filter finds.
     #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 2))
-    #expect(fleet.byUrgency(at: now, matching: "low").map(\.id) == ["out", "low"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "low").map(\.id) == ["out", "low"])
   }
 
   /// Fruit that expires before it is used up ends then.
@@ -137,8 +141,10 @@ import Testing
     open("bar", [:])
     receive("bar/machine/m", report(.idle).replacing("{", with: "{\"out\":[\"mango\"],"))
     #expect(
-      fleet.byUrgency(at: now).map(\.id) == ["shorter", "short", "bar", "closed", "low", "all"])
-    let count = fleet.count(at: now)
+      fleet.survey(at: now).byUrgency().map(\.id) == [
+        "shorter", "short", "bar", "closed", "low", "all",
+      ])
+    let count = fleet.survey(at: now).count
     #expect((count.out, count.closed, count.low, count.needingAttention) == (2, 1, 1, 1))
     func unsold(_ kiosk: KioskID) -> [Juice.ID: SaleObstacle] {
       Dictionary(uniqueKeysWithValues: (fleet[kiosk]?.unavailableJuices ?? []).map { ($0.id, $1) })
@@ -151,8 +157,8 @@ import Testing
       ])
     #expect(unsold("bar")["kiwi"] == nil)
     #expect(unsold("closed").count == 7 && unsold("closed")["kiwi"] == .closed)
-    #expect(fleet.byUrgency(at: now, matching: "out").map(\.id) == ["shorter", "short"])
-    #expect(fleet.byUrgency(at: now, matching: "strawberry juice").map(\.id) == ["short"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "out").map(\.id) == ["shorter", "short"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "strawberry juice").map(\.id) == ["short"])
     #expect(fleet["short"]?.shortFruits == ["strawberry"])
     #expect(fleet["short"]?.worst == .sellsLess)
     receive("short/stock", stock(["strawberry": 16]))
@@ -179,9 +185,9 @@ import Testing
     // Without sales of its own, it counts as the mean of the others.
     receive("new/stock", stock(nothing))
     #expect(fleet["quiet"]?.worst == .sellsNothing)
-    #expect(fleet.byUrgency(at: now).map(\.id) == ["new", "busy", "quiet", "late"])
+    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["new", "busy", "quiet", "late"])
     receive("new/status", "offline")
-    #expect(fleet.byUrgency(at: now).first?.id == "new")
+    #expect(fleet.survey(at: now).byUrgency().first?.id == "new")
   }
 
   @Test(
@@ -204,8 +210,8 @@ import Testing
     receive("low/alert/mango", "low")
     receive("broken/machine/Bar", report(.fault))
     receive("late/health", health(ahead: 600))
-    #expect(fleet.byUrgency(at: now, matching: english).map(\.id) == kiosks)
-    #expect(fleet.byUrgency(at: now, matching: korean, in: .korean).map(\.id) == kiosks)
+    #expect(fleet.survey(at: now).byUrgency(matching: english).map(\.id) == kiosks)
+    #expect(fleet.survey(at: now).byUrgency(matching: korean, in: .korean).map(\.id) == kiosks)
   }
 
   @Test mutating func whyAJuiceCannotBeSoldWithMachines() {
@@ -294,12 +300,12 @@ import Testing
     for kiosk in ["k1", "k2", "k3", "k4"] { receive("\(kiosk)/status", "online") }
     call("k1", "Town hall", "시청", at: "1 Main Street")
     call("k3", "Harbour", "항구", at: "Pier 7")
-    #expect(fleet.byUrgency(at: now).map(\.id) == ["k3", "k1", "k2", "k4"])
-    #expect(fleet.byUrgency(at: now, in: .korean).map(\.id) == ["k2", "k4", "k1", "k3"])
-    #expect(fleet.byUrgency(at: now, matching: "hArb").map(\.id) == ["k3"])
-    #expect(fleet.byUrgency(at: now, matching: "시청").map(\.id) == ["k1"])
-    #expect(fleet.byUrgency(at: now, matching: "main street").map(\.id) == ["k1"])
-    #expect(fleet.byUrgency(at: now, matching: "K2").map(\.id) == ["k2"])
+    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["k3", "k1", "k2", "k4"])
+    #expect(fleet.survey(at: now).byUrgency(in: .korean).map(\.id) == ["k2", "k4", "k1", "k3"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "hArb").map(\.id) == ["k3"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "시청").map(\.id) == ["k1"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "main street").map(\.id) == ["k1"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "K2").map(\.id) == ["k2"])
     #expect(fleet["k1"]?.title(.korean) == "시청")
     #expect(fleet["k2"]?.title(.korean) == "k2")
     #expect(fleet["k3"]?.place == "Pier 7")
@@ -339,7 +345,7 @@ import Testing
       ? health(ahead: ahead) : #"{"at":"9999-12-31T23:59:59Z"}"#
     #expect(receive("k1/health", health, isRetained: isRetained) == "k1")
     #expect(fleet["k1"]?.worst == (isWrong ? .soon : nil))
-    #expect(fleet.byUrgency(at: now, matching: "clock").count == (isWrong ? 1 : 0))
+    #expect(fleet.survey(at: now).byUrgency(matching: "clock").count == (isWrong ? 1 : 0))
   }
 
   @Test mutating func aMenuOfTheChainThatCannotBeUsedIsAProblem() {
@@ -348,7 +354,7 @@ import Testing
     receive("k1/info", info + #","menu_problem":"damaged"}"#)
     #expect(fleet["k1"]?.menuProblem == "damaged")
     #expect(fleet["k1"]?.worst == .decision)
-    #expect(fleet.byUrgency(at: now, matching: "menu").count == 1)
+    #expect(fleet.survey(at: now).byUrgency(matching: "menu").count == 1)
     receive("k1/info", info + "}")
     #expect(fleet["k1"]?.worst == nil)
   }
@@ -373,7 +379,7 @@ import Testing
     receive("k1/health", health(ahead: 0, free: free, ledger: ledger))
     #expect(fleet["k1"]?.disk?.freeSpace == room)
     #expect(fleet["k1"]?.worst == (room == .full ? .soon : room == .low ? .note : nil))
-    #expect(fleet.byUrgency(at: now, matching: "disk").count == (room == .enough ? 0 : 1))
+    #expect(fleet.survey(at: now).byUrgency(matching: "disk").count == (room == .enough ? 0 : 1))
     // A report without a disk is not a problem.
     receive("k1/health", #"{"at":"2026-11-21T09:00:00Z"}"#)
     #expect(fleet["k1"]?.disk == nil && fleet["k1"]?.worst == nil)
@@ -401,10 +407,14 @@ import Testing
     #expect(receive("broken/machine/bar", report(.fault)) == "broken")
     receive("asking/machine/bar", report(.idle, [(7, .needsDecision), (8, .queued)]))
     receive("fine/machine/bar", report(.busy, [(1, .started)]))
-    #expect(fleet.byUrgency(at: now).map(\.id) == ["away", "asking", "broken", "out", "fine"])
-    #expect(fleet.byUrgency(at: now, matching: "machine").map(\.id) == ["asking", "broken"])
-    #expect(fleet.byUrgency(at: now, matching: "BAR").map(\.id) == ["asking", "broken"])
-    #expect((fleet.count(at: now).needingAttention, fleet.count(at: now).withMachines) == (2, 3))
+    #expect(
+      fleet.survey(at: now).byUrgency().map(\.id) == ["away", "asking", "broken", "out", "fine"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "machine").map(\.id) == ["asking", "broken"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "BAR").map(\.id) == ["asking", "broken"])
+    #expect(
+      (fleet.survey(at: now).count.needingAttention, fleet.survey(at: now).count.withMachines) == (
+        2, 3
+      ))
     #expect(fleet["asking"]?.undecidedJobs.map(\.job.ticket) == [7])
     #expect(fleet["broken"]?.machines["bar"]?.reason == "no cups")
     // A machine that was removed from the configuration is deleted.
@@ -417,8 +427,9 @@ import Testing
     for kiosk in ["fine", "low", "waiting"] { open(kiosk) }
     receive("low/alert/kiwi", "low")
     receive("waiting/machine/bar", report(.waiting))
-    #expect(fleet.byUrgency(at: now).map(\.id) == ["waiting", "low", "fine"])
-    #expect(fleet["waiting"]?.worst == .decision && fleet.count(at: now).needingAttention == 1)
+    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["waiting", "low", "fine"])
+    #expect(
+      fleet["waiting"]?.worst == .decision && fleet.survey(at: now).count.needingAttention == 1)
   }
 
   @Test mutating func aPaymentDeviceThatWasRemovedDiffersNoMore() {

@@ -23,12 +23,13 @@ struct FleetPage {
 
   func page() -> Page {
     let find = language("Find", "찾기")
+    let survey = fleet.survey(at: now)
     return Page(
       title: language("Kiosks", "키오스크"),
       body: """
         <div class="overview">
         <h1>\(language("Kiosks", "키오스크"))</h1>
-        \(count.html)
+        \(count(survey.count).html)
         <form class="filter" role="search">
         <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
         placeholder="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, 기계, 부족, 품절, 오프라인, 종료"))">
@@ -36,16 +37,18 @@ struct FleetPage {
         </form>
         </div>
         \(broker.html)
-        \(list.html)
+        \(list(survey).html)
         """, live: Self.address("/live", filter: filter, number: number), isFull: true)
   }
 
-  var liveParts: [LivePart] { [broker, count, list] }
+  var liveParts: [LivePart] {
+    let survey = fleet.survey(at: now)
+    return [broker, count(survey.count), list(survey)]
+  }
 
   private var broker: LivePart { CommonNotices.broker(connectionError, language) }
 
-  private var count: LivePart {
-    let count = fleet.count(at: now)
+  private func count(_ count: FleetSurvey.Count) -> LivePart {
     // A tile with a filter links to the list of the kiosks that match the filter; the one without, to
     // the sales.
     let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
@@ -79,8 +82,8 @@ struct FleetPage {
       "\(html)<div hidden data-problems=\"\(count.urgent)\"></div>")
   }
 
-  private var list: LivePart {
-    let kiosks = fleet.byUrgency(at: now, matching: filter, in: language)
+  private func list(_ survey: FleetSurvey) -> LivePart {
+    let kiosks = survey.byUrgency(matching: filter, in: language)
     let slice = ListSlice(page: number, of: kiosks.count)
     let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length)
     if shown.isEmpty {
@@ -94,7 +97,8 @@ struct FleetPage {
     let columns = KioskRow.columns(of: shown)
     let ids = columns.map(\.id)
     let rows: [HTML] = shown.map { kiosk in
-      KioskRow(kiosk: kiosk, now: now, language: language, columns: ids).html
+      KioskRow(kiosk: kiosk, problems: survey[kiosk.id], now: now, language: language, columns: ids)
+        .html
     }
     return LivePart(
       "kiosks",

@@ -12,6 +12,7 @@ struct KioskRow {
   static let maximumChips = 3
 
   let kiosk: KioskState
+  let problems: [Problem]
   let now: Timestamp
   let language: Language
   /// The fruits named in the column headers. The row of a kiosk with other fruits names its fruits.
@@ -41,19 +42,18 @@ struct KioskRow {
   }
 
   var html: HTML {
-    let problems = kiosk.reports.problems(at: now)
-    return """
-      <li id="row-\(kiosk.id)" class="kiosk \(style(problems.first))">
-      <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)" \
-      title="\([kiosk.title(language), kiosk.place].compactMap(\.self).joined(separator: ", "))">\
-      <b>\(kiosk.title(language))</b>\(place)</a>
-      \(signs(problems))
-      \(levels)
-      <span class="fact dry">\(dry)</span>
-      <span class="fact sold">\(sold)</span>
-      </li>
+    """
+    <li id="row-\(kiosk.id)" class="kiosk \(style(problems.first))">
+    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)" \
+    title="\([kiosk.title(language), kiosk.place].compactMap(\.self).joined(separator: ", "))">\
+    <b>\(kiosk.title(language))</b>\(place)</a>
+    \(signs)
+    \(levels)
+    <span class="fact dry">\(dry)</span>
+    <span class="fact sold">\(sold)</span>
+    </li>
 
-      """
+    """
   }
 
   private var place: HTML? {
@@ -66,7 +66,7 @@ struct KioskRow {
   }
 
   /// Returns the chips of the problems. The slots of the fruits show which are short or low.
-  private func signs(_ problems: [Problem]) -> HTML {
+  private var signs: HTML {
     let shown = problems.filter { $0.kind.group != .stock }
     let chips = kiosk.chips(for: shown, language, now: now)
     let hidden = chips.count - Self.maximumChips

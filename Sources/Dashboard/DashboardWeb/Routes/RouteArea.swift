@@ -30,7 +30,7 @@ struct RouteArea {
     fleet.limited { kiosk in
       chosen.contains(kiosk.id.text)
         || (kiosk.timeZone ?? timeZone) == timeZone && (region == nil || kiosk.region == region)
-    }.byUrgency(at: now, matching: text)
+    }.survey(at: now).byUrgency(matching: text)
   }
 
   /// Returns the fields in which the user chooses the area; hidden ones without a choice.
