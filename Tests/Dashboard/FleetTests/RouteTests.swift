@@ -477,6 +477,35 @@ import Testing
     #expect(route["k1"]?.report?.isDone == true)
   }
 
+  /// Only fruit that is put in has the date on its package, also what a correction adds.
+  @Test(arguments: [(8, 3, true), (4, -1, false)])
+  func theDatesOfPackagesAreThoseOfAddedFruit(right: Int, change: Int, isAdded: Bool) throws {
+    let day = try #require(CivilDate("2026-12-05"))
+    func report(_ id: Request.ID, _ brought: FruitAmounts) -> Route.StopReport {
+      Route.StopReport(
+        command: id, user: "jun", at: Self.now, brought: brought, counted: [:], ledger: [:],
+        bestBefore: id == "c1" ? ["kiwi": day, "mango": day, "banana": day] : [:])
+    }
+    let days: [Fruit.ID: Int64] = ["kiwi": day.daysSinceEpoch]
+    let first = report("c1", ["kiwi": 5, "mango": -2])
+    #expect(first.restock == Restock(add: first.brought, bestBeforeDay: days))
+    var route = Self.route([try Self.kiosk("k1", stock: 20, use: 2)], try Self.plan())
+    var stop = try #require(route["k1"])
+    _ = stop.confirm(first.fitting(try Self.kiosk(stock: 20, use: nil), at: Self.now))
+    #expect(stop.report?.bestBefore == first.bestBefore)
+    stop.updateOutcome(of: "c1", with: CommandResult(status: .applied), next: "c2")
+    guard case .send(let sent) = stop.correct(report("x1", ["kiwi": right])) else {
+      Issue.record("the correction is not sent")
+      return
+    }
+    #expect(
+      stop.restock(of: sent)
+        == Restock(add: ["kiwi": change], bestBeforeDay: isAdded ? days : [:]))
+    route["k1"] = stop
+    let read = try #require(try Route(payload: route.payload)["k1"])
+    #expect(read.report == stop.report && read.correction == sent)
+  }
+
   @Test func aConfirmedStopIsCorrectedOnce() throws {
     var route = Self.route([try Self.kiosk("k1", stock: 20, use: 2)], try Self.plan())
     var stop = try #require(route["k1"])

@@ -43,7 +43,7 @@ const query = (fields, kinds) => "?" + new URLSearchParams(fields.flatMap(([name
   return kinds[kind] && fruit && value !== "" ? [[`${kinds[kind]}.${fruit}`, value]] : [];
 }));
 
-const OWN = { brought: "brought", counted: "counted", ledger: "ledger" };
+const OWN = { brought: "brought", counted: "counted", ledger: "ledger", best: "best" };
 
 // The numbers in words, such as `Kiwi +5, Mango +0 (3 counted)`.
 const list = (fields, names, counted) => {

@@ -29,6 +29,17 @@ enum CommonNotices {
     return LivePart("users", "\(notice)")
   }
 
+  /// Returns the fields for the dates on packages below a heading that opens them.
+  static func bestBefore(_ fields: [HTML], isOpen: Bool, _ language: Language) -> HTML {
+    """
+    <details\(isOpen ? " open" : .empty as HTML)><summary>\(language("Best before", "유통기한"))</summary>
+    <p class="muted">\(language(
+      "Only if the package has a date: the menu decides otherwise. It is sold until the end of that day.",
+      "포장에 날짜가 있을 때만 적으세요. 그날이 끝날 때까지 팔아요. 없으면 메뉴의 설정을 따라요."))</p>
+    <div class="counts">\(fields)</div></details>
+    """
+  }
+
   /// Returns a line with the time of a kiosk's numbers, which may have changed since then, or `nil`
   /// if the kiosk is online or the time is unknown.
   static func age(

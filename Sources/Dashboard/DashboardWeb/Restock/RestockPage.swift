@@ -65,13 +65,7 @@ struct RestockPage {
     if fields.isEmpty { return nil }
     if isRepeat { return "\(fields)" }
     let hasDates = !restock.bestBefore.isEmpty || !restock.bestBeforeDay.isEmpty
-    return """
-      <details\(hasDates ? " open" : .empty as HTML)><summary>\(language("Best before", "유통기한"))</summary>
-      <p class="muted">\(language(
-        "Only if the package has a date: the menu decides otherwise. It is sold until the end of that day.",
-        "포장에 날짜가 있을 때만 적으세요. 그날이 끝날 때까지 팔아요. 없으면 메뉴의 설정을 따라요."))</p>
-      <div class="counts">\(fields)</div></details>
-      """
+    return CommonNotices.bestBefore(fields, isOpen: hasDates, language)
   }
 
   /// Returns whether a restock needs a review before it is sent.

@@ -244,7 +244,7 @@ struct StopPage {
     """
     <form method="post" action="\(path)" data-fill="\(stop.title(language))">
     \(context.fields(id: stop.command))\(isFilled ? CommonNotices.notSentYet(language) : nil)
-    \(asOf.html)\(stop.lines.map { row($0, filled) })
+    \(asOf.html)\(stop.lines.map { row($0, filled) })\(dates(filled))
     <p class="muted">\(language(
       "Leave “counted” empty where you have not counted. A negative number removes fruit.",
       "세지 않은 과일은 ‘센 것’을 비워 두세요. 빼낸 과일은 음수로 적어 주세요."))</p>
@@ -254,6 +254,19 @@ struct StopPage {
     <div class="actions"><button class="primary">\(language("Confirm", "확인"))</button></div>
     </form>
     """
+  }
+
+  /// Returns the fields for the dates on the packages.
+  private func dates(_ filled: Route.StopReport?) -> HTML {
+    let days = stop.lines.map { line -> (name: String, fruit: Fruit.ID, day: String) in
+      let fruit = line.fruit.id
+      let day = isFilled ? context.filled["best.\(fruit)"] : filled?.bestBefore[fruit]?.description
+      return (line.fruit.name[language], fruit, day ?? "")
+    }
+    let fields: [HTML] = days.map { name, fruit, day in
+      "<label>\(name) <input type=\"date\" name=\"best.\(fruit)\" value=\"\(day)\"></label>\n"
+    }
+    return CommonNotices.bestBefore(fields, isOpen: days.contains { !$0.day.isEmpty }, language)
   }
 
   private func row(_ line: Route.Line, _ filled: Route.StopReport?) -> HTML {
@@ -311,6 +324,7 @@ struct StopPage {
     let same = stop.report.map { report in
       report.entered.fields("brought") + report.counted.fields("counted")
         + report.ledger.fields("ledger")
+        + report.bestBefore.map { HTML.hidden("best.\($0.key)", $0.value.description) }
     }
     return """
       <form method="post" action="\(path)" data-fill="\(stop.title(language))">

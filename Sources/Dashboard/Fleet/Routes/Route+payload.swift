@@ -72,6 +72,12 @@ extension Route.StopReport: FormattedMessage {
     entered = members.optional("entered") { $0.entered == $0.brought ? nil : $0.entered } ?? brought
     counted = try members.required("counted", \.counted)
     ledger = try members.required("ledger", \.ledger)
+    let days = members.texts("best_before") { report in
+      .init(uniqueKeysWithValues: report.bestBefore.map { ($0.key.text, $0.value.description) })
+    }
+    bestBefore = days.reduce(into: [:]) { dates, day in
+      if let fruit = Fruit.ID(day.key) { dates[fruit] = CivilDate(day.value) }
+    }
     switch try members.required("outcome", \.outcome.name) {
     case "unknown": outcome = .unknown
     case "applied": outcome = .applied

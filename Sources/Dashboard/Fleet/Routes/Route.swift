@@ -127,6 +127,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     /// The recorded stock of the counted fruits, as the page showed it. If the kiosk's stock
     /// differs when the command arrives, the kiosk rejects the command, but not a correction.
     package let ledger: FruitAmounts
+    /// The days on the packages of fruit that was put in.
+    package let bestBefore: [Fruit.ID: CivilDate]
     package var outcome: Outcome
     /// Whether this report corrects an earlier one that the kiosk has applied.
     package internal(set) var isCorrection = false
@@ -134,7 +136,7 @@ package struct Route: Hashable, Sendable, Identifiable {
     package init(
       command: Request.ID, user: String, at: Timestamp, brought: FruitAmounts,
       entered: FruitAmounts? = nil, counted: FruitAmounts, ledger: FruitAmounts,
-      outcome: Outcome = .unknown
+      bestBefore: [Fruit.ID: CivilDate] = [:], outcome: Outcome = .unknown
     ) {
       self.command = command
       self.user = user
@@ -143,6 +145,7 @@ package struct Route: Hashable, Sendable, Identifiable {
       self.entered = entered ?? brought
       self.counted = counted
       self.ledger = ledger
+      self.bestBefore = bestBefore
       self.outcome = outcome
     }
 
@@ -157,7 +160,14 @@ package struct Route: Hashable, Sendable, Identifiable {
       case rejected(RejectionReason, detail: String, stock: FruitAmounts)
     }
 
-    package var restock: Restock { Restock(add: brought, set: counted, expect: ledger) }
+    package var restock: Restock {
+      Restock(add: brought, set: counted, expect: ledger, bestBeforeDay: days(of: brought))
+    }
+
+    /// Returns the days on the packages of the fruits of which some is added.
+    fileprivate func days(of added: FruitAmounts) -> [Fruit.ID: Int64] {
+      bestBefore.filter { (added[$0.key] ?? 0) > 0 }.mapValues(\.daysSinceEpoch)
+    }
 
     package var isDone: Bool { outcome == .applied }
 
@@ -185,7 +195,7 @@ package struct Route: Hashable, Sendable, Identifiable {
       }
       return StopReport(
         command: command, user: user, at: at, brought: FruitAmounts(fitting), entered: entered,
-        counted: counted, ledger: ledger, outcome: outcome)
+        counted: counted, ledger: ledger, bestBefore: bestBefore, outcome: outcome)
     }
   }
 
@@ -249,7 +259,7 @@ extension Route.Stop {
       report.counted.map { ($0.fruit, new.counted[$0.fruit] ?? $0.amount) })
     var correction = Route.StopReport(
       command: new.command, user: new.user, at: new.at, brought: new.brought, counted: counted,
-      ledger: report.ledger)
+      ledger: report.ledger, bestBefore: report.bestBefore)
     correction.isCorrection = true
     guard !restock(of: correction).add.isEmpty else { return .answered(report) }
     self.correction = correction
@@ -266,7 +276,8 @@ extension Route.Stop {
       }
       return (fruit: fruit, amount: stock(correction) - stock(report))
     }
-    return Restock(add: FruitAmounts(changes.filter { $0.amount != 0 }))
+    let added = FruitAmounts(changes.filter { $0.amount != 0 })
+    return Restock(add: added, bestBeforeDay: correction.days(of: added))
   }
 
   /// Records the answer of the kiosk.
