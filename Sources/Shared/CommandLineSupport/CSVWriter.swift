@@ -1,4 +1,4 @@
-import KioskProtocol
+package import KioskProtocol
 
 /// Formats tables as CSV (RFC 4180) that a spreadsheet opens without executing a text as a formula. Omits
 /// invisible characters.
@@ -12,6 +12,9 @@ package struct CSVWriter: Sendable {
     case text(String)
     /// A number as text, such as `3.50`; an empty text is an empty field.
     case number(String)
+    case day(CivilDate)
+    /// A time in UTC.
+    case time(Timestamp)
 
     package static func number(_ number: Int?) -> Cell { .number(number.map { String($0) } ?? "") }
 
@@ -43,6 +46,8 @@ package struct CSVWriter: Sendable {
     case .text(let text): text.visibleLines.withoutFormula.csvField
     case .number(let digits):
       isForExcel && digits.utf8.count > 15 ? "=\"\(digits)\"".csvField : digits
+    case .day(let day): day.description
+    case .time(let time): time.description
     }
   }
 }

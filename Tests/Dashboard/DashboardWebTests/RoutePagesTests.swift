@@ -72,12 +72,18 @@ import Testing
       #expect(try Self.field("ledger.kiwi", in: stop) == "10")
       #expect(try Self.field("brought.kiwi", in: stop) == "90")
       let body =
-        "id=\(id)&brought.kiwi=80&brought.mango=0&counted.mango=7&counted.kiwi=&ledger.mango=10&ledger.kiwi=10"
+        "id=\(id)&brought.kiwi=80&brought.mango=0&counted.mango=7&counted.kiwi=&ledger.mango=10&ledger.kiwi=10&best.kiwi=2026-12-05&best.mango=2026-12-06&best.banana="
       let (done, request) = try await Self.confirm(scene, path, body, .applied)
       // Only the counted fruit has an expected stock.
       #expect(
         request.command
-          == .restock(Restock(add: ["kiwi": 80], set: ["mango": 7], expect: ["mango": 10])))
+          == .restock(
+            Restock(
+              add: ["kiwi": 80], set: ["mango": 7], expect: ["mango": 10],
+              bestBeforeDay: ["kiwi": try #require(CivilDate("2026-12-05")).daysSinceEpoch])))
+      let wrong = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&best.kiwi=5.12.2026")
+      #expect(wrong.status == .badRequest && wrong.text.contains("write the date like 2026-12-05"))
       #expect(request.id?.text == id)
       #expect(done.contains("data-outcome=\"applied\"") && done.contains("<td>−3</td>"))
       #expect(!done.contains("name=\"id\""))

@@ -104,8 +104,9 @@ import Testing
           "\u{FEFF}day,hour,juice,glasses,orders_out_of_stock,sold,currency",
           "2026-10-01,0,mango,2,0,12000,KRW", "2026-10-20,12,kiwi,30,4,150000,KRW",
         ])
-      let excel = try await scene.get("/kiosks/k1/sales.csv?from=2026-10-01&to=2026-10-31&excel=1")
-      #expect(excel.text.hasPrefix("\u{FEFF}sep=,\r\n"))
+      let workbook = try await scene.get("/kiosks/k1/sales.xlsx?from=2026-10-01&to=2026-10-31")
+      #expect(workbook.headers[.contentDisposition] == "attachment; filename=\"sales-k1.xlsx\"")
+      #expect(workbook.text.hasPrefix("PK"))
     }
   }
 

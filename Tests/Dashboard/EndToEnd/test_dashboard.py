@@ -817,10 +817,10 @@ def test_sales_are_compared_and_exported(
     assert [row[:2] for row in rows] == [
         ["All", "2"], ["Banana juice", "1"], ["Kiwi juice", "1"], ["Strawberry juice", "0"]]
     assert rows[3][3] == "1"
-    link = browser.one("a[href*='excel']").get_attribute("href")
+    link = browser.one("a[href*='.csv']").get_attribute("href")
     viewer = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
     csv = viewer.get(link.removeprefix(dashboard.url(""))).text
-    assert csv.startswith("\ufeffsep=,\r\n") and len(csv.splitlines()) == 5
+    assert csv.startswith("\ufeffday,hour,juice") and len(csv.splitlines()) == 4
 
 
 def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk) -> None:

@@ -25,6 +25,8 @@ def can_log_in(machine: Machine, port: int, password: str) -> bool:
         web_client.log_in("minji", password)
         # It may have started before its broker, and reconnects at least once a minute.
         eventually(lambda: "/kiosks/k7" in web_client.get().text, within=90)
+        # The service may load the library and write its temporary file.
+        assert web_client.get("/history.xlsx").status == 200
         web_client.close()
     return True
 

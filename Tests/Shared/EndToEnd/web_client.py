@@ -17,7 +17,11 @@ SESSION = "juice_session"
 class Answer:
     status: int
     headers: http.client.HTTPMessage
-    text: str
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode(errors="replace")
 
     @property
     def place(self) -> str | None:
@@ -67,7 +71,7 @@ class WebClient:
             self.connection.close()
             self.connection.request(method, path, body, sent)
             response = self.connection.getresponse()
-        answer = Answer(response.status, response.headers, response.read().decode())
+        answer = Answer(response.status, response.headers, response.read())
         self.cookies |= answer.cookies
         return answer
 

@@ -110,7 +110,7 @@ extension ChainQuery {
   /// Returns the rows of an export: the sums by day and juice, and the takings by day and currency.
   func salesRows(
     _ period: SalesPeriod, _ choice: ChainSales
-  ) throws(DatabaseError) -> [[CSVWriter.Cell]] {
+  ) throws(DatabaseError) -> [ExportTable.Row] {
     let condition =
       "\(Self.chosen) AND day BETWEEN \(day(period.days.lowerBound)) AND \(day(period.days.upperBound))"
     return try rows(
@@ -124,7 +124,8 @@ extension ChainQuery {
       """, values(choice)
     ).map { row in
       [
-        .text(row[0]), .number(""), .text(row[1]), .number(row[2]), .number(row[3]),
+        CivilDate(row[0]).map { .day($0) } ?? "", .number(""), .text(row[1]), .number(row[2]),
+        .number(row[3]),
         .number(row[4]), .text(row[5]),
       ]
     }

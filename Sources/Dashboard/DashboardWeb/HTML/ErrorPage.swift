@@ -111,6 +111,18 @@ enum ErrorPage {
         "Too many pages are open. This one updates itself when others are closed.",
         "열려 있는 페이지가 너무 많아요. 다른 페이지를 닫으면 이 페이지가 다시 업데이트돼요."
       )
+    case .noWorkbooks:
+      (
+        .notImplemented,
+        "The computer of the dashboard has no libxlsxwriter: install libxlsxwriter4 or libxlsxwriter8, and restart the dashboard. The CSV file has the same table.",
+        "대시보드 컴퓨터에 libxlsxwriter가 없어요. libxlsxwriter4나 libxlsxwriter8을 설치하고 대시보드를 다시 시작해 주세요. CSV 파일에 같은 표가 있어요."
+      )
+    case .tableTooLong:
+      (
+        .contentTooLarge,
+        "The table has more than \(WorkbookWriter.maximumRows) rows: choose a shorter time, or the CSV file.",
+        "표가 \(WorkbookWriter.maximumRows)행보다 길어요. 기간을 줄이거나 CSV 파일을 골라 주세요."
+      )
     }
   }
 }

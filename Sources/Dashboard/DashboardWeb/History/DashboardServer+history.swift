@@ -5,13 +5,19 @@ import KioskProtocol
 import Postgres
 
 extension DashboardServer {
-  /// Adds the pages of the history: of all kiosks, and of one.
+  /// Adds the pages and tables of the history: of all kiosks, and of one.
   func addHistory(to router: RouterGroup<PageContext>) {
     router.get("history") { request, context in
       try await historyPage(request, context, of: nil).page().response(context)
     }
+    addTable("history", to: router) { request, context in
+      try await historyPage(request, context, of: nil).table
+    }
     router.get("kiosks/:kiosk/history") { request, context in
       try await historyPage(request, context, of: context.kioskID()).page().response(context)
+    }
+    addTable("kiosks/:kiosk/history", to: router) { request, context in
+      try await historyPage(request, context, of: context.kioskID()).table
     }
   }
 

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Fleet
 import Foundation
 import JuiceDomain
@@ -52,10 +53,13 @@ struct HistoryChoice {
   }
 
   /// Returns the links that choose the length.
-  func periods(_ path: String, _ language: Language) -> HTML {
+  ///
+  /// - Parameter query: The rest of the query, with an ampersand before each field.
+  func periods(_ path: String, _ language: Language, query: String = "") -> HTML {
     let lengths: [HTML] = self.lengths.map { days in
       let name = days == 1 ? language("24 hours", "24시간") : language("\(days) days", "\(days)일")
-      return Self.link(name, address(path, days: days, kind: kind), isCurrent: days == self.days)
+      return Self.link(
+        name, address(path, days: days, kind: kind) + query, isCurrent: days == self.days)
     }
     return """
       <nav class="pages tabs" aria-label="\(language("Period", "기간"))">\(lengths)</nav>
@@ -114,11 +118,15 @@ struct HistoryPage {
     names[kiosk] ?? state(of: kiosk).title(language)
   }
 
-  func page() -> Page {
-    let shown = records.filter { record in
+  private var shown: [ActivityLog.Record] {
+    records.filter { record in
       (kiosk == nil || record.kiosk == nil || record.kiosk == kiosk)
         && (choice.kind.map { record.kind == $0 } ?? (record.kind != .actions))
     }
+  }
+
+  func page() -> Page {
+    let shown = shown
     let slice = ListSlice(page: choice.page, of: shown.count)
     let title =
       kiosk.map { id in language("History of \(self.title(of: id))", "\(self.title(of: id)) 이력") }
@@ -135,6 +143,7 @@ struct HistoryPage {
         ? "<p class=\"empty\">\(language("Nothing in this time.", "이 기간에는 기록이 없어요."))</p>"
         : list(Array(shown.dropFirst(slice.start).prefix(ListSlice.length))))
       \(slice.links(language) { choice.address(path, kind: choice.kind, page: $0) })
+      \(layout == nil ? "<p class=\"actions\">\(language.exports(path, choice.address("", kind: choice.kind)))</p>" : .empty)
       """
     if let layout { return layout.page("\(kiosk.map(back(to:)))\(body)", title: title) }
     let back: HTML =
@@ -170,22 +179,46 @@ struct HistoryPage {
     return html + "</ol></section>"
   }
 
-  private func line(_ record: ActivityLog.Record) -> HTML {
-    var (style, text, who): (HTML, HTML, String) = ("", "", "")
+  /// The records of all pages as a table.
+  var table: ExportTable {
+    let rows = shown.map { record -> ExportTable.Row in
+      let content = content(of: record)
+      return [
+        .day(localTime.date(of: record.at)), .time(record.at),
+        record.end.map { .time($0) } ?? "", .text(record.kind.rawValue),
+        .text(record.kiosk?.text ?? ""), .text(record.kiosk.map(title(of:)) ?? ""),
+        .text(content.text.plainText), .text(content.who),
+      ]
+    }
+    let cut: [ExportTable.Row] =
+      isCut ? [["", "", "", "incomplete", "", "", "there is more: choose a shorter time", ""]] : []
+    return ExportTable(
+      kiosk.map { "history-\($0)" } ?? "history",
+      ["local_day", "from_utc", "until_utc", "kind", "kiosk", "name", "what", "who"],
+      rows: rows + cut)
+  }
+
+  private func content(of record: ActivityLog.Record) -> (style: HTML, text: HTML, who: String) {
     switch record.event {
     case .alert(let alert, let details, let until):
-      (style, text) = (until == nil ? "bad" : "warn", words(alert, details, record.at, until))
+      return (until == nil ? "bad" : "warn", words(alert, details, record.at, until), "")
     case .stopped:
-      text = "\(language("The dashboard did not run and saw nothing", "대시보드가 꺼져 있어 아무것도 보지 못함"))"
-    case .action: break
+      let text = language(
+        "The dashboard did not run and saw nothing", "대시보드가 꺼져 있어 아무것도 보지 못함")
+      return ("", "\(text)", "")
+    case .action: return ("", "", "")
     case .entry(let kiosk, let entry):
       let page = KioskPage(
         kiosk: state(of: kiosk), salesReport: nil, connectionError: nil, now: localTime.now,
         context: context)
       let parts = page.parts(of: entry)
-      (style, who) = (parts.style, entry.sender(language))
-      text = parts.mark == .empty ? parts.text : "\(parts.text) \(parts.mark)"
+      let text: HTML = parts.mark == .empty ? parts.text : "\(parts.text) \(parts.mark)"
+      return (parts.style, text, entry.sender(language))
     }
+  }
+
+  private func line(_ record: ActivityLog.Record) -> HTML {
+    let (style, text, who) = content(of: record)
     let name: HTML? =
       kiosk != nil
       ? nil

@@ -74,6 +74,7 @@ struct PaymentCards {
       <h2>\(language("Payments", "결제"))</h2>
       <ul class="machines">\(kiosk.paymentReports.map(device))</ul>
       \(list)
+      <p class="actions">\(language.exports("/kiosks/\(kiosk.id)/charges", of: language("All charges", "전체 결제")))</p>
       """)
   }
 
@@ -297,9 +298,14 @@ struct PaymentCards {
 
   /// The latest charges that the kiosk has published, the newest first.
   private var published: [ListedCharge] {
+    ListedCharge.charges(in: Self.published(of: kiosk)).sorted { $0.number > $1.number }
+  }
+
+  /// Returns the entries of the latest charges that a kiosk has published: the steps, the newest first,
+  /// and the orders.
+  static func published(of kiosk: KioskState) -> [LedgerEntry] {
     let steps = Array(kiosk.captures) + kiosk.chargeSteps.filter { !kiosk.captures.contains($0) }
-    return ListedCharge.charges(in: steps.sorted { $1.isBefore($0) } + kiosk.orders)
-      .sorted { $0.number > $1.number }
+    return steps.sorted { $1.isBefore($0) } + kiosk.orders
   }
 
   /// Returns a charge of the kiosk's latest ones, or of those in `ledger`.

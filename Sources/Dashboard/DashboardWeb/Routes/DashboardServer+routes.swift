@@ -39,13 +39,11 @@ extension DashboardServer {
       let form = try context.form(sessions)
       return try await edit(form, context)
     }
-    route.get("stops.csv") { _, context in
-      let route = try await self.route(context)
-      return RouteCSV.response(RouteCSV.stops(route, context.language), name: "stops-\(route.id)")
+    addTable("stops", to: route) { _, context in
+      try await self.route(context).stopTable(context.language)
     }
-    route.get("load.csv") { _, context in
-      let route = try await self.route(context)
-      return RouteCSV.response(RouteCSV.load(route, context.language), name: "load-\(route.id)")
+    addTable("load", to: route) { _, context in
+      try await self.route(context).loadTable(context.language)
     }
     route.post("delete") { request, context in
       let form = try context.form(sessions)
@@ -227,8 +225,14 @@ extension Route.StopReport {
     guard (counted + ledger + brought).allSatisfy({ stop.line(of: $0.fruit) != nil }),
       counted.allSatisfy({ $0.amount >= 0 })
     else { throw .badForm }
+    var days: [Fruit.ID: CivilDate] = [:]
+    for fruit in stop.lines.map(\.fruit.id) {
+      guard let text = form["best.\(fruit)"], !text.isEmpty else { continue }
+      guard let day = CivilDate(text) else { throw .badDate }
+      days[fruit] = day
+    }
     self.init(
       command: command, user: user.name.text, at: now, brought: brought, counted: counted,
-      ledger: FruitAmounts(ledger))
+      ledger: FruitAmounts(ledger), bestBefore: days)
   }
 }

@@ -39,8 +39,8 @@ struct RoutePage {
         \(route.plan.fill == .capacity ? language("filled up", "가득 채움") : language("as needed", "필요한 만큼")) · \
         \(language("planned by", "계획:")) \(route.createdBy), \(localTime.html(route.createdAt))</p>
         <div class="actions screen">\(print)
-        <a class="button" href="\(path)/stops.csv">\(language("Stops as CSV", "방문지 CSV"))</a>
-        <a class="button" href="\(path)/load.csv">\(language("Load as CSV", "적재 CSV"))</a>
+        \(language.exports("\(path)/stops", of: language("Stops", "방문지")))
+        \(language.exports("\(path)/load", of: language("Load", "적재")))
         \(context.isOperator ? change : .empty)
         \(context.isOperator && !route.hasStarted ? delete : .empty)</div>
         \(SavedReports(context: context).html)
@@ -150,7 +150,7 @@ extension Route {
 }
 
 extension Route.Stop {
-  /// The state as an identifier, for scripts and CSV.
+  /// The state as an identifier, for scripts and tables.
   var status: String {
     switch report?.outcome {
     case nil where isSkipped: "skipped"

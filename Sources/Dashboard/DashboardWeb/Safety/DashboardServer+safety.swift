@@ -27,12 +27,10 @@ extension DashboardServer {
           """, timeZone: page.localTime.clock.name
       ).response(context)
     }
-    router.get("safety.csv") { request, context in
+    addTable("safety", to: router) { request, context in
       let page = try await load(request, context)
-      let lines = ([SafetyDay.header] + page.rows).map {
-        CSVWriter().line($0, numbers: SafetyDay.numberColumns) + "\r\n"
-      }
-      return RouteCSV.response("\u{FEFF}" + lines.joined(), name: "safety-\(page.kiosk.id)")
+      return ExportTable(
+        "safety-\(page.kiosk.id)", SafetyDay.header.map { .text($0) }, rows: page.table)
     }
   }
 

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Fleet
 import JuiceDomain
 import KioskProtocol
@@ -43,12 +44,22 @@ struct SafetyPage {
       .filter { day in !days.contains { $0.day == day } }
   }
 
-  /// The rows of the CSV file below its header.
-  var rows: [[String]] {
-    days.flatMap { day in
-      day.rows { localTime.clock.bestBeforeDay($0)?.description ?? $0.description }
+  /// The rows of the exported table below its header.
+  var table: [ExportTable.Row] {
+    let rows =
+      days.flatMap { day in
+        day.rows { localTime.clock.bestBeforeDay($0)?.description ?? $0.description }
+      } + missing.map { SafetyDay.incompleteRow($0, "the kiosk has not sent this day") }
+    return rows.map { row in
+      row.enumerated().map { column, text in
+        switch column {
+        case 0: CivilDate(text).map { .day($0) } ?? .text(text)
+        case 1: Timestamp(text).map { .time($0) } ?? .text(text)
+        case SafetyDay.numberColumns: .number(text)
+        default: .text(text)
+        }
+      }
     }
-      + missing.map { SafetyDay.incompleteRow($0, "the kiosk has not sent this day") }
   }
 
   var body: HTML {
@@ -72,7 +83,7 @@ struct SafetyPage {
       \(actions)
       <p class="muted">\(language("Discarded:", "폐기:")) \(waste)</p>
       <p class="actions screen">
-      <a class="button" href="\(address).csv?from=\(first.description)">\(language("Export as CSV", "CSV로 내보내기"))</a>
+      \(language.exports(address, "?from=\(first.description)"))
       </p>
       <p class="signature">\(language("Checked by, date:", "확인자, 날짜:")) ______________________</p>
       """

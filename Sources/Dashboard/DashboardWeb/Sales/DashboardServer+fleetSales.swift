@@ -5,7 +5,7 @@ import JuiceDomain
 import KioskProtocol
 
 extension DashboardServer {
-  /// Adds `sales` and `sales.csv`: the sales of all kiosks that the user may see.
+  /// Adds the page `sales` and its table: the sales of all kiosks that the user may see.
   func addFleetSales(to router: RouterGroup<PageContext>) {
     router.get("sales") { request, context in
       let (form, language) = (Form(request.uri.query ?? ""), context.language)
@@ -43,37 +43,22 @@ extension DashboardServer {
           """
       ).response(context)
     }
-    router.get("sales.csv") { request, context in
-      try await salesFile(Form(request.uri.query ?? ""), context)
+    addTable("sales", to: router) { request, context in
+      let (fleet, now, language) = (fleet(context), link.time, context.language)
+      let period = Self.period(
+        Form(request.uri.query ?? ""), LocalTime(fleet.timeZone, now: now, language))
+      return ExportTable(
+        "sales", SalesTable.kioskHeader + SalesTable.header,
+        fleet.kiosks.sorted { $0.id < $1.id }.map { kiosk in
+          {
+            let start: ExportTable.Row = [
+              .text(kiosk.id.text), .text(kiosk.title(language)), .text(kiosk.place ?? ""),
+            ]
+            let published = PublishedSales(of: kiosk, for: period, now: now)
+            return published.map { SalesTable.rows($0.figures, period).map { start + $0 } } ?? []
+          }
+        })
     }
-  }
-
-  /// Returns the CSV file, written one kiosk after the other: that of many kiosks is long.
-  private func salesFile(_ form: Form, _ context: PageContext) async throws -> Response {
-    let (fleet, now) = (fleet(context), link.time)
-    let language = context.language
-    let period = Self.period(form, LocalTime(fleet.timeZone, now: now, language))
-    let isForExcel = form["excel"] != nil
-    let csv = CSVWriter(forExcel: isForExcel)
-    var response = RouteCSV.response("", name: "sales")
-    response.body = ResponseBody { writer in
-      func write(_ rows: [[CSVWriter.Cell]]) async throws {
-        let text = rows.map { csv.line($0) + (isForExcel ? "\n" : "\r\n") }.joined()
-        try await writer.write(ByteBuffer(string: text))
-      }
-      try await writer.write(ByteBuffer(string: isForExcel ? csv.start : "\u{FEFF}"))
-      try await write([SalesCSV.kioskHeader + SalesCSV.header])
-      for kiosk in fleet.kiosks.sorted(by: { $0.id < $1.id }) {
-        guard let published = PublishedSales(of: kiosk, for: period, now: now)
-        else { continue }
-        let start: [CSVWriter.Cell] = [
-          .text(kiosk.id.text), .text(kiosk.title(language)), .text(kiosk.place ?? ""),
-        ]
-        try await write(SalesCSV.rows(published.figures, period).map { start + $0 })
-      }
-      try await writer.finish(nil)
-    }
-    return response
   }
 
   /// Reads the periods of a query. The default is the last 14 days, compared with the 14 days before.

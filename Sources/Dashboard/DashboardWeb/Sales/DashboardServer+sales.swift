@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Fleet
 import Foundation
 import Hummingbird
@@ -7,7 +8,7 @@ import Postgres
 import TimeZones
 
 extension DashboardServer {
-  /// Adds `sales` and `sales.csv`: the sales in a kiosk's ledger. If the kiosk does not answer, the
+  /// Adds the page `sales` and its table: the sales in a kiosk's ledger. If the kiosk does not answer, the
   /// pages show the days that it has published.
   ///
   /// - Parameter router: The group of a kiosk's path.
@@ -33,12 +34,11 @@ extension DashboardServer {
           """, timeZone: sales.localTime.clock.name
       ).response(context)
     }
-    router.get("sales.csv") { request, context in
+    addTable("sales", to: router) { request, context in
       let sales = try await sales(request, context)
-      let text = SalesCSV.text(
-        SalesCSV.rows(sales.figures, sales.period),
-        forExcel: Form(request.uri.query ?? "")["excel"] != nil)
-      return RouteCSV.response(text, name: "sales-\(sales.kiosk.id)")
+      return ExportTable(
+        "sales-\(sales.kiosk.id)", SalesTable.header,
+        rows: SalesTable.rows(sales.figures, sales.period))
     }
   }
 
@@ -111,16 +111,15 @@ extension DashboardServer {
           "\(choice.form(try query.regionNames(), period, chainRequest.layout))\(page.body)")
       }
     }
-    router.get("sales.csv") { request, context in
+    addTable("sales", to: router) { request, context in
       let chainRequest = try chainRequest(for: request, context, archive, .sales)
       let period = SalesPeriod(chainRequest.form, today: chainRequest.layout.localTime.today)
       let choice = ChainSales(chainRequest.form)
-      let isForExcel = chainRequest.form["excel"] != nil
       guard let user = context.user else { throw RequestError.loggedOut }
       let rows = try await archive.query(user) { query throws(DatabaseError) in
         try query.salesRows(period, choice)
       }
-      return RouteCSV.response(SalesCSV.text(rows, forExcel: isForExcel), name: "sales")
+      return ExportTable("sales", SalesTable.header, rows: rows)
     }
   }
 }

@@ -49,8 +49,7 @@ struct SalesPage {
     \(daysChart)
     \(hours)
     <p class="actions">
-    <a class="button" href="\(address(period, "\(path).csv"))">\(language("Export as CSV", "CSV로 내보내기"))</a>
-    <a class="button" href="\(address(period, "\(path).csv"))&amp;excel=1">\(language("Export for Excel", "Excel용으로 내보내기"))</a>
+    \(language.exports(path, address(period, "")))
     </p>
     """
   }

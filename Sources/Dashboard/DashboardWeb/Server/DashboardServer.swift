@@ -29,6 +29,7 @@ package import ServiceLifecycle
 /// | `/sales` | `addFleetSales` | sales of all kiosks, as far as they have published them |
 /// | `/kiosks/:kiosk/sales` | `addSales` | sales in a period, compared with the period before |
 /// | `/kiosks/:kiosk/safety` | `addSafety` | the record of food safety of a week |
+/// | `/kiosks/:kiosk/charges` | `addCharges` | the charges in its ledger, as a table |
 /// | `/kiosks/:kiosk/screens` | `addScreenForm` | the form for the links `/wall/:token` and `/tablet/:token` |
 /// | `/history`, `/kiosks/:kiosk/history` | `addHistory` | the history of the last 90 days |
 /// | `/chain` | `addChain` | the archive, if there is one; also history, sales and food safety |
@@ -43,7 +44,7 @@ package import ServiceLifecycle
 /// | `/assets`, `/worker.js` | `Asset` | |
 ///
 /// A page with live updates has a second path, which ends in `/live` and sends its changed parts
-/// (`LiveUpdates`).
+/// (`LiveUpdates`). The tables of a page have paths that end in `.csv` and `.xlsx` (`addTable`).
 package struct DashboardServer: Sendable {
   let settings: DashboardSettings
   let users: UserFile
@@ -56,6 +57,7 @@ package struct DashboardServer: Sendable {
   let pictures: OwnPictures
   let activity: ActivityStore
   let salesReader: SalesReader
+  let workbooks = WorkbookWriter()
   let administration: UserAdministration
   package let sent: SentMessages
   package let messages: UserMessages
@@ -165,6 +167,7 @@ package struct DashboardServer: Sendable {
     addFleetSales(to: authenticated)
     addSales(to: authenticated.group("kiosks/:kiosk"))
     addSafety(to: authenticated.group("kiosks/:kiosk"))
+    addCharges(to: authenticated.group("kiosks/:kiosk"))
     if let archive {
       addChain(archive, to: authenticated.group("chain"))
       addHistory(archive, to: authenticated.group("chain"))

@@ -98,4 +98,8 @@ enum RequestError: Error {
   case busy
   /// Too many pages are updated live (in total, or of this session or user), or the server stops.
   case tooManyPages
+  /// The library that writes workbooks is not installed.
+  case noWorkbooks
+  /// A workbook would have more than `WorkbookWriter.maximumRows` rows.
+  case tableTooLong
 }

@@ -12,7 +12,8 @@ struct RequireAccess: RouterMiddleware {
   /// The first parts of the paths whose handlers show only kiosks of `DashboardServer.fleet(_:)`, or, for
   /// the chain, of `ChainArchive.query(_:_:)`.
   static let common: Set = [
-    "", "live", "kiosks", "routes", "sales", "sales.csv", "history", "chain",
+    "", "live", "kiosks", "routes", "sales", "sales.csv", "sales.xlsx", "history", "history.csv",
+    "history.xlsx", "chain",
   ]
 
   let server: DashboardServer

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Fleet
 import Foundation
 import JuiceDomain
@@ -7,7 +8,8 @@ import TimeZones
 /// The page of the actions of users, for administrators.
 struct AuditPage {
   let fleet: KioskFleet
-  let choice: HistoryChoice
+  let choice: AuditChoice
+  /// The chosen records, the latest first.
   let records: [ActivityLog.Record]
   let isCut: Bool
   let localTime: LocalTime
@@ -16,7 +18,7 @@ struct AuditPage {
   private var language: Language { context.language }
 
   func page() -> Page {
-    let slice = ListSlice(page: choice.page, of: records.count)
+    let slice = ListSlice(page: choice.history.page, of: records.count)
     let shown = records.dropFirst(slice.start).prefix(ListSlice.length)
     let heads = [
       language("Time", "시각"), language("User", "사용자"), language("What", "한 일"),
@@ -28,39 +30,128 @@ struct AuditPage {
       body: """
         <p class="path"><a href="/users">← \(language("Users", "사용자"))</a></p>
         <h1>\(title)</h1>
-        \(choice.periods("/users/audit", language))
+        \(choice.history.periods("/users/audit", language, query: choice.query))
+        \(choice.form(language))
         \(isCut
           ? language.notice(.hint, "There is more than this page reads: choose a shorter time.", "이 페이지에서 다 읽을 수 없어요. 기간을 줄여 주세요.") : .empty)
         <div class="card wide" tabindex="0">\(HTML.table(heads, shown.map(row), id: "audit", style: "review chain log"))</div>
-        \(slice.links(language) { choice.address("/users/audit", kind: nil, page: $0) })
+        \(slice.links(language) { choice.address("/users/audit", page: $0) })
+        <p class="actions">\(language.exports("/users/audit", choice.address("")))</p>
         """, timeZone: localTime.clock.name)
   }
 
   private func row(_ record: ActivityLog.Record) -> HTML {
-    var (who, what, place) = ("", HTML.empty, HTML.empty)
+    let place: HTML
+    var undo: HTML?
     switch record.event {
     case .action(let action):
-      who = action.user
-      what =
-        "\(action.verb.text(language))\(words(action).map { " <span class=\"muted\">\($0)</span>" as HTML })\(undo(action))"
+      undo = self.undo(action)
       place =
         action.subject.map { "\($0)" }
         ?? action.kiosk.map { link(to: $0, action.verb == .changedSettings ? "/settings" : "") }
         ?? .empty
-    case .entry(let kiosk, let entry):
-      let state = fleet[kiosk] ?? KioskState(id: kiosk)
-      who = entry.sender(language)
-      what =
-        KioskPage(
-          kiosk: state, salesReport: nil, connectionError: nil, now: localTime.now, context: context
-        ).parts(of: entry).text
-      place = link(to: kiosk, "/history")
-    case .alert, .stopped: break
+    case .entry(let kiosk, _): place = link(to: kiosk, "/history")
+    case .alert, .stopped: place = .empty
     }
     return """
-      <tr><th scope="row">\(localTime.html(record.at))</th><td>\(who)</td><td>\(what)</td><td>\(place)</td></tr>
+      <tr><th scope="row">\(localTime.html(record.at))</th><td>\(record.user(language))</td><td>\(what(record))\(undo)</td><td>\(place)</td></tr>
 
       """
+  }
+
+  private func what(_ record: ActivityLog.Record) -> HTML {
+    switch record.event {
+    case .action(let action):
+      let words: HTML? = words(action).map { " <span class=\"muted\">\($0)</span>" }
+      return "\(action.verb.text(language))\(words)"
+    case .entry(let kiosk, let entry):
+      let state = fleet[kiosk] ?? KioskState(id: kiosk)
+      return KioskPage(
+        kiosk: state, salesReport: nil, connectionError: nil, now: localTime.now, context: context
+      ).parts(of: entry).text
+    case .alert, .stopped: return .empty
+    }
+  }
+
+  /// The records of all pages as a table.
+  var table: ExportTable {
+    let rows = records.map { record -> ExportTable.Row in
+      var subject: String?
+      if case .action(let action) = record.event { subject = action.subject }
+      let name = record.kiosk.map { (fleet[$0] ?? KioskState(id: $0)).title(language) }
+      return [
+        .day(localTime.date(of: record.at)), .time(record.at), .text(record.user(language)),
+        .text(what(record).plainText), .text(record.kiosk?.text ?? ""), .text(name ?? ""),
+        .text(subject ?? ""),
+      ]
+    }
+    let cut: [ExportTable.Row] =
+      isCut ? [["", "", "", "there is more: choose a shorter time", "", "", ""]] : []
+    return ExportTable(
+      "actions", ["local_day", "time_utc", "user", "what", "kiosk", "name", "subject"],
+      rows: rows + cut)
+  }
+}
+
+/// The part of the actions that a page shows, read from the query of the page's address.
+struct AuditChoice {
+  let history: HistoryChoice
+  /// A part of the names of users and of the ids or names of kiosks, in lower case; empty for all.
+  let user, kiosk: String
+
+  init(_ form: Form) {
+    history = HistoryChoice(form)
+    user = Self.text(form["user"])
+    kiosk = Self.text(form["kiosk"])
+  }
+
+  private static func text(_ field: String?) -> String {
+    String((field ?? "").prefix(64)).trimmingCharacters(in: .whitespaces).lowercased()
+  }
+
+  func includes(
+    _ record: ActivityLog.Record, in fleet: KioskFleet, _ language: Language
+  ) -> Bool {
+    func matches(_ part: String, _ names: [String?]) -> Bool {
+      part.isEmpty || names.contains { $0?.lowercased().contains(part) == true }
+    }
+    var subject: String?
+    if case .action(let action) = record.event { subject = action.subject }
+    return matches(user, [record.user(language), subject])
+      && matches(
+        kiosk, [record.kiosk?.text, record.kiosk.flatMap { fleet[$0] }?.title(language)])
+  }
+
+  /// The query of the address for the chosen user and kiosk; empty for all.
+  var query: String {
+    [("user", user), ("kiosk", kiosk)].filter { !$0.1.isEmpty }
+      .map { "&\($0.0)=\($0.1.percentEncoded)" }.joined()
+  }
+
+  func address(_ path: String, page: Int = 1) -> String {
+    history.address(path, kind: nil, page: page) + query
+  }
+
+  func form(_ language: Language) -> HTML {
+    let all = language("all", "전체")
+    return """
+      <form class="dates">\(HTML.hidden("days", "\(history.days)"))
+      <label>\(language("User", "사용자"))<input name="user" value="\(user)" maxlength="64" placeholder="\(all)"></label>
+      <label>\(language("Kiosk", "키오스크"))<input name="kiosk" value="\(kiosk)" maxlength="64" placeholder="\(all)"></label>
+      <button>\(language("Show", "보기"))</button>
+      </form>
+      """
+  }
+}
+
+extension ActivityLog.Record {
+  /// Returns the name of the user, or of the sender of a command.
+  fileprivate func user(_ language: Language) -> String {
+    switch event {
+    case .action(let action): action.user
+    case .entry(_, let entry): entry.sender(language)
+    case .alert, .stopped: ""
+    }
   }
 }
 

@@ -45,20 +45,25 @@ extension DashboardServer {
       ).response(context)
     }
     router.get("audit") { request, context in
-      let choice = HistoryChoice(Form(request.uri.query ?? ""))
-      let (records, isCut) = await activity.records(since: choice.start(before: link.time)) {
-        switch $0.event {
-        case .action: true
-        case .entry(_, let entry): entry.source != nil
-        case .alert, .stopped: false
-        }
-      }
-      return AuditPage(
-        fleet: link.fleet, choice: choice, records: records, isCut: isCut,
-        localTime: localTime(context),
-        context: context
-      ).page().response(context)
+      await auditPage(request, context).page().response(context)
     }
+    addTable("audit", to: router) { request, context in await auditPage(request, context).table }
+  }
+
+  private func auditPage(_ request: Request, _ context: PageContext) async -> AuditPage {
+    let choice = AuditChoice(Form(request.uri.query ?? ""))
+    let (fleet, language) = (link.fleet, context.language)
+    let start = choice.history.start(before: link.time)
+    let (records, isCut) = await activity.records(since: start) { record in
+      switch record.event {
+      case .alert, .stopped: return false
+      case .entry(_, let entry) where entry.source == nil: return false
+      case .action, .entry: return choice.includes(record, in: fleet, language)
+      }
+    }
+    return AuditPage(
+      fleet: fleet, choice: choice, records: records, isCut: isCut, localTime: localTime(context),
+      context: context)
   }
 
   private func change(
