@@ -98,6 +98,35 @@ extension Operation {
     }
   }
 
+  /// Decides and commits orders that a machine makes: for each the order, `started` and `done`.
+  static func jobs(_ count: Int) throws -> Operation {
+    var settings = settings
+    settings.machines = [.init(name: "bar")]
+    let ledger = try newLedger()
+    if let opening = Kiosk.opening(settings: settings, state: try ledger.state(), at: now) {
+      try ledger.commit(opening)
+    }
+    var core = Kiosk(settings: settings, state: try ledger.state())
+    var (commandFilter, tracker) = (CommandFilter(settings: settings), DeliveryTracker())
+    func receive(_ topic: String, _ text: String) {
+      let message = Message(topic: "kiosk/k1/\(topic)", text: text)
+      let parsed = commandFilter.admit(
+        [Delivery(message: message, packetID: 1)], tracker: &tracker, at: now)
+      let decision = core.decide(parsed, repeats: [:], at: now)
+      do { try ledger.commit(decision.transaction) } catch { preconditionFailure("\(error)") }
+    }
+    receive("machine/bar/status", "online")
+    return Operation(name: "job", units: count) {
+      for _ in 0..<count {
+        let order = core.seq + 1
+        receive("order/panel1", #"{"id":"p\#(1_000_000 + order)","juice":"kiwi"}"#)
+        receive("made/bar", #"{"job":\#(order),"status":"started"}"#)
+        receive("made/bar", #"{"job":\#(order),"status":"done"}"#)
+        precondition(core.jobs.open.isEmpty && core.seq == order + 1, "orders that are not made")
+      }
+    }
+  }
+
   /// Makes orders one after another with a running kiosk. The count includes the panel, and the
   /// broker, which is in memory.
   static func orders(_ count: Int) throws -> Operation {

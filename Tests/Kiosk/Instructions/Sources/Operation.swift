@@ -11,7 +11,7 @@ struct Operation {
 
   static func all() throws -> [Operation] {
     try [1, 64, 512].flatMap { [decision(on: $0), try commit(of: $0)] } + [rejection(of: 512)]
-      + [try orders(100), plan(of: 20)] + codecs + dialects
+      + [try orders(100), try jobs(100), plan(of: 20)] + codecs + dialects
   }
 
   /// Creates an operation that runs `body` a hundred times.
