@@ -71,11 +71,16 @@ package struct Members<Message> {
     _ key: StaticString, _ get: (Message) -> Value, or standard: Value? = nil,
     where isValid: (Value) -> Bool = { _ in true }
   ) throws(JSONError) -> Value {
-    if let message {
-      let value = get(message.pointee)
-      value.write(key, to: &writer)
-      return value
-    }
+    guard let message else { return try read(key, or: standard, where: isValid) }
+    let value = get(message.pointee)
+    value.write(key, to: &writer)
+    return value
+  }
+
+  // A function of its own: the type `Value?` alone would cost a writer in another module 400 instructions.
+  private func read<Value: MemberValue>(
+    _ key: StaticString, or standard: Value?, where isValid: (Value) -> Bool
+  ) throws(JSONError) -> Value {
     let member = json[key.description]
     guard let value = member.map(Value.init(member:)) ?? standard, isValid(value) else {
       throw problem(key, member == nil ? "is missing" : "is invalid or out of range")
@@ -176,6 +181,14 @@ package struct Members<Message> {
     let value = get(message.pointee)
     if let value { write(&writer, value) }
     return value
+  }
+
+  /// Returns the value of the message that is written, or makes it from members that were read.
+  mutating func made<Value>(
+    _ get: (Message) -> Value, read: () throws(JSONError) -> Value
+  ) throws(JSONError) -> Value {
+    if let message { return get(message.pointee) }
+    return try read()
   }
 
   /// Writes a member. Does nothing while a message is read.

@@ -19,8 +19,10 @@ extension MenuReport: FormattedMessage {
   package init(_ members: inout Members<Self>) throws(JSONError) {
     let fruits = try members.all("fruits", \.stocked)
     let juices = try members.all("juices", \.menu.juices)
-    do { menu = try Menu(fruits: fruits.map(\.fruit), juices: juices) } catch {
-      throw JSONError("\(error)")
+    menu = try members.made(\.menu) { () throws(JSONError) in
+      do { return try Menu(fruits: fruits.map(\.fruit), juices: juices) } catch {
+        throw JSONError("\(error)")
+      }
     }
     func amounts(_ get: (StockedFruit) -> Int?) -> FruitAmounts {
       FruitAmounts(fruits.compactMap { each in get(each).map { (each.fruit.id, $0) } })
