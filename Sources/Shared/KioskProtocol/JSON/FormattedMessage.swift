@@ -69,12 +69,19 @@ package struct Members<Message> {
   ///   - isValid: Returns whether a value is in range.
   package mutating func required<Value: MemberValue>(
     _ key: StaticString, _ get: (Message) -> Value, or standard: Value? = nil,
-    where isValid: (Value) -> Bool = { _ in true }
+    where isValid: (Value) -> Bool
   ) throws(JSONError) -> Value {
     guard let message else { return try read(key, or: standard, where: isValid) }
     let value = get(message.pointee)
     value.write(key, to: &writer)
     return value
+  }
+
+  // Not a default value of `isValid`, which would be allocated for each call from another module.
+  package mutating func required<Value: MemberValue>(
+    _ key: StaticString, _ get: (Message) -> Value, or standard: Value? = nil
+  ) throws(JSONError) -> Value {
+    try required(key, get, or: standard, where: { _ in true })
   }
 
   // A function of its own: the type `Value?` alone would cost a writer in another module 400 instructions.
@@ -92,8 +99,7 @@ package struct Members<Message> {
   ///
   /// - Parameter isValid: Returns whether a value is in range.
   package mutating func optional<Value: MemberValue>(
-    _ key: StaticString, _ get: (Message) -> Value?,
-    where isValid: (Value) -> Bool = { _ in true }
+    _ key: StaticString, _ get: (Message) -> Value?, where isValid: (Value) -> Bool
   ) -> Value? {
     guard let message else {
       return json[key.description].flatMap(Value.init(member:)).flatMap { isValid($0) ? $0 : nil }
@@ -101,6 +107,12 @@ package struct Members<Message> {
     let value = get(message.pointee)
     value?.write(key, to: &writer)
     return value
+  }
+
+  package mutating func optional<Value: MemberValue>(
+    _ key: StaticString, _ get: (Message) -> Value?
+  ) -> Value? {
+    optional(key, get, where: { _ in true })
   }
 
   /// Reads or writes a text for people, which may be absent.

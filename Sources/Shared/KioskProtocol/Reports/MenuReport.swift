@@ -27,8 +27,8 @@ extension MenuReport: FormattedMessage {
     func amounts(_ get: (StockedFruit) -> Int?) -> FruitAmounts {
       FruitAmounts(fruits.compactMap { each in get(each).map { (each.fruit.id, $0) } })
     }
-    capacities = amounts(\.capacity)
-    lowMarks = amounts(\.low)
+    capacities = try members.made(\.capacities) { amounts(\.capacity) }
+    lowMarks = try members.made(\.lowMarks) { amounts(\.low) }
   }
 
   private var stocked: [StockedFruit] {
