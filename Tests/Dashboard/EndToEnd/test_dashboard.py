@@ -508,6 +508,22 @@ def test_open_and_close(browser: Browser, kiosk: Kiosk, panel: Client) -> None:
     assert [entry["source"] for entry in entries] == ["service/minji"] * 2
 
 
+def test_another_command_keeps_the_typed_numbers(browser: Browser, kiosk: Kiosk) -> None:
+    browser.log_in(path="/kiosks/k1")
+    browser.type("[name='add.kiwi']", "7")
+    browser.press("form.restock summary")
+    browser.type("[name='set.mango']", "4")
+    browser.send("#service button")
+    browser.wait_for("The kiosk is closed.")
+    value = lambda name: browser.one(f"[name='{name}']").get_property("value")
+    assert (value("add.kiwi"), value("set.mango"), value("add.banana")) == ("7", "4", "0")
+    assert "→ 17" in browser.text(".restock")
+    # Once, on that page.
+    browser.open("/kiosks/k1")
+    assert (value("add.kiwi"), value("set.mango")) == ("0", "")
+    assert kiosk.ledger()[-1]["status"] == "closed"
+
+
 def test_settings_are_changed_at_two_kiosks(
     make_browser: MakeBrowser, kiosk: Kiosk, make_kiosk: MakeKiosk, make_client: MakeClient
 ) -> None:

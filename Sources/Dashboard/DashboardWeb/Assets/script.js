@@ -210,6 +210,25 @@ document.querySelectorAll("form[data-inline]").forEach((form) => {
     isBusy = false;
   });
 });
+// --- Typed numbers stay when another form of the page is sent --------------------------------------
+
+const restock = document.querySelector("form[data-restock]");
+if (restock) {
+  const name = `typed:${restock.action}`;
+  for (const [field, value] of JSON.parse(sessionStorage.getItem(name) ?? "[]")) {
+    const input = restock.elements[field];
+    if (!input) continue;
+    input.value = value;
+    input.closest("details")?.setAttribute("open", "");
+  }
+  sessionStorage.removeItem(name);
+  document.addEventListener("submit", ({ target }) => {
+    if (target === restock || target.method !== "post" || !target.closest("main")) return;
+    const typed = [...restock.querySelectorAll("[type=number]")]
+      .filter((input) => input.value !== input.defaultValue).map((input) => [input.name, input.value]);
+    sessionStorage.setItem(name, JSON.stringify(typed));
+  });
+}
 document.querySelectorAll(".stepper").forEach(enliven);
 // Deletes the cached pages at logout, and the user's drafts if the user agrees.
 document.querySelector("form[action$='/logout']")?.addEventListener("submit", ({ target }) => {
