@@ -38,7 +38,9 @@ import Testing
   /// A cell that a spreadsheet cannot store is shortened, or becomes a text.
   @Test func whatDoesNotFitIntoACellIsNoError() async throws {
     let row: ExportTable.Row = [
-      .text(String(repeating: "쥬", count: 40_000)), .number("1234567890123456"), .number("x"),
+      .text(String(repeating: "쥬", count: 40_000)),
+      .text(String(repeating: "e\u{301}\u{302}👨‍👩‍👧‍👦", count: 8_000)), .number("1234567890123456"),
+      .number("x"), .number("nan"), .number("inf"),
       .number(""), .number("-0.5"), .day(CivilDate(daysSinceEpoch: -40_000)),
       .time(Timestamp(milliseconds: .max)), .text("=1+1\u{0}\n"),
     ]

@@ -114,6 +114,16 @@ def pay(client: Client) -> None:
     client.messages.first(lambda message: message.topic == "kiosk/k1/events" and '"captured"' in message.text)
 
 
+def test_a_workbook_that_cannot_be_written_is_an_answer(dashboard: Dashboard, tmp_path: Path) -> None:
+    assert dashboard.stop() == 0
+    dashboard.start(TMPDIR=str(tmp_path / "none"))
+    web_client = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    answer = web_client.get("/history.xlsx")
+    assert answer.status == 503 and f"cannot be written: {tmp_path}/none" in answer.text
+    assert web_client.get("/history.csv").status == 200
+    web_client.close()
+
+
 def test_without_the_library_the_answer_says_what_to_install(dashboard: Dashboard, tmp_path: Path) -> None:
     assert dashboard.stop() == 0
     for name in ("libxlsxwriter.so.8", "libxlsxwriter.so.4", "libxlsxwriter.so"):

@@ -4,7 +4,7 @@ import JuiceDomain
 
 /// A table that users download, as CSV (RFC 4180) or as a workbook for spreadsheets.
 ///
-/// The first cells of the header are the same in both languages, because programs read them, too.
+/// The header is the same in both languages, because programs read it, too.
 struct ExportTable: Sendable {
   typealias Row = [CSVWriter.Cell]
 

@@ -4,7 +4,7 @@ import KioskProtocol
 
 /// Writes tables as workbooks (`.xlsx`), one at a time, with libxlsxwriter.
 actor WorkbookWriter {
-  /// Maximum number of rows of a workbook: about 60 MB of memory while it is written.
+  /// Maximum number of rows of a workbook, which is in memory while it is written.
   static let maximumRows = 50_000
 
   private nonisolated let executor = DiskExecutor(label: "workbook")
@@ -18,11 +18,22 @@ actor WorkbookWriter {
     guard let library = WorkbookLibrary.loaded else { throw RequestError.noWorkbooks }
     let folder = FileManager.default.temporaryDirectory.appending(
       path: "workbook-\(UInt64.random(in: 0 ... .max))")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let path = folder.appending(path: "table.xlsx")
-    let workbook = try Workbook(path: path.path, library)
+    do {
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let path = folder.appending(path: "table.xlsx")
+      try write(table, to: path.path, library)
+      return Array(try Data(contentsOf: path))
+    } catch let error as CocoaError {
+      throw WorkbookError(description: "\(folder.path): \(error.localizedDescription)")
+    }
+  }
+
+  private func write(
+    _ table: ExportTable, to path: String, _ library: WorkbookLibrary
+  ) throws {
+    let workbook = try Workbook(path: path, library)
     do {
       workbook.write(table.header, isHeader: true)
       for part in table.parts {
@@ -36,7 +47,6 @@ actor WorkbookWriter {
       throw error
     }
     try workbook.close()
-    return Array(try Data(contentsOf: path))
   }
 }
 
@@ -55,7 +65,7 @@ private final class Workbook {
   init(path: String, _ library: WorkbookLibrary) throws {
     self.library = library
     guard let book = library.newWorkbook(path), let sheet = library.addSheet(book, nil) else {
-      throw WorkbookError(description: "libxlsxwriter makes no workbook: out of memory")
+      throw WorkbookError(description: "out of memory")
     }
     (self.book, self.sheet) = (book, sheet)
     func format(_ numbers: String) -> UnsafeMutableRawPointer? {
@@ -78,11 +88,12 @@ private final class Workbook {
   private func write(_ cell: CSVWriter.Cell, _ column: UInt16, format: UnsafeMutableRawPointer?) {
     switch cell {
     case .text(let text):
-      // The format has a maximum of 32,767 characters in a cell.
-      write(String(text.visibleLines.prefix(8_000)), column, format: format)
+      // The format has a maximum of 32,767 characters of UTF-16 in a cell.
+      let scalars = text.visibleLines.unicodeScalars.prefix(16_000)
+      write(String(String.UnicodeScalarView(scalars)), column, format: format)
     case .number(let digits):
       // A spreadsheet stores 15 digits of a number.
-      guard digits.utf8.count <= 15, let number = Double(digits) else {
+      guard digits.utf8.count <= 15, let number = Double(digits), number.isFinite else {
         return write(digits, column, format: format)
       }
       write(number, column, format: digits.contains(".") ? decimal : nil, width: digits.count)
@@ -126,8 +137,7 @@ private final class Workbook {
     check(library.filter(sheet, 0, 0, UInt32(max(0, count - 1)), last))
     check(library.close(book))
     guard problem == 0 else {
-      throw WorkbookError(
-        description: "no workbook: \(String(cString: library.text(problem)))")
+      throw WorkbookError(description: String(cString: library.text(problem)))
     }
   }
 }

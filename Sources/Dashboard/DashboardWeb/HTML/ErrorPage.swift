@@ -36,6 +36,12 @@ enum ErrorPage {
       let text = context.language(
         "This cannot be saved, and nothing was sent: \(error)", "저장할 수 없어서 아무것도 보내지 않았어요: \(error)")
       return page(context, .serviceUnavailable, text).response(context)
+    case let error as WorkbookError:
+      logger.error("no workbook: \(error)")
+      let text = context.language(
+        "The file for Excel cannot be written: \(error). The CSV file has the same table.",
+        "Excel 파일을 만들 수 없어요: \(error). CSV 파일에 같은 표가 있어요.")
+      return page(context, .serviceUnavailable, text).response(context)
     case let error as any HTTPResponseError:
       let text = context.language(
         error.status == .notFound ? "There is no such page." : "This request cannot be processed.",
