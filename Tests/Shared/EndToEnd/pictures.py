@@ -185,10 +185,11 @@ def label(name: str, size: str) -> str:
 
 
 def headings(browser: Browser) -> list[str]:
-    """Returns the headings of a page, without numbers and names of days."""
+    """Returns the headings of a page, without numbers and names of days and months."""
     texts = browser.ask("return [...document.querySelectorAll('h1, h2, h3')].map(each => each.innerText)")
     day = re.compile(r"\b((Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b")
-    return [day.sub("DAY", re.sub(r"\d+", "N", text)) for text in texts]
+    month = re.compile(r"\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b(?= N)")
+    return [month.sub("MONTH", day.sub("DAY", re.sub(r"\d+", "N", text))) for text in texts]
 
 
 def photograph(browser: Browser, size: str, file: Path) -> None:
