@@ -61,8 +61,7 @@ extension CommandResult {
     detail = rejection.detail
   }
 
-  // Not by one description as other messages: that takes 4,000 instructions and 12 allocations more for
-  // each order.
+  // Not by one description as other messages: that takes 4,000 instructions more for each order.
   package var payload: [UInt8] {
     JSONWriter.object { json in
       if let id { json.member("id", id.text) }
