@@ -4,6 +4,8 @@ package import MessageBroker
 /// The output for a batch. The caller commits the transaction first, then publishes the answers and
 /// acknowledges the deliveries.
 package struct Decision: Sendable {
+  /// The time of the batch.
+  let now: Moment
   /// The answers to senders, and the feedback to panels.
   package private(set) var answers: [Message] = []
   package var transaction = LedgerTransaction()
@@ -28,7 +30,7 @@ package struct Decision: Sendable {
   package var sensorsIgnored: [SensorID] = []
 
   /// Creates an empty decision.
-  package init() {}
+  package init(at now: Moment) { self.now = now }
 
   mutating func record(_ row: LedgerRow, answering parsed: ParsedDelivery) {
     transaction.append(

@@ -22,34 +22,32 @@ extension Kiosk {
   @discardableResult
   mutating func record(
     _ outcome: LedgerEntry.Outcome, amount: Money? = nil, batches: [BatchChange] = [],
-    at now: Moment, in decision: inout Decision
+    in decision: inout Decision
   ) -> LedgerEntry {
-    var entry = nextEntry(outcome, amount: amount, at: now)
+    var entry = nextEntry(outcome, amount: amount, at: decision.now)
     entry.batches = batches
-    record(LedgerRow(entry), answering: nil, at: now, in: &decision)
+    record(LedgerRow(entry), answering: nil, in: &decision)
     return entry
   }
 
   /// Records an entry that answers no delivery of this batch, and applies it to the batches of fruit.
-  mutating func record(
-    _ row: LedgerRow, answering reply: Reply?, at now: Moment, in decision: inout Decision
-  ) {
+  mutating func record(_ row: LedgerRow, answering reply: Reply?, in decision: inout Decision) {
     decision.record(row, answering: reply, under: settings)
-    applyLastEntry(at: now, in: &decision)
+    applyLastEntry(in: &decision)
   }
 
   /// Records the end of an order, returns its unused fruit, and answers its sender.
   mutating func recordEnd(
     _ outcome: LedgerEntry.Outcome, amount: Money?, from source: Source?, id: Request.ID?,
-    answering reply: Reply?, detail: String? = nil, message: String?, at now: Moment,
-    in decision: inout Decision
+    answering reply: Reply?, detail: String? = nil, message: String?, in decision: inout Decision
   ) {
     juiceMaker.giveBack(outcome.changes)
     let row = LedgerRow(
-      nextEntry(outcome, amount: amount, from: source, id: id, at: now), stock: juiceMaker.stock,
+      nextEntry(outcome, amount: amount, from: source, id: id, at: decision.now),
+      stock: juiceMaker.stock,
       detail: detail, message: message)
     count(outcome)
-    record(row, answering: reply, at: now, in: &decision)
+    record(row, answering: reply, in: &decision)
     appendFeedback(of: row, in: &decision)
   }
 }

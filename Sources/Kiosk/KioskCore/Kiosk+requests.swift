@@ -57,10 +57,10 @@ extension Kiosk {
 
   /// Admits or rejects a change of the settings, which is not an entry of the ledger.
   mutating func change(
-    _ request: Request, in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
+    _ request: Request, in parsed: ParsedDelivery, for decision: inout Decision
   ) {
     do throws(Rejection) {
-      try checkIsCurrent(request, isRetained: parsed.isRetained, at: now)
+      try checkIsCurrent(request, isRetained: parsed.isRetained, at: decision.now)
       decision.change(parsed)
     } catch {
       counters.rejected += 1

@@ -314,11 +314,11 @@ package actor Controller {
     } catch {
       guard error.remedy == .rejectCommand else { throw error }
       guard let only = parsedDeliveries.first, parsedDeliveries.count == 1 else {
-        var decision = Decision()
+        var decision = Decision(at: now)
         for parsed in parsedDeliveries { decision.append(try commit([parsed], at: now)) }
         return decision
       }
-      return core.reject(unrecordable: only, "\(error)")
+      return core.reject(unrecordable: only, "\(error)", at: now)
     }
   }
 

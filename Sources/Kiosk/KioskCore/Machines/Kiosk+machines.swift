@@ -8,8 +8,9 @@ extension Kiosk {
   ///
   /// - Returns: Whether the message needs no further decision.
   mutating func handle(
-    _ command: Command, in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
+    _ command: Command, in parsed: ParsedDelivery, for decision: inout Decision
   ) -> Bool {
+    let now = decision.now
     guard parsed.source.kind == .made else { return false }
     let name = parsed.source.name
     guard let machine = MachineID(name), jobs.has(machine) else {
@@ -41,15 +42,16 @@ extension Kiosk {
         return true
       }
       jobs.record(answer, from: machine)
-      apply(answer.status, to: job, at: now, in: &decision)
+      apply(answer.status, to: job, in: &decision)
       return true
     default: return false
     }
   }
 
   private mutating func apply(
-    _ status: MachineAnswer.Status, to job: Job, at now: Moment, in decision: inout Decision
+    _ status: MachineAnswer.Status, to job: Job, in decision: inout Decision
   ) {
+    let now = decision.now
     switch (status, job.state) {
     case (.started, .sent), (.started, .lost):
       jobs.set(job, to: .started, receivedAt: now.uptime)
@@ -58,15 +60,15 @@ extension Kiosk {
       (.waiting(let reason), .started):
       if job.state != .started { jobs.set(job, to: .started, receivedAt: now.uptime) }
       jobs.pause(job, reason, at: now.uptime)
-    case (.done, _): end(job, job.made, at: now, in: &decision)
+    case (.done, _): end(job, job.made, in: &decision)
     case (.failed(let reason, let used, let made), _):
       let left = job.used.subtracting(usedFruit(of: job, reported: used))
-      end(job, job.failed(reason, changes: left), made: made, at: now, in: &decision)
+      end(job, job.failed(reason, changes: left), made: made, in: &decision)
     case (.cancelled, .sent), (.cancelled, .lost):
-      giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
+      giveBack(job.used, of: job, "waited_too_long", in: &decision)
     // A program that may have run counts as not done: repeating it is harmless.
     case (.cancelled, .started) where job.program != nil, (.unknown, _) where job.program != nil:
-      end(job, job.failed("unknown", changes: [:]), at: now, in: &decision)
+      end(job, job.failed("unknown", changes: [:]), in: &decision)
     // The machine has no result, or contradicts its report that it had begun.
     case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
       jobs.set(job, to: .needsDecision, receivedAt: now.uptime)
@@ -103,43 +105,41 @@ extension Kiosk {
 
   /// Ends or requeues the job after the entry of a person's decision.
   mutating func execute(
-    _ decided: JobDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
+    _ decided: JobDecision, in entry: LedgerEntry, in decision: inout Decision
   ) {
     guard case .decided = entry.outcome, let job = jobs.undecided(decided.job) else { return }
     switch decided.choice {
-    case .poured: end(job, job.made, at: now, in: &decision)
+    case .poured: end(job, job.made, in: &decision)
     case .giveBack:
       let left = job.used.subtracting(usedFruit(of: job, reported: decided.used))
-      giveBack(left, of: job, "given_back", at: now, in: &decision)
+      giveBack(left, of: job, "given_back", in: &decision)
     case .again:
       var again = job
       // guard: what is made again has a new number
       (again.number, again.at, again.state) = (entry.seq, entry.at, .queued)
-      jobs.requeue(again, at: now.uptime)
+      jobs.requeue(again, at: decision.now.uptime)
     }
   }
 
   /// Ends a job that no machine has, and returns its fruit.
-  mutating func giveBack(_ job: Job, _ reason: String, at now: Moment, in decision: inout Decision)
-  {
-    giveBack(job.used, of: job, reason, at: now, in: &decision)
+  mutating func giveBack(_ job: Job, _ reason: String, in decision: inout Decision) {
+    giveBack(job.used, of: job, reason, in: &decision)
   }
 
   private mutating func giveBack(
-    _ fruit: FruitAmounts, of job: Job, _ reason: String, at now: Moment,
-    in decision: inout Decision
+    _ fruit: FruitAmounts, of job: Job, _ reason: String, in decision: inout Decision
   ) {
-    end(job, job.returned(reason, changes: fruit), at: now, in: &decision)
+    end(job, job.returned(reason, changes: fruit), in: &decision)
   }
 
   /// Ends a job. The entry has the source and the id of the order, because the kiosk creates the
   /// answer to the sender from the entry.
   private mutating func end(
-    _ job: Job, _ outcome: LedgerEntry.Outcome, made glasses: Int = 0, at now: Moment,
-    in decision: inout Decision
+    _ job: Job, _ outcome: LedgerEntry.Outcome, made glasses: Int = 0, in decision: inout Decision
   ) {
+    let now = decision.now
     if case .program(let step) = outcome {
-      return endProgram(job, step, at: now, in: &decision)
+      return endProgram(job, step, in: &decision)
     }
     var isMade = false
     if case .made = outcome { isMade = true }
@@ -158,32 +158,32 @@ extension Kiosk {
     if !isMade, let money { message?.append(" \(money.text(settings.language))") }
     recordEnd(
       outcome, amount: amount, from: job.source, id: job.id, answering: job.reply,
-      message: message, at: now, in: &decision)
-    settle(order: job.seq, glasses: made, at: now, in: &decision)
+      message: message, in: &decision)
+    settle(order: job.seq, glasses: made, in: &decision)
   }
 
   /// Fires the expired timers of jobs and programs, and changes queued jobs of free machines to `sent`.
-  mutating func fireTimers(at now: Moment, in decision: inout Decision) {
+  mutating func fireTimers(in decision: inout Decision) {
+    let now = decision.now
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {
       let isBehind = jobs.program(of: job.machine).map { $0.number < job.number } ?? false
-      giveBack(
-        job.used, of: job, isBehind ? Job.cleaning : "waited_too_long", at: now, in: &decision)
+      giveBack(job.used, of: job, isBehind ? Job.cleaning : "waited_too_long", in: &decision)
     }
     for job in overdue.missing {
       let reason = jobs.blocks(job) ? RejectionReason.blocked.rawValue : "no_fruit"
-      giveBack(job.used, of: job, reason, at: now, in: &decision)
+      giveBack(job.used, of: job, reason, in: &decision)
     }
     for job in jobs.open
     where job.state == .queued && job.program == nil
       && batches.fresh(job.used, of: job.seq) != job.used
     {
       // guard: an order whose fruit has expired in the queue is not made
-      giveBack(job.used, of: job, Job.expired, at: now, in: &decision)
+      giveBack(job.used, of: job, Job.expired, in: &decision)
     }
     for job in overdue.lost { jobs.set(job, to: .lost) }
     for job in overdue.started { jobs.set(job, to: .needsDecision) }
-    runSchedule(at: now, in: &decision)
+    runSchedule(in: &decision)
     jobs.dispatch(at: now)
   }
 

@@ -73,11 +73,11 @@ extension Kiosk {
   }
 
   /// Records the programs that have become due, and requests those that the kiosk starts itself.
-  mutating func runSchedule(at now: Moment, in decision: inout Decision) {
+  mutating func runSchedule(in decision: inout Decision) {
+    let now = decision.now
     guard let due = programs?.newlyDue(at: now) else { return }
     for (id, cause, since) in due {
-      let entry = record(
-        .program(ProgramStep(.due, id, reason: cause.rawValue)), at: now, in: &decision)
+      let entry = record(.program(ProgramStep(.due, id, reason: cause.rawValue)), in: &decision)
       programs?.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: since)
     }
     for machine in settings.machines {
@@ -90,7 +90,7 @@ extension Kiosk {
       let step = ProgramStep(
         .requested, id, reason: programs.records[id]?.due?.cause.rawValue,
         changes: setting.uses.times(-1))
-      openJob(step, record(.program(step), at: now, in: &decision), at: now)
+      openJob(step, record(.program(step), in: &decision), at: now)
     }
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }
@@ -108,12 +108,11 @@ extension Kiosk {
   }
 
   /// Ends the job of a program.
-  mutating func endProgram(
-    _ job: Job, _ step: ProgramStep, at now: Moment, in decision: inout Decision
-  ) {
+  mutating func endProgram(_ job: Job, _ step: ProgramStep, in decision: inout Decision) {
+    let now = decision.now
     jobs.remove(job, isMade: false)
     juiceMaker.giveBack(step.changes)
-    let entry = record(.program(step), at: now, in: &decision)
+    let entry = record(.program(step), in: &decision)
     programs?.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
     jobs.closed = programs?.closedMachines(at: now) ?? []
   }

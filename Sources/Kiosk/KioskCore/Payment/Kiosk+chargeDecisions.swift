@@ -21,7 +21,7 @@ extension Kiosk {
 
   /// Changes the charge after the entry of a decision about it.
   mutating func execute(
-    _ decided: ChargeDecision, in entry: LedgerEntry, answering reply: Reply?, at now: Moment,
+    _ decided: ChargeDecision, in entry: LedgerEntry, answering reply: Reply?,
     in decision: inout Decision
   ) {
     guard case .payment(let step) = entry.outcome, var charge = charges[decided.charge] else {
@@ -37,20 +37,20 @@ extension Kiosk {
       if charge.state == .undecided || charge.goal == .refunding { charges.mayHaveBegun(charge) }
     }
     switch step.kind {
-    case .refund: save(charge.with(.refunding), at: now, in: &decision)
+    case .refund: save(charge.with(.refunding), in: &decision)
     case .capture:
       charge.wanted = charge.held
-      save(charge.with(.capturing), at: now, in: &decision)
-    case .release: save(charge.with(.releasing), at: now, in: &decision)
+      save(charge.with(.capturing), in: &decision)
+    case .release: save(charge.with(.releasing), in: &decision)
     case .captured, .kept:
       charge.captured = charge.captured ?? entry.amount
       var kept = charge.with(.captured)
       // A refund that was requested before may still have happened, or has happened in part.
       if charge.goal == .refunding || charge.goal == .undecided { kept.goal = charge.goal }
-      save(kept, at: now, in: &decision)
+      save(kept, in: &decision)
     // The device may still hold the amount if it has not answered.
     case .writtenOff where charges.isRepeated(charge):
-      save(charge.with(.releasing), at: now, in: &decision)
+      save(charge.with(.releasing), in: &decision)
     case .released, .refunded, .paidBack, .writtenOff, .held: close(charge, in: &decision)
     }
   }
@@ -58,9 +58,7 @@ extension Kiosk {
   /// Answers the person whose request about a charge has an outcome.
   ///
   /// - Parameter next: The charge in its new state, or `nil` if it is closed.
-  mutating func answerRequester(
-    of number: Int, _ next: Charge?, in decision: inout Decision
-  ) {
+  mutating func answerRequester(of number: Int, _ next: Charge?, in decision: inout Decision) {
     guard let requester = charges.requesters[number] else { return }
     var result = CommandResult(status: .applied)
     switch next?.state {

@@ -7,8 +7,8 @@ package import MessageBroker
 extension Kiosk {
   // MARK: Charges
 
-  mutating func save(_ charge: Charge, at now: Moment, in decision: inout Decision) {
-    charges.set(charge, at: now.uptime)
+  mutating func save(_ charge: Charge, in decision: inout Decision) {
+    charges.set(charge, at: decision.now.uptime)
     answerRequester(of: charge.number, charge, in: &decision)
   }
 
@@ -20,35 +20,33 @@ extension Kiosk {
   /// Records a step that a device has reported.
   mutating func record(
     _ kind: PaymentStep.Kind, of charge: Charge, _ amount: Money?, _ answer: PaymentAnswer,
-    reason: String? = nil, at now: Moment, in decision: inout Decision
+    reason: String? = nil, in decision: inout Decision
   ) {
     record(
       .payment(charge.step(kind, answer.receipt, reason: reason ?? answer.reason)),
-      amount: amount, at: now, in: &decision)
+      amount: amount, in: &decision)
     charges.count(kind, amount, at: charge.device)
   }
 
   // MARK: Orders
 
   /// Begins the order of a charge whose amount is held: assigns a machine, or completes or ends the order.
-  mutating func begin(
-    _ charge: Charge, _ answer: PaymentAnswer, at now: Moment, in decision: inout Decision
-  ) {
+  mutating func begin(_ charge: Charge, _ answer: PaymentAnswer, in decision: inout Decision) {
+    let now = decision.now
     guard let sale = charge.sale, let end = charge.end else { return }
     let (isNeeded, machine) = jobs.assignment(of: sale.order.juice, sale.recipe)
     if let (reason, message) = obstacle(to: sale, lacksMachine: isNeeded && machine == nil) {
-      record(.held, of: charge, charge.held, answer, at: now, in: &decision)
+      record(.held, of: charge, charge.held, answer, in: &decision)
       let money = charge.moneyEnd(for: nil).text(settings.language)
-      return endUnpaid(
-        charge, text: reason, message: "\(message) \(money)", at: now, in: &decision)
+      return endUnpaid(charge, text: reason, message: "\(message) \(money)", in: &decision)
     }
     guard let machine else {
-      record(.held, of: charge, charge.held, answer, at: now, in: &decision)
-      save(charge.with(.held), at: now, in: &decision)
-      endOrder(sale, .made(end), amount: charge.amount, at: now, in: &decision)
-      return settle(order: sale.seq, glasses: sale.order.quantity, at: now, in: &decision)
+      record(.held, of: charge, charge.held, answer, in: &decision)
+      save(charge.with(.held), in: &decision)
+      endOrder(sale, .made(end), amount: charge.amount, in: &decision)
+      return settle(order: sale.seq, glasses: sale.order.quantity, in: &decision)
     }
-    save(charge.with(.held), at: now, in: &decision)
+    save(charge.with(.held), in: &decision)
     let step = charge.step(
       .held, answer.receipt, machine: machine, place: jobs.count(of: machine) + 1)
     let entry = nextEntry(
@@ -57,7 +55,7 @@ extension Kiosk {
       entry,
       message: CustomerMessage.accepted(
         sale.juiceName, ticket: sale.ticket.number, in: settings.language))
-    record(row, answering: sale.reply, at: now, in: &decision)
+    record(row, answering: sale.reply, in: &decision)
     var terms = terms(of: sale.order, on: machine)
     terms.juiceName = sale.juiceName
     let job = Job(
@@ -93,17 +91,17 @@ extension Kiosk {
   /// - Parameter isOver: Whether the device holds nothing and will not hold anything.
   mutating func endUnpaid(
     _ charge: Charge, _ reason: PaymentEnd, _ detail: String? = nil, isOver: Bool = false,
-    at now: Moment, in decision: inout Decision
+    in decision: inout Decision
   ) {
     endUnpaid(
       charge, text: reason.rawValue,
       message: CustomerMessage.notPaid(reason, detail, in: settings.language), detail: detail,
-      isOver: isOver, at: now, in: &decision)
+      isOver: isOver, in: &decision)
   }
 
   mutating func endUnpaid(
     _ charge: Charge, text: String, message: String, detail: String? = nil, isOver: Bool = false,
-    at now: Moment, in decision: inout Decision
+    in decision: inout Decision
   ) {
     guard let sale = charge.sale, let end = charge.end else { return }
     // A charge that was not sent to the device needs no release.
@@ -111,29 +109,27 @@ extension Kiosk {
     if isOver {
       close(charge, in: &decision)
     } else {
-      save(charge.with(.releasing), at: now, in: &decision)
+      save(charge.with(.releasing), in: &decision)
     }
     endOrder(
       sale, .returned(end, reason: text, changes: sale.used), message: message, detail: detail,
-      at: now, in: &decision)
+      in: &decision)
   }
 
   /// Ends an order that no machine got.
   private mutating func endOrder(
     _ sale: Charge.Sale, _ outcome: LedgerEntry.Outcome, amount: Money? = nil,
-    message: String? = nil, detail: String? = nil, at now: Moment, in decision: inout Decision
+    message: String? = nil, detail: String? = nil, in decision: inout Decision
   ) {
     recordEnd(
       outcome, amount: amount, from: sale.source, id: sale.id, answering: sale.reply,
       detail: detail, message: message ?? self.message(about: outcome, of: sale.juiceName),
-      at: now, in: &decision)
+      in: &decision)
   }
 
   /// Captures the price of the glasses that were made of an order, or releases the hold if no glass was made. If
   /// the device has already captured another amount, or holds nothing for a glass that was made, a person decides.
-  mutating func settle(
-    order seq: Int, glasses: Int, at now: Moment, in decision: inout Decision
-  ) {
+  mutating func settle(order seq: Int, glasses: Int, in decision: inout Decision) {
     guard var charge = charges.charge(ofOrder: seq) else { return }
     let price = glasses == charge.sale?.order.quantity ? charge.amount : charge.price(of: glasses)
     charge.wanted = price
@@ -142,21 +138,21 @@ extension Kiosk {
       let isRight = price == captured
       save(
         isRight ? charge.with(.captured) : charge.undecided(.capturing, "captured \(captured)"),
-        at: now, in: &decision)
+        in: &decision)
     case (nil, _, _?):
-      save(charge.undecided(.releasing, "captured, not made"), at: now, in: &decision)
+      save(charge.undecided(.releasing, "captured, not made"), in: &decision)
     case (_?, .gone, nil):
-      save(charge.undecided(.capturing, "made, not paid"), at: now, in: &decision)
+      save(charge.undecided(.capturing, "made, not paid"), in: &decision)
     case (nil, .gone, nil): close(charge, in: &decision)
-    case (_?, _, nil): save(charge.with(.capturing), at: now, in: &decision)
-    case (nil, _, nil): save(charge.with(.releasing), at: now, in: &decision)
+    case (_?, _, nil): save(charge.with(.capturing), in: &decision)
+    case (nil, _, nil): save(charge.with(.releasing), in: &decision)
     }
   }
 
   /// Ends the charge that `replaceable` returns, and its order, if the request is an order that the
   /// kiosk accepts and that must be paid.
   mutating func replaceUnpaid(
-    by request: Request, in parsed: ParsedDelivery, at now: Moment, in decision: inout Decision
+    by request: Request, in parsed: ParsedDelivery, in decision: inout Decision
   ) {
     guard case .order = request.command, let first = charges.replaceable(from: parsed.source),
       let sale = first.sale
@@ -164,19 +160,20 @@ extension Kiosk {
     var trial = copy()
     trial.juiceMaker.giveBack(batches.fresh(sale.used, of: sale.seq))
     let outcome = try? trial.apply(
-      request, from: parsed.source, isRetained: parsed.isRetained, at: now)
+      request, from: parsed.source, isRetained: parsed.isRetained, at: decision.now)
     guard case .awaitingPayment = outcome else { return }
-    endUnpaid(first, .replaced, at: now, in: &decision)
+    endUnpaid(first, .replaced, in: &decision)
   }
 
   // MARK: Time
 
-  mutating func firePaymentTimers(at now: Moment, in decision: inout Decision) {
+  mutating func firePaymentTimers(in decision: inout Decision) {
+    let now = decision.now
     let overdue = charges.overdue(at: now)
-    for charge in overdue.unpaid { endUnpaid(charge, .notPaid, at: now, in: &decision) }
+    for charge in overdue.unpaid { endUnpaid(charge, .notPaid, in: &decision) }
     for charge in overdue.unfinished {
       let reason = charges.failure(of: charge) ?? Charges.noAnswer
-      save(charge.undecided(charge.state, reason), at: now, in: &decision)
+      save(charge.undecided(charge.state, reason), in: &decision)
     }
     for charge in overdue.settled { close(charge, in: &decision) }
     charges.dispatch(at: now)

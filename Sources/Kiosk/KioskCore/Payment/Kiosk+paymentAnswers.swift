@@ -8,7 +8,7 @@ extension Kiosk {
   /// - Parameter recorded: The rows of the ledger, by the charges of the answers.
   mutating func handlePayment(
     _ command: Command, in parsed: ParsedDelivery, recorded: [RepeatKey: LedgerRow],
-    at now: Moment, for decision: inout Decision
+    for decision: inout Decision
   ) {
     let name = parsed.source.name
     guard let device = PaymentDeviceID(name), charges.has(device) else {
@@ -20,7 +20,7 @@ extension Kiosk {
     case .payment(let status):
       charges.record(status, from: device, isRetained: parsed.isRetained)
     case .total(let total):
-      record(total, of: device, at: now, in: &decision)
+      record(total, of: device, in: &decision)
     case .inventory(let epoch):
       // guard: a retained message does not end the question what a payment device holds
       guard !parsed.isRetained else { break }
@@ -36,14 +36,13 @@ extension Kiosk {
       // guard: a payment device answers for its own charges only
       guard let charge = charges[answer.charge], charge.device == device else {
         let row = recorded[.charge(answer.charge)]
-        return handleEnded(answer, of: device, row, in: parsed, at: now, for: &decision)
+        return handleEnded(answer, of: device, row, in: parsed, for: &decision)
       }
-      if let flaw = apply(answer, to: charge, at: now, in: &decision) {
+      if let flaw = apply(answer, to: charge, in: &decision) {
         reject(parsed, flaw, in: &decision)
       }
     default:
-      reject(
-        parsed, Rejection(.malformed, "a payment device does not publish this"), in: &decision)
+      reject(parsed, Rejection(.malformed, "a payment device does not publish this"), in: &decision)
     }
   }
 
@@ -58,8 +57,9 @@ extension Kiosk {
   ///
   /// - Returns: The rejection of the answer, or `nil` if the kiosk applies or ignores the answer.
   private mutating func apply(
-    _ answer: PaymentAnswer, to charge: Charge, at now: Moment, in decision: inout Decision
+    _ answer: PaymentAnswer, to charge: Charge, in decision: inout Decision
   ) -> Rejection? {
+    let now = decision.now
     // guard: an answer about a charge that the device did not receive does not count
     guard charge.state != .queued else {
       return Rejection(.unknownCharge, "charge \(charge.number) was not sent yet")
@@ -69,21 +69,21 @@ extension Kiosk {
       // The device still prompts the customer, although the kiosk has requested the release.
       if charge.state == .releasing { charges.unfinished(charge, failure: nil, at: now.uptime) }
       guard charge.state == .sent || charge.state == .waiting else { return nil }
-      if charge.state == .sent { save(charge.with(.waiting), at: now, in: &decision) }
+      if charge.state == .sent { save(charge.with(.waiting), in: &decision) }
       charges.prompted(charge, isPresented: isPresented, at: now.uptime)
-    case .held(let money): return hold(money, answer, charge, at: now, in: &decision)
-    case .declined, .released: released(answer, charge, at: now, in: &decision)
-    case .captured(let money): return captured(money, answer, charge, at: now, in: &decision)
-    case .refunded(let money): return refunded(money, answer, charge, at: now, in: &decision)
-    case .unknown: unknown(answer, charge, at: now, in: &decision)
+    case .held(let money): return hold(money, answer, charge, in: &decision)
+    case .declined, .released: released(answer, charge, in: &decision)
+    case .captured(let money): return captured(money, answer, charge, in: &decision)
+    case .refunded(let money): return refunded(money, answer, charge, in: &decision)
+    case .unknown: unknown(answer, charge, in: &decision)
     }
     return nil
   }
 
   private mutating func hold(
-    _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, at now: Moment,
-    in decision: inout Decision
+    _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, in decision: inout Decision
   ) -> Rejection? {
+    let now = decision.now
     var charge = charge
     let isWrong = money != charge.amount
     let wrong = Rejection(
@@ -92,27 +92,27 @@ extension Kiosk {
     case .sent, .waiting:
       // guard: a customer who pays too late gets the money back
       guard !charges.isTooLate(charge, at: now) else {
-        endUnpaid(charge, .notPaid, at: now, in: &decision)
+        endUnpaid(charge, .notPaid, in: &decision)
         charge = charges[charge.number] ?? charge
-        return hold(money, answer, charge, at: now, in: &decision)
+        return hold(money, answer, charge, in: &decision)
       }
       charge.held = money
       // guard: another amount than asked for starts nothing
       guard !isWrong else {
-        record(.held, of: charge, money, answer, reason: "wrong_amount", at: now, in: &decision)
-        endUnpaid(charge, .wrongAmount, at: now, in: &decision)
+        record(.held, of: charge, money, answer, reason: "wrong_amount", in: &decision)
+        endUnpaid(charge, .wrongAmount, in: &decision)
         return wrong
       }
-      begin(charge, answer, at: now, in: &decision)
+      begin(charge, answer, in: &decision)
     case .releasing:
       // The kiosk records a hold once, and not for a charge that it had closed before.
       guard charge.held == nil, charge.sale != nil else {
         charges.unfinished(charge, failure: answer.reason, at: now.uptime)
         break
       }
-      record(.held, of: charge, money, answer, reason: "too late", at: now, in: &decision)
+      record(.held, of: charge, money, answer, reason: "too late", in: &decision)
       charge.held = money
-      save(charge, at: now, in: &decision)
+      save(charge, in: &decision)
       // The hold is new, so the kiosk releases it at once.
       charges.beginAgain(charge, at: now.uptime)
     case .capturing:
@@ -129,10 +129,10 @@ extension Kiosk {
         break
       }
       if charge.held == nil {
-        record(.held, of: charge, money, answer, at: now, in: &decision)
+        record(.held, of: charge, money, answer, in: &decision)
         charge.held = money
       }
-      save(charge.with(charge.goal), at: now, in: &decision)
+      save(charge.with(charge.goal), in: &decision)
       if charge.goal == .capturing { charges.mayHaveBegun(charge) }
     case .held where isWrong: return wrong
     case .queued, .held, .gone, .captured, .refunding, .undecided: break
@@ -142,31 +142,31 @@ extension Kiosk {
 
   /// Handles the answer that the device holds no amount.
   private mutating func released(
-    _ answer: PaymentAnswer, _ charge: Charge, at now: Moment, in decision: inout Decision
+    _ answer: PaymentAnswer, _ charge: Charge, in decision: inout Decision
   ) {
     var charge = charge
     switch charge.goal {
     case .sent, .waiting:
-      charges.noteDecline(charge, answer.reason ?? "declined", at: now.uptime)
-      endUnpaid(charge, .declined, answer.reason, isOver: true, at: now, in: &decision)
+      charges.noteDecline(charge, answer.reason ?? "declined", at: decision.now.uptime)
+      endUnpaid(charge, .declined, answer.reason, isOver: true, in: &decision)
     case .held, .capturing:
       guard charge.captured == nil, charge.held != nil else { break }
-      record(.released, of: charge, charge.held, answer, at: now, in: &decision)
+      record(.released, of: charge, charge.held, answer, in: &decision)
       charge.held = nil
       if charge.state == .held,
         let job = charge.sale.flatMap({ jobs.job(ofOrder: $0.seq) }), job.state == .queued
       {
-        save(charge.with(.gone), at: now, in: &decision)
-        giveBack(job, "payment_lost", at: now, in: &decision)
+        save(charge.with(.gone), in: &decision)
+        giveBack(job, "payment_lost", in: &decision)
       } else if charge.state == .held {
-        save(charge.with(.gone), at: now, in: &decision)
+        save(charge.with(.gone), in: &decision)
       } else {
-        save(charge.undecided(.capturing, "made, not paid"), at: now, in: &decision)
+        save(charge.undecided(.capturing, "made, not paid"), in: &decision)
       }
     case .releasing:
       guard charge.captured == nil else { break }
       if charge.held != nil {
-        record(.released, of: charge, charge.held, answer, at: now, in: &decision)
+        record(.released, of: charge, charge.held, answer, in: &decision)
       }
       close(charge, in: &decision)
     case .queued, .gone, .captured, .refunding, .undecided: break
@@ -174,14 +174,13 @@ extension Kiosk {
   }
 
   private mutating func captured(
-    _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, at now: Moment,
-    in decision: inout Decision
+    _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, in decision: inout Decision
   ) -> Rejection? {
     // A device that takes money at once, such as a coin box: the amount was held and is captured.
     if charge.state == .sent || charge.state == .waiting {
-      let flaw = hold(money, answer, charge, at: now, in: &decision)
+      let flaw = hold(money, answer, charge, in: &decision)
       guard let held = charges[charge.number] else { return flaw }
-      return captured(money, answer, held, at: now, in: &decision) ?? flaw
+      return captured(money, answer, held, in: &decision) ?? flaw
     }
     var charge = charge
     if charge.captured != nil {
@@ -192,62 +191,61 @@ extension Kiosk {
       } else if let reason = charges.refusal(of: charge) {
         let refusal = reason.isEmpty ? "the device cannot refund" : reason
         // guard: a refund that the device refuses is for a person
-        save(charge.undecided(.refunding, refusal), at: now, in: &decision)
+        save(charge.undecided(.refunding, refusal), in: &decision)
       } else {
         charges.notDone(charge)
-        charges.unfinished(charge, failure: answer.reason, at: now.uptime)
+        charges.unfinished(charge, failure: answer.reason, at: decision.now.uptime)
       }
       return nil
     }
-    record(.captured, of: charge, money, answer, at: now, in: &decision)
+    record(.captured, of: charge, money, answer, in: &decision)
     charge.captured = money
     switch charge.goal {
     case .held:
-      save(charge, at: now, in: &decision)
+      save(charge, in: &decision)
     case .capturing:
       // guard: another amount captured than asked for is for a person
       guard money == charge.wanted else {
-        save(charge.undecided(.capturing, "captured \(money)"), at: now, in: &decision)
+        save(charge.undecided(.capturing, "captured \(money)"), in: &decision)
         return Rejection(
           .wrongAmount,
           "charge \(charge.number): \(charge.wanted ?? charge.amount) was to be captured")
       }
-      save(charge.with(.captured), at: now, in: &decision)
+      save(charge.with(.captured), in: &decision)
     case .gone:
-      save(charge.with(.held), at: now, in: &decision)
+      save(charge.with(.held), in: &decision)
     case .releasing, .queued, .sent, .waiting, .captured, .refunding, .undecided:
       let reason = charge.wanted == nil ? "captured, not made" : "captured, written off"
-      save(charge.undecided(.releasing, reason), at: now, in: &decision)
+      save(charge.undecided(.releasing, reason), in: &decision)
     }
     return nil
   }
 
   private mutating func refunded(
-    _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, at now: Moment,
-    in decision: inout Decision
+    _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, in decision: inout Decision
   ) -> Rejection? {
     // A person decides about the rest of a partial refund, or about a wrong amount.
     guard charge.goal != .undecided else { return nil }
     var charge = charge
     // guard: a refund of more than was captured is for a person
     if let captured = charge.captured, !money.isPart(of: captured) {
-      save(charge.undecided(.undecided, "refunded \(money)"), at: now, in: &decision)
+      save(charge.undecided(.undecided, "refunded \(money)"), in: &decision)
       return Rejection(
         .wrongAmount, "of charge \(charge.number) \(captured) was captured, and not \(money)")
     }
     if charge.captured == nil {
-      record(.captured, of: charge, money, answer, at: now, in: &decision)
+      record(.captured, of: charge, money, answer, in: &decision)
       charge.captured = money
     }
-    record(.refunded, of: charge, money, answer, at: now, in: &decision)
+    record(.refunded, of: charge, money, answer, in: &decision)
     if charge.state == .sent || charge.state == .waiting {
-      endUnpaid(charge, .unknown, isOver: true, at: now, in: &decision)
+      endUnpaid(charge, .unknown, isOver: true, in: &decision)
     } else if charge.state == .held || charge.state == .gone {
       (charge.held, charge.captured) = (nil, nil)
-      save(charge.with(.gone), at: now, in: &decision)
+      save(charge.with(.gone), in: &decision)
     } else if let captured = charge.captured, money != captured {
       charge.captured = Money(units: captured.units - money.units, captured.currency)
-      save(charge.undecided(.undecided, "refunded \(money)"), at: now, in: &decision)
+      save(charge.undecided(.undecided, "refunded \(money)"), in: &decision)
     } else {
       close(charge, in: &decision)
     }
@@ -255,18 +253,18 @@ extension Kiosk {
   }
 
   private mutating func unknown(
-    _ answer: PaymentAnswer, _ charge: Charge, at now: Moment, in decision: inout Decision
+    _ answer: PaymentAnswer, _ charge: Charge, in decision: inout Decision
   ) {
     let reason = answer.reason ?? "unknown"
     switch charge.state {
     case .sent, .waiting:
-      endUnpaid(charge, .unknown, at: now, in: &decision)
+      endUnpaid(charge, .unknown, in: &decision)
       let open = charges[charge.number] ?? charge
-      save(open.undecided(.releasing, reason), at: now, in: &decision)
+      save(open.undecided(.releasing, reason), in: &decision)
     case .capturing, .releasing, .refunding:
-      save(charge.undecided(charge.state, reason), at: now, in: &decision)
+      save(charge.undecided(charge.state, reason), in: &decision)
     case .undecided where charges.isRepeated(charge):
-      save(charge.undecided(charge.goal, reason), at: now, in: &decision)
+      save(charge.undecided(charge.goal, reason), in: &decision)
     case .queued, .held, .gone, .captured, .undecided: break
     }
   }
@@ -277,8 +275,9 @@ extension Kiosk {
   ///   have the charge.
   private mutating func handleEnded(
     _ answer: PaymentAnswer, of device: PaymentDeviceID, _ row: LedgerRow?,
-    in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
+    in parsed: ParsedDelivery, for decision: inout Decision
   ) {
+    let now = decision.now
     let number = answer.charge
     let isNew = decision.transaction.records.contains { $0.row.entry.charge?.number == number }
     guard charges[number] == nil, let money = answer.status.money else {
@@ -300,7 +299,7 @@ extension Kiosk {
       // The order has ended, so the kiosk releases the hold.
       case .held where isUnpaid: charges.add(foreign, at: now.uptime)
       case .captured where isUnpaid && !isNew:
-        record(.captured, of: foreign, money, answer, at: now, in: &decision)
+        record(.captured, of: foreign, money, answer, in: &decision)
         foreign.captured = money
         charges.add(
           foreign.undecided(
@@ -314,7 +313,7 @@ extension Kiosk {
             parsed, Rejection(.wrongAmount, "charge \(number) was captured for less"), in: &decision
           )
         }
-        record(.refunded, of: foreign, money, answer, at: now, in: &decision)
+        record(.refunded, of: foreign, money, answer, in: &decision)
       default: break
       }
       return
@@ -325,7 +324,7 @@ extension Kiosk {
       return reject(parsed, unknownCharge(answer), in: &decision)
     }
     // The ledger was restored from an older backup, or the device is wrong: a person decides.
-    record(.held, of: foreign, money, answer, reason: "no order", at: now, in: &decision)
+    record(.held, of: foreign, money, answer, reason: "no order", in: &decision)
     foreign.held = money
     charges.add(foreign.undecided(.releasing, "no order"), at: now.uptime)
     reject(parsed, unknownCharge(answer), in: &decision)
@@ -338,11 +337,10 @@ extension Kiosk {
   /// Records the total that a device has published at the end of its day. Ignores a total that exceeds the
   /// device's limit of entries: the next one is then not compared.
   private mutating func record(
-    _ total: PaymentTotal, of device: PaymentDeviceID, at now: Moment, in decision: inout Decision
+    _ total: PaymentTotal, of device: PaymentDeviceID, in decision: inout Decision
   ) {
-    guard let difference = charges.close(total, of: device, at: now.uptime) else { return }
-    record(
-      .total(total, device: device, difference: difference), at: now, in: &decision)
+    guard let difference = charges.close(total, of: device, at: decision.now.uptime) else { return }
+    record(.total(total, device: device, difference: difference), in: &decision)
   }
 }
 

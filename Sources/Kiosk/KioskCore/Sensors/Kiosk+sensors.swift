@@ -42,13 +42,13 @@ extension Kiosk {
   /// The entries are recorded at once, so that in the ledger a block precedes the rejections
   /// that it causes.
   mutating func changeSensors(
-    at now: Moment, in decision: inout Decision,
+    in decision: inout Decision,
     _ change: (inout Sensors, inout Sensors.Changes) -> Void
   ) {
     var changes = Sensors.Changes()
     change(&sensors, &changes)
     jobs.blocked = sensors.blocked
-    for step in changes.steps { record(.sensor(step), at: now, in: &decision) }
+    for step in changes.steps { record(.sensor(step), in: &decision) }
     decision.sensorsIgnored += changes.ignored
   }
 }

@@ -25,17 +25,17 @@ extension Kiosk {
 
   /// Applies the last entry to the batches. Called for each entry, so that the next change of the
   /// stock finds the batches that are left.
-  mutating func applyLastEntry(at now: Moment, in decision: inout Decision) {
+  mutating func applyLastEntry(in decision: inout Decision) {
     guard batches.isActive, let last = decision.transaction.records.indices.last else { return }
     batches.apply(
-      &decision.transaction.records[last].row.entry, stock: juiceMaker.stock, at: now)
-    removeExpiredFruit(at: now, in: &decision)
+      &decision.transaction.records[last].row.entry, stock: juiceMaker.stock, at: decision.now)
+    removeExpiredFruit(in: &decision)
   }
 
   /// Takes expired fruit out of the stock, and blocks fruit whose age is in doubt.
-  mutating func removeExpiredFruit(at now: Moment, in decision: inout Decision) {
+  mutating func removeExpiredFruit(in decision: inout Decision) {
     guard batches.isActive else { return }
-    let changes = batches.expire(at: now)
+    let changes = batches.expire(at: decision.now)
     if !changes.isEmpty {
       var amounts: FruitAmounts = [:]
       for change in changes { amounts += [change.id.fruit: change.amount] }
@@ -44,19 +44,18 @@ extension Kiosk {
         // guard: expired fruit is not sold
         _ = juiceMaker.take([fruit: -amount])
       }
-      record(.expired(changes: amounts), batches: changes, at: now, in: &decision)
+      record(.expired(changes: amounts), batches: changes, in: &decision)
     }
-    blockDoubtfulFruit(at: now, in: &decision)
+    blockDoubtfulFruit(in: &decision)
   }
 
   /// Blocks the fruit whose age or date is in doubt, with the sensor `clock`, until the doubt ends.
-  private mutating func blockDoubtfulFruit(at now: Moment, in decision: inout Decision) {
+  private mutating func blockDoubtfulFruit(in decision: inout Decision) {
     // guard: fruit whose age is in doubt is not sold
     let fruits = elapsed.blocks ? batches.inDoubt(since: elapsed.doubtful ?? 0) : []
     guard !fruits.isEmpty || sensors.record(blocking: .clock) != nil else { return }
-    changeSensors(at: now, in: &decision) {
-      $0.doubt(fruits.sorted(), at: now, into: &$1)
-    }
+    let now = decision.now
+    changeSensors(in: &decision) { $0.doubt(fruits.sorted(), at: now, into: &$1) }
   }
 
   /// Returns the restock with the end of each day by the kiosk's clock.
