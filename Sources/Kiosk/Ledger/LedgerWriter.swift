@@ -18,10 +18,9 @@ final class LedgerWriter {
   /// The last entry with a recorded reply, or 0 if there is none.
   private var lastReply = 0
   private let begin, commit, rollback: Statement
-  private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
+  private let addEntry, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
-  private let setService, setConfirmed, setUplinked, setDeliveries: Statement
-  private let setState, removeState, setTicket, setCheckpoint: Statement
+  private let setConfirmed, setUplinked, setDeliveries, setState, removeState: Statement
 
   /// The number of latest entries whose unconfirmed replies remain when the writer moves the checkpoint.
   static let unconfirmed = 10_000
@@ -32,7 +31,6 @@ final class LedgerWriter {
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
       sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 12).joined(separator: ", ")))")
-    addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
     addReply = try database.makeStatement(sql: "INSERT INTO reply VALUES (?, ?, ?)")
@@ -48,14 +46,11 @@ final class LedgerWriter {
           (SELECT MAX(number) FROM delivery WHERE packet_id = ? AND digest = ?)
         """)
     pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
-    setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
     setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
     setState = try database.makeStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?, ?)")
     removeState = try database.makeStatement(sql: "DELETE FROM state WHERE kind = ? AND key = ?")
-    setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
-    setCheckpoint = try database.makeStatement(sql: KioskLedger.checkpoint)
     for row in try Row.fetchAll(database, sql: KioskLedger.ticketsSinceCheckpoint) {
       tickets[row["day"]] = row["number"]
     }
@@ -78,8 +73,7 @@ final class LedgerWriter {
       if let clock = transaction.clock { try set(clock, on: database) }
       if let step = transaction.clockStep { try add(step, on: database) }
       if let service = transaction.service {
-        try setService.bind(1, service.rawValue)
-        try setService.run(on: database)
+        try database.execute(sql: "UPDATE kiosk SET service = ?", arguments: [service.rawValue])
       }
       if let confirmed = transaction.confirmed {
         try setConfirmed.bind(1, confirmed)
@@ -164,8 +158,7 @@ final class LedgerWriter {
       tickets[ticket.day] = ticket.number
     case .opened(let amounts):
       for (fruit, _) in amounts {
-        try addFruit.bind(1, fruit.text)
-        try addFruit.run(on: database)
+        try database.execute(sql: "INSERT INTO stock VALUES (?, 0)", arguments: [fruit.text])
       }
     default: break
     }
@@ -202,12 +195,11 @@ final class LedgerWriter {
   /// Moves the checkpoint to the last entry, so that the next start checks few entries.
   private func moveCheckpoint(on database: Database) throws {
     for (day, number) in tickets {
-      try setTicket.bind(1, day)
-      try setTicket.bind(2, number)
-      try setTicket.run(on: database)
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)", arguments: [day, number])
     }
     tickets = [:]
-    try setCheckpoint.run(on: database)
+    try database.execute(sql: KioskLedger.checkpoint)
   }
 
   // MARK: Deliveries
