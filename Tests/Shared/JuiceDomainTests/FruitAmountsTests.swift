@@ -34,4 +34,11 @@ import Testing
     let twice: [FruitAmounts.Element] = [("kiwi", 1), ("kiwi", 7)]
     #expect(FruitAmounts(twice) == ["kiwi": 7])
   }
+
+  @Test(arguments: [(Int.max, 1, Int.max), (.min, -1, .min), (.max, -1, .max - 1)])
+  func aSumBeyondTheRangeIsLimited(first: Int, second: Int, sum: Int) {
+    var amounts: FruitAmounts = ["kiwi": first]
+    amounts += ["kiwi": second]
+    #expect(amounts == ["kiwi": sum])
+  }
 }

@@ -82,9 +82,9 @@ import Testing
     #expect(throws: MenuError.Flaw.emptyRecipe) { try Recipe([:]) }
   }
 
-  @Test(arguments: [0, -1, Int.min])
-  func aRecipeTakesAtLeastOneOfEachFruit(amount: Int) {
-    #expect(throws: MenuError.Flaw.amountNotPositive("kiwi", amount)) {
+  @Test(arguments: [0, -1, Int.min, 1_000_000_001, Int.max])
+  func theAmountsOfARecipeHaveLimits(amount: Int) {
+    #expect(throws: MenuError.Flaw.badAmount("kiwi", amount)) {
       try Recipe(["banana": 1, "kiwi": amount])
     }
   }
@@ -97,7 +97,9 @@ import Testing
         .noJuice, "there is no juice; list at least one, or leave the menu out for the built-in one"
       ),
       (.emptyRecipe, "the recipe is empty; name at least one fruit"),
-      (.amountNotPositive("kiwi", 0), "the recipe takes 0 of kiwi; use a whole number from 1"),
+      (
+        .badAmount("kiwi", 0), "the recipe takes 0 of kiwi; use a whole number from 1 to 1000000000"
+      ),
       (
         .unknownFruit("durian"),
         "the recipe takes durian, which is not among the fruits; add it there or correct its name"

@@ -60,11 +60,11 @@ package struct Recipe: Hashable, Sendable {
 
   /// Creates a recipe.
   ///
-  /// - Throws: `MenuError.Flaw` if there is no fruit, or an amount is below 1.
+  /// - Throws: `MenuError.Flaw` if there is no fruit, or an amount is not in `validAmounts`.
   package init(_ amounts: FruitAmounts) throws(MenuError.Flaw) {
     guard !amounts.isEmpty else { throw .emptyRecipe }
-    for (fruit, amount) in amounts where amount < 1 {
-      throw .amountNotPositive(fruit, amount)
+    for (fruit, amount) in amounts where !Self.validAmounts.contains(amount) {
+      throw .badAmount(fruit, amount)
     }
     self.amounts = amounts
   }

@@ -83,8 +83,8 @@ package struct MenuError: Error, Hashable {
     case noJuice
     /// The recipe contains no fruit.
     case emptyRecipe
-    /// The recipe contains an amount below 1.
-    case amountNotPositive(Fruit.ID, Int)
+    /// The recipe contains an amount that is not in `Recipe.validAmounts`.
+    case badAmount(Fruit.ID, Int)
     /// The recipe contains a fruit that is not on the menu.
     case unknownFruit(Fruit.ID)
   }
@@ -102,8 +102,8 @@ extension MenuError.Flaw: CustomStringConvertible {
     case .noJuice:
       "there is no juice; list at least one, or leave the menu out for the built-in one"
     case .emptyRecipe: "the recipe is empty; name at least one fruit"
-    case .amountNotPositive(let fruit, let amount):
-      "the recipe takes \(amount) of \(fruit); use a whole number from 1"
+    case .badAmount(let fruit, let amount):
+      "the recipe takes \(amount) of \(fruit); use a whole number from 1 to 1000000000"
     case .unknownFruit(let fruit):
       "the recipe takes \(fruit), which is not among the fruits; add it there or correct its name"
     }

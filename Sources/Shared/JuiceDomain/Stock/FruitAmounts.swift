@@ -46,8 +46,13 @@ package struct FruitAmounts: Hashable, Sendable {
     return product
   }
 
+  /// Adds the amounts. A sum beyond the range of `Int` is limited to that range, because some amounts
+  /// come from reports of kiosks.
   package static func += (left: inout FruitAmounts, right: FruitAmounts) {
-    for (fruit, amount) in right { left[fruit] = (left[fruit] ?? 0) + amount }
+    for (fruit, amount) in right {
+      let (sum, overflows) = (left[fruit] ?? 0).addingReportingOverflow(amount)
+      left[fruit] = overflows ? (amount < 0 ? .min : .max) : sum
+    }
   }
 
   private func lowerBound(of fruit: Fruit.ID) -> Int {
