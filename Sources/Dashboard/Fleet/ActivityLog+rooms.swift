@@ -6,8 +6,10 @@ extension ActivityLog {
   enum Room: Hashable {
     /// Logins of a user, and attempts with this name.
     case logins(String)
-    /// Changes of a user's own password and sessions.
+    /// Changes of a user's own password, sessions and messages.
     case account(String)
+    /// Routes that a user has planned, changed or deleted.
+    case routes(String)
     /// Payments and decisions about charges at a kiosk.
     case money(KioskID)
     /// All else of a kiosk, or of the dashboard.
@@ -18,8 +20,15 @@ extension ActivityLog {
       switch record.event {
       case .action(let action):
         // guard: a change of rights is always recorded
-        guard action.isLogin || action.isAboutOwnAccount else { return nil }
-        self = action.isLogin ? .logins(action.user) : .account(action.user)
+        if action.isLogin {
+          self = .logins(action.user)
+        } else if action.isAboutOwnAccount {
+          self = .account(action.user)
+        } else if action.isAboutRoute {
+          self = .routes(action.user)
+        } else {
+          return nil
+        }
       case .entry(let kiosk, _) where record.kind == .payments: self = .money(kiosk)
       default: self = .events(record.kiosk)
       }
@@ -29,7 +38,7 @@ extension ActivityLog {
     var limits: (all: Int, one: Int) {
       switch self {
       case .logins, .account: (2_000, 200)
-      case .money, .events: (10_000, 500)
+      case .routes, .money, .events: (10_000, 500)
       }
     }
 
@@ -37,8 +46,9 @@ extension ActivityLog {
       switch self {
       case .logins: 0
       case .account: 1
-      case .money: 2
-      case .events: 3
+      case .routes: 2
+      case .money: 3
+      case .events: 4
       }
     }
   }

@@ -134,8 +134,12 @@ package struct ActivityLog: Sendable, Equatable {
     /// Whether the action changes nothing: a login or an attempt.
     package var isLogin: Bool { verb == .loggedIn || verb == .failedLogin }
 
-    /// Whether the action changes only the user's own password or sessions.
-    var isAboutOwnAccount: Bool { subject == nil && kiosk == nil }
+    /// Whether the action changes only the user's own password, sessions or messages.
+    var isAboutOwnAccount: Bool {
+      subject == nil && [.setPassword, .endedSession, .changedMessages].contains(verb)
+    }
+
+    var isAboutRoute: Bool { [.plannedRoute, .changedRoute, .deletedRoute].contains(verb) }
 
     package init(
       _ user: String, _ verb: Verb, subject: String? = nil, kiosk: KioskID? = nil,

@@ -93,6 +93,12 @@ import Testing
       let others = try await scene.post(
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=1")
       #expect(others.text.contains("already sent with other numbers"))
+      // The same numbers with another date are not the same report, either.
+      let otherDate = body.replacing("2026-12-05", with: "2026-12-06")
+      let dated = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(otherDate)")
+      #expect(dated.text.contains("already sent with other numbers or dates"))
+      #expect(dated.text.contains("best before 2026-12-06"))
       let all = try await scene.get("/routes").text
       #expect(all.contains("1 / 1") && all.contains("<td class=\"short\">−3</td>"))
       #expect(all.contains("80 / 90"))
@@ -596,6 +602,66 @@ import Testing
       ("info", info.payload),
       ("stock", StockReport(seq: 1, at: scene.now, fruits: fruits).payload),
     ] { try await scene.kiosk(topic, payload, of: "k2") }
+  }
+
+  /// What a phone has stored is sent when the kiosk's region is known.
+  @Test func aRouteWithAnUnknownKioskWaits() async throws {
+    try await Scene.run { scene in
+      let (rita, dan) = (try User.test("rita", .operator), try User.test("dan", .driver))
+      try scene.dashboard.users.update { users in
+        for user in [rita, dan] {
+          users[user.name] = User(
+            name: user.name, role: user.role, password: user.password, regions: ["North"])
+        }
+      }
+      let info = KioskInfo(version: "1", startedAt: scene.now, region: "North")
+      try await scene.kiosk("info", info.payload)
+      let now = scene.now
+      let end = Timestamp(milliseconds: now.milliseconds + 86_400_000)
+      let plan = try #require(RoutePlan(arrival: now, end: end, margin: 20, fill: .capacity))
+      let stops = (["k1", "k9"] as [KioskID]).map {
+        Route.Stop(kiosk: $0, name: nil, place: nil, wasOnline: true, lines: [], command: .random)
+      }
+      try await scene.dashboard.routes.add(
+        Route(
+          id: "r1", createdAt: now, createdBy: "ada", plan: plan, timeZone: nil, stops: stops,
+          driver: "dan"))
+      try await scene.authenticate("rita")
+      #expect(try await scene.get("/routes/r1").status == .serviceUnavailable)
+      #expect(try await scene.get("/routes/r1/kiosks/k1").status == .serviceUnavailable)
+      try await scene.authenticate("dan")
+      #expect(try await scene.get("/routes/r1").status == .ok)
+      try await scene.kiosk(
+        "info", KioskInfo(version: "1", startedAt: now, region: "South").payload, of: "k9")
+      for user in ["rita", "dan"] {
+        try await scene.authenticate(user)
+        #expect(try await scene.get("/routes/r1").status == .notFound)
+      }
+    }
+  }
+
+  /// A driver may not restock a kiosk; the own numbers stay in the browser.
+  @Test func aDriverIsNotSentToTheKiosk() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      _ = try await Self.confirm(scene, path, "id=\(id)&brought.kiwi=80", .applied)
+      let dan = try User.test("dan", .driver)
+      try scene.dashboard.users.update { $0[dan.name] = dan }
+      _ = try await scene.post(
+        "\(path)/edit", "csrf_token=\(scene.csrfToken)&driver=dan&name=&order.k1=1")
+      let body = "id=\(id)&brought.kiwi=70"
+      let own = try await scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
+      #expect(own.text.contains("href=\"/kiosks/k1?add.kiwi=70\""))
+      try await scene.authenticate("dan")
+      let page = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
+      #expect(page.text.contains("already sent with other numbers"))
+      #expect(
+        page.text.contains("<a class=\"button\" href=\"?correct=1\">Correct the sent numbers"))
+      #expect(!page.text.contains("href=\"/kiosks/k1?"))
+    }
   }
 
   @Test func aProposalIsForOneTimeZoneAndOneRegion() async throws {

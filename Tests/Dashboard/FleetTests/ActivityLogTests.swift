@@ -252,4 +252,17 @@ import Testing
     run(until: seconds + 1)
     #expect(entries().last == 9_999)
   }
+
+  /// A user who changes the own messages again and again displaces no record of a route.
+  @Test mutating func changesOfTheOwnAccountDisplaceNoRoute() {
+    settle()
+    for number in 1...300 {
+      log.add(.init(at: time(number), .action(.init("minji", .changedMessages))))
+    }
+    log.add(.init(at: time(301), .action(.init("minji", .deletedRoute, detail: "North"))))
+    let verbs = log.records.compactMap { record in
+      if case .action(let action) = record.event { action.verb } else { nil }
+    }
+    #expect(verbs.count == 201 && verbs.last == .deletedRoute)
+  }
 }

@@ -187,7 +187,7 @@ import Testing
     let fitting = report.fitting(kiosk, at: Self.now)
     #expect(fitting.brought == (fits.map { ["kiwi": $0] } ?? [:]))
     // The same form, sent again, is the same report.
-    #expect(fitting.entered == ["kiwi": brought] && fitting.hasSameAmounts(as: report))
+    #expect(fitting.entered == ["kiwi": brought] && fitting.isSame(as: report))
     let free = try Self.kiosk(stock: 20, capacity: nil, use: nil)
     #expect(report.fitting(free, at: Self.now) == report)
   }

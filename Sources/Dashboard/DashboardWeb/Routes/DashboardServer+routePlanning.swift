@@ -19,7 +19,7 @@ extension DashboardServer {
     let now = link.time
     var source: Route?
     if let id = query["from"].flatMap({ Route.ID($0) }), let route = await routes[id],
-      maySee(route, context)
+      maySee(route, context) == true
     {
       source = route
     }

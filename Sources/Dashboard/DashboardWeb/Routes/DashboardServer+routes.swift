@@ -11,7 +11,8 @@ extension DashboardServer {
   func addRoutes(to router: RouterGroup<PageContext>) {
     router.get { _, context in
       let page = RoutesPage(
-        routes: await routes.all.filter { maySee($0, context) }, problems: await routes.problems,
+        routes: await routes.all.filter { maySee($0, context) == true },
+        problems: await routes.problems,
         now: link.time, context: context)
       return page.page().response(context)
     }
@@ -85,6 +86,7 @@ extension DashboardServer {
         throw RequestError.notFound
       }
       link.updates.changed(id)
+      await note(.changedRoute, try await route(context), context)
       return Response.redirect(to: "/routes/\(id)", type: .normal)
     }
     router.post("correct") { request, context in
@@ -143,7 +145,7 @@ extension DashboardServer {
     case .outdated:
       return try await stopPage(context).page(.outdated, filled: new).response(context)
     case .answered(let earlier):
-      let notice = earlier.hasSameAmounts(as: new) ? nil : StopPage.NotSentReason.others(new)
+      let notice = earlier.isSame(as: new) ? nil : StopPage.NotSentReason.others(new)
       return try await stopPage(context).page(notice).response(context)
     case .send(let sent):
       // The stored report is sent unchanged, in the name of its first sender.
@@ -156,26 +158,33 @@ extension DashboardServer {
       link.updates.changed(id)
       var page = try await stopPage(context)
       page.answeredStock = result?.stock ?? [:]
-      return page.page(sent.hasSameAmounts(as: new) ? nil : .others(new)).response(context)
+      return page.page(sent.isSame(as: new) ? nil : .others(new)).response(context)
     }
   }
 
   /// Returns whether the user may see a route: all its kiosks, and for a driver only the own routes.
-  func maySee(_ route: Route, _ context: PageContext) -> Bool {
+  /// Returns `nil` if the fleet does not contain a kiosk of the route, for example because the broker
+  /// has not sent its messages yet. A driver may see such a kiosk on the own routes.
+  func maySee(_ route: Route, _ context: PageContext) -> Bool? {
     guard let user = context.user else { return false }
     // guard: a driver sees only the own routes
     if user.role == .driver, !route.isDriven(by: user) { return false }
-    return user.regions.isEmpty
-      || route.stops.allSatisfy { link.fleet[$0.kiosk].map(context.maySee) ?? false }
+    if user.regions.isEmpty { return true }
+    let kiosks = route.stops.compactMap { link.fleet[$0.kiosk] }
+    guard kiosks.allSatisfy(context.maySee) else { return false }
+    return kiosks.count == route.stops.count || user.role == .driver ? true : nil
   }
 
   /// Returns the route that the path names, and updates its unanswered stops with the outcomes that
   /// the kiosks have published.
   ///
-  /// - Throws: `RequestError.notFound` if there is no such route that the user may see.
+  /// - Throws: `RequestError.notFound` if there is no such route that the user may see, and
+  ///   `.unknownKiosk` if that is not known.
   func route(_ context: PageContext) async throws -> Route {
     let id = try context.routeID()
-    guard let route = await routes[id], maySee(route, context) else { throw RequestError.notFound }
+    guard let route = await routes[id] else { throw RequestError.notFound }
+    guard let isVisible = maySee(route, context) else { throw RequestError.unknownKiosk }
+    guard isVisible else { throw RequestError.notFound }
     let fleet = link.fleet
     for stop in route.stops where stop.isUnanswered {
       guard let kiosk = fleet[stop.kiosk] else { continue }

@@ -9,7 +9,9 @@ struct ReportComparison {
   let sent: Route.StopReport
   /// The user's report, which was not sent because the stop already had a report.
   let own: Route.StopReport
-  let language: Language
+  let context: PageContext
+
+  private var language: Language { context.language }
 
   var html: HTML {
     let rows: [HTML] = stop.lines.compactMap { line in
@@ -26,8 +28,8 @@ struct ReportComparison {
       language("Yours", "내 수량"), language("Difference", "차이"),
     ]
     let text = language(
-      "This stop was already sent with other numbers, which apply. Yours were not sent.",
-      "이 방문지는 이미 다른 수량으로 보냈어요. 그 수량이 유효하고, 내 수량은 보내지 않았어요.")
+      "This stop was already sent with other numbers or dates, which apply. Yours were not sent.",
+      "이 방문지는 이미 다른 수량이나 날짜로 보냈어요. 그 내용이 유효하고, 내 것은 보내지 않았어요.")
     let correction = FruitAmounts(
       stop.lines.map { (fruit: $0.fruit.id, amount: difference($0.fruit.id)) }
         .filter { $0.amount != 0 })
@@ -38,10 +40,23 @@ struct ReportComparison {
         <div class="wide">\(HTML.table(heads, rows, id: "comparison"))</div>
         <div class="actions">
         <a class="button" data-discard href="?">\(language("Theirs are right", "보낸 수량이 맞아요"))</a>
-        \(button(correction, language("Mine are right: correct it", "내 수량이 맞아요: 고치기")))
-        \(button(own.entered, language("Both were put in: add mine", "둘 다 채웠어요: 내 수량 더하기")))
+        \(context.isOperator ? restocks(correction) : correct)
         </div>
         """, tag: "div")
+  }
+
+  private func restocks(_ correction: FruitAmounts) -> HTML {
+    """
+    \(button(correction, language("Mine are right: correct it", "내 수량이 맞아요: 고치기")))
+    \(button(own.entered, language("Both were put in: add mine", "둘 다 채웠어요: 내 수량 더하기")))
+    """
+  }
+
+  /// The link to the form that corrects the sent report. The browser keeps the user's own numbers.
+  private var correct: HTML {
+    """
+    <a class="button" href="?correct=1">\(language("Correct the sent numbers", "보낸 수량 고치기"))</a>
+    """
   }
 
   /// Returns a link to the kiosk's restock form, filled in with the amounts. The user reviews the
@@ -52,16 +67,22 @@ struct ReportComparison {
     return "<a class=\"button\" data-discard href=\"/kiosks/\(stop.kiosk)?\(query)\">\(text)</a>"
   }
 
-  /// Returns a text such as `+5, 3 counted`.
+  /// Returns a text such as `+5, 3 counted, best before 2026-12-01`.
   private func words(_ report: Route.StopReport, _ fruit: Fruit.ID) -> String {
-    let count = report.counted[fruit].map { language("\($0) counted", "\($0) 셈") }
-    return [signed(report.entered[fruit] ?? 0), count].compactMap(\.self).joined(separator: ", ")
+    let (added, counted) = (report.entered[fruit] ?? 0, report.counted[fruit])
+    let day = added > 0 ? report.bestBefore[fruit] : nil
+    return [
+      signed(added), counted.map { language("\($0) counted", "\($0) 셈") },
+      day.map { language("best before \($0)", "유통기한 \($0)") },
+    ].compactMap(\.self).joined(separator: ", ")
   }
 
   /// Returns the stock according to the user's report minus the stock according to the sent report;
   /// 0 if both have the same numbers, of which not all may have fitted.
   private func difference(_ fruit: Fruit.ID) -> Int {
-    if words(sent, fruit) == words(own, fruit) { return 0 }
+    if sent.entered[fruit] == own.entered[fruit], sent.counted[fruit] == own.counted[fruit] {
+      return 0
+    }
     // A fruit that was not counted has the recorded stock.
     let ledger = own.ledger[fruit] ?? sent.ledger[fruit] ?? own.counted[fruit] ?? 0
     func stock(_ report: Route.StopReport, _ brought: FruitAmounts) -> Int {

@@ -122,16 +122,18 @@ struct SavedReports {
   var html: HTML {
     let language = context.language
     return """
-      <section class="card saved" id="saved" aria-live="polite" hidden data-user="\(context.user?.name.text ?? "")"
+      <section class="card saved" id="saved" aria-live="polite" hidden data-user="\(context.user?.name.text ?? "")"\(context.isOperator ? " data-restocks=\"1\"" : .empty)
       data-draft="\(language("started, not confirmed", "작성 중"))"
       data-waiting="\(language("waits for a network", "네트워크 연결 대기 중"))"
       data-unknown="\(language("no answer from the kiosk yet; it is sent again", "키오스크 응답 대기 중, 곧 다시 보내요"))"
       data-login="\(language("log in to send it", "로그인하면 보내요"))"
       data-other="\(language("is sent when its user logs in:", "다음 사용자가 로그인하면 보내요:"))"
       data-refused="\(language("the server rejected it; open it", "서버가 거절했어요. 열어서 확인해 주세요"))"
-      data-gone="\(language("its route was deleted; open it to restock the kiosk with these numbers", "방문 경로가 삭제됐어요. 열면 이 수량으로 키오스크를 채울 수 있어요"))"
+      data-gone="\(context.isOperator
+        ? language("its route was deleted; open it to restock the kiosk with these numbers", "방문 경로가 삭제됐어요. 열면 이 수량으로 키오스크를 채울 수 있어요")
+        : language("its route was deleted; tell an operator these numbers", "방문 경로가 삭제됐어요. 운영자에게 이 수량을 알려 주세요"))"
       data-again="\(language("not sent: check it, and confirm it again", "보내지 않았어요. 수량을 보고 다시 확인해 주세요"))"
-      data-others="\(language("was sent before with other numbers; open it to compare", "다른 수량으로 이미 보냈어요. 열어서 비교해 주세요"))"
+      data-others="\(language("was sent before with other numbers or dates; open it to compare", "다른 수량이나 날짜로 이미 보냈어요. 열어서 비교해 주세요"))"
       data-rejected="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어서 확인해 주세요"))"
       data-counted="\(language("counted", "셈"))"
       data-sure="\(language("Discard these numbers?", "이 수량을 지울까요?"))"

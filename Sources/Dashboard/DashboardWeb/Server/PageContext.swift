@@ -73,6 +73,8 @@ extension PageContext {
 /// The reason why a request is rejected.
 enum RequestError: Error {
   case notFound
+  /// The region of a kiosk of the route is unknown. The browser of the route sends its reports later.
+  case unknownKiosk
   /// The link for a password was used, replaced or has expired.
   case linkUsed
   /// The user is not logged in, or the session has ended.

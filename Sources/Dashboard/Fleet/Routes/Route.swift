@@ -177,9 +177,11 @@ package struct Route: Hashable, Sendable, Identifiable {
         counted.compactMap { fruit, count in ledger[fruit].map { (fruit, $0 - count) } })
     }
 
-    /// Returns whether both reports have the same entered, counted and recorded amounts.
-    package func hasSameAmounts(as other: StopReport) -> Bool {
-      (entered, counted, ledger) == (other.entered, other.counted, other.ledger)
+    /// Returns whether both reports have the same entered, counted and recorded amounts, and the
+    /// same days on the packages of the fruit that was put in.
+    package func isSame(as other: StopReport) -> Bool {
+      (entered, counted, ledger, days(of: entered))
+        == (other.entered, other.counted, other.ledger, other.days(of: other.entered))
     }
 
     /// Returns the report with `brought` limited to the room for each fruit with a capacity, at the
