@@ -73,6 +73,20 @@ import Testing
     }
   }
 
+  /// Many restocks do not hide the outages from the page of outages.
+  @Test func aKindIsReadWhole() async throws {
+    try await Scene.run { scene in
+      let many = Array(repeating: restock, count: ActivityStore.maximumRecords + 1)
+      try store(([outage("k1", 8)] + many).joined(separator: "\n"), in: scene)
+      try await scene.authenticate("vera")
+      let all = try await scene.get("/history?days=1").text
+      #expect(all.contains("There is more than this page reads"))
+      let outages = try await scene.get("/history?days=1&kind=outages").text
+      #expect(!outages.contains("There is more than this page reads"))
+      #expect(outages.components(separatedBy: "<li class").count - 1 == 1)
+    }
+  }
+
   @Test func foodSafetyIsAKindOfItsOwn() async throws {
     try await Scene.run { scene in
       let alarm = """

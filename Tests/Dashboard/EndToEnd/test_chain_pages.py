@@ -232,8 +232,8 @@ def test_no_page_shows_what_is_not_listed_or_fails_at_an_impossible_time(viewer:
                 f" INSERT INTO juice.misdated VALUES ('{kiosk}', {epoch}, {seq}, now())"
                 for seq, at in enumerate(times, 1)))
     try:
-        own = [f"/chain/kiosks/k9{page}" for page in ("", "/history", "/history?days=90", "/safety", "/safety.csv")]
-        for path in [*LISTS, *own, "/chain/history?days=90"]:
+        own = [f"/chain/kiosks/k9{page}" for page in ("", "/history", "/history.csv", "/history?days=90", "/safety", "/safety.csv")]
+        for path in [*LISTS, *own, "/chain/history?days=90", "/chain/history.csv"]:
             answer = viewer.get(path)
             assert answer.status == 200, path
             assert "stray-van" not in answer.text and "10000-" not in answer.text and "21474" not in answer.text, path
@@ -253,7 +253,7 @@ def test_a_user_of_a_region_sees_nothing_of_another(
         client.publish(f"kiosk/{kiosk}/status", "online", retain=True)
     # Both have sent events, so the archive contains them.
     eventually(lambda: north.get("/kiosks/k1").status == 200)
-    for path in set(LISTS) - set(TECHNICAL):
+    for path in {*LISTS, "/chain/history.csv"} - set(TECHNICAL):
         for query in ("", "?page=2", "?region=%EB%82%A8%EC%AA%BD", "?q=s1", "?q=%EA%B0%80%EA%B2%8C", "?region="):
             page = text(north, path + query)
             assert "가게" not in page and "s0" not in page and "s1" not in page, path + query

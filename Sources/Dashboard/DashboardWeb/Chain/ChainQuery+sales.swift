@@ -108,27 +108,31 @@ extension ChainQuery {
   }
 
   /// Returns the rows of an export: the sums by day and juice, and the takings by day and currency.
+  /// If there are more than `maximumRows`, the last row says so.
   func salesRows(
     _ period: SalesPeriod, _ choice: ChainSales
   ) throws(DatabaseError) -> [ExportTable.Row] {
     let condition =
       "\(Self.chosen) AND day BETWEEN \(day(period.days.lowerBound)) AND \(day(period.days.upperBound))"
-    return try rows(
+    let rows = try rows(
       """
       SELECT day, juice, sum(glasses), sum(out_of_stock), NULL::numeric, ''
       FROM own JOIN juice.sales USING (kiosk) WHERE \(condition) AND juice <> '' GROUP BY 1, 2
       UNION ALL
       SELECT day, '', 0, 0, sum(amount), currency FROM own JOIN juice.sold USING (kiosk)
       WHERE \(condition) GROUP BY day, currency
-      ORDER BY 1, 2 LIMIT \(Self.maximumRows)
-      """, values(choice)
-    ).map { row in
+      ORDER BY 1, 2 LIMIT \(Self.maximumRows + 1)
+      """, values(choice))
+    let cut: [ExportTable.Row] =
+      rows.count > Self.maximumRows
+      ? [["", "", "incomplete: choose a shorter time", "", "", "", ""]] : []
+    return rows.prefix(Self.maximumRows).map { row in
       [
         CivilDate(row[0]).map { .day($0) } ?? "", .number(""), .text(row[1]), .number(row[2]),
         .number(row[3]),
         .number(row[4]), .text(row[5]),
       ]
-    }
+    } + cut
   }
 
   private func day(_ day: Int64) -> String { "'\(CivilDate(daysSinceEpoch: day))'::date" }

@@ -30,7 +30,11 @@ extension DashboardServer {
     let choice = HistoryChoice(Form(request.uri.query ?? ""))
     let now = link.time
     let (records, isCut) = await activity.records(since: choice.start(before: now)) { record in
-      if isLimited, let other = record.kiosk, fleet[other] == nil { return false }
+      if record.kind == .actions || isLimited && record.kiosk.map({ fleet[$0] == nil }) ?? false {
+        return false
+      }
+      // The page of a kind also counts the kiosks that went offline at the same time.
+      if let kind = choice.kind, record.kind != kind, record.kind != .outages { return false }
       // The page of a kiosk also counts the other kiosks that went offline at the same time.
       return kiosk == nil || record.kiosk == kiosk || record.kind == .outages
     }
@@ -40,22 +44,43 @@ extension DashboardServer {
       localTime: LocalTime(zone, now: now, context.language), context: context)
   }
 
-  /// Adds the pages of the history of a chain: entries and stockouts from the archive, outages and
-  /// faults of the kiosks in the fleet, and current outages of other kiosks from the archive.
+  /// Adds the pages and tables of the history of a chain: entries and stockouts from the archive,
+  /// outages and faults of the kiosks in the fleet, and current outages of other kiosks from the
+  /// archive.
   ///
   /// - Parameter router: The group of the path `chain`.
   func addHistory(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
-    router.get("history") { request, context in
-      try await chainHistory(request, context, archive, of: nil)
+    addHistory(archive, "history", to: router) { _ in nil }
+    addHistory(archive, "kiosks/:kiosk/history", to: router) { context in try context.kioskID() }
+  }
+
+  private func addHistory(
+    _ archive: ChainArchive, _ path: String, to router: RouterGroup<PageContext>,
+    of kiosk: @escaping @Sendable (PageContext) throws -> KioskID?
+  ) {
+    router.get(RouterPath(path)) { request, context in
+      let (chainRequest, page) = try await chainHistory(
+        request, context, archive, of: kiosk(context))
+      return try await chainRequest.answer { query throws(DatabaseError) in try page(query)?.page()
+      }
     }
-    router.get("kiosks/:kiosk/history") { request, context in
-      try await chainHistory(request, context, archive, of: context.kioskID())
+    addTable(path, to: router) { request, context in
+      let (chainRequest, page) = try await chainHistory(
+        request, context, archive, of: kiosk(context))
+      guard let shown = try await archive.query(chainRequest.user, page) else {
+        throw RequestError.notFound
+      }
+      return shown.table
     }
   }
 
+  /// Returns the request, and the function that returns its page, or `nil` if the user may not see
+  /// the kiosk.
   private func chainHistory(
     _ request: Request, _ context: PageContext, _ archive: ChainArchive, of kiosk: KioskID?
-  ) async throws -> Response {
+  ) async throws -> (
+    request: ChainRequest, page: @Sendable (ChainQuery) throws(DatabaseError) -> HistoryPage?
+  ) {
     let chainRequest = try chainRequest(for: request, context, archive, .history)
     let choice = HistoryChoice(chainRequest.form, ofWholeChain: kiosk == nil)
     let (fleet, now) = (link.fleet, link.time)
@@ -65,7 +90,8 @@ extension DashboardServer {
       if case .entry = record.event { return false }
       return kiosk == nil || record.kiosk == kiosk || record.kind == .outages
     }
-    return try await chainRequest.answer { query throws(DatabaseError) in
+    let page: @Sendable (ChainQuery) throws(DatabaseError) -> HistoryPage? = {
+      query throws(DatabaseError) in
       if let kiosk, try !query.contains(kiosk) { return nil }
       let (records, names) = try query.history(of: kiosk, choice.kind, since: start, in: fleet)
       let own = query.isOfRegions ? try query.kiosks() : nil
@@ -78,8 +104,8 @@ extension DashboardServer {
         kiosk: kiosk, fleet: fleet, names: names, layout: chainRequest.layout, choice: choice,
         records: all.sorted { $0.at > $1.at },
         isCut: seen.isCut || records.count >= ActivityStore.maximumRecords,
-        localTime: chainRequest.layout.localTime, context: context
-      ).page()
+        localTime: chainRequest.layout.localTime, context: context)
     }
+    return (chainRequest, page)
   }
 }

@@ -143,7 +143,7 @@ struct HistoryPage {
         ? "<p class=\"empty\">\(language("Nothing in this time.", "이 기간에는 기록이 없어요."))</p>"
         : list(Array(shown.dropFirst(slice.start).prefix(ListSlice.length))))
       \(slice.links(language) { choice.address(path, kind: choice.kind, page: $0) })
-      \(layout == nil ? "<p class=\"actions\">\(language.exports(path, choice.address("", kind: choice.kind)))</p>" : .empty)
+      <p class="actions">\(language.exports(path, choice.address("", kind: choice.kind)))</p>
       """
     if let layout { return layout.page("\(kiosk.map(back(to:)))\(body)", title: title) }
     let back: HTML =
