@@ -121,6 +121,43 @@ import Testing
       #expect(page.contains("name=\"was.low.kiwi\" value=\"5\""))
       #expect(page.contains("name=\"kiosk.k2\" value=\"1\" checked"))
       #expect(try await scene.nextCommand().topic == "kiosk/k2/settings/minji")
+      // The kiosk without an answer may have applied it.
+      let records = await scene.dashboard.activity.records(since: scene.now) { $0.kiosk == "k2" }
+      let actions = records.records.compactMap { record -> ActivityLog.Action? in
+        if case .action(let action) = record.event { action } else { nil }
+      }
+      #expect(actions.map(\.detail) == ["Kiwi: low at 5 → 9 (no answer yet)"])
+      #expect(actions.first?.undo != nil)
+    }
+  }
+
+  /// A kiosk that publishes a price without a sense must not end the dashboard.
+  @Test func anImpossiblePriceIsNone() async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      let won = try #require(Currency("KRW"))
+      try await scene.kiosk("menu", Self.menu(kiwi: .max, won).payload)
+      #expect(scene.dashboard.link.fleet["k1"]?.menu?.menu.juice("kiwi")?.price == nil)
+      let page = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&price.kiwi=3000&was.price.kiwi="
+      )
+      #expect(page.status == .ok)
+    }
+  }
+
+  @Test func timesForEachDayStayUntilTheyAreSaved() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await scene.kiosk("menu", Self.menu(kiwi: 1_500, .euro).payload)
+      let page = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&price.kiwi=150&was.price.kiwi=15.00"
+          + "&hours=own&was.hours=file&from.each=08:00&to.each=22:00"
+      ).text
+      #expect(page.contains("Nothing was changed yet"))
+      #expect(page.contains("name=\"from.each\" value=\"08:00\""))
+      #expect(page.contains("name=\"to.each\" value=\"22:00\""))
     }
   }
 
@@ -167,7 +204,8 @@ import Testing
         try await scene.kiosk("menu", Self.menu(kiwi: 1_500, currency).payload, of: kiosk)
       }
       let form = try await scene.get("/kiosks/k1/settings").text
-      #expect(form.contains("All 3</b>") && form.contains("All 2 with prices in EUR"))
+      #expect(form.contains("All 3 others</b>") && form.contains("All 2 with prices in EUR"))
+      #expect(!form.contains("same_region"))
       let page = try await scene.post(
         "/kiosks/k1/settings",
         "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&price.kiwi=16&was.price.kiwi=15.00"
@@ -183,6 +221,29 @@ import Testing
           + "&all=1"
       ).text
       #expect(all.contains("<li>k3: nothing was changed: it has none of these"))
+    }
+  }
+
+  @Test func oneTickChangesTheKiosksOfTheRegion() async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      for (kiosk, region) in [("k1", "North"), ("k2", "North"), ("k3", "South"), ("k4", nil)]
+        as [(KioskID, String?)]
+      {
+        let info = KioskInfo(version: "1", startedAt: scene.now, region: region)
+        try await scene.kiosk("status", Array("online".utf8), of: kiosk)
+        try await scene.kiosk("info", info.payload, of: kiosk)
+        try await scene.kiosk("menu", Self.menu(kiwi: 1_500, .euro).payload, of: kiosk)
+      }
+      #expect(try await scene.get("/kiosks/k1/settings").text.contains("All 1 in North"))
+      let page = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&price.kiwi=16&was.price.kiwi=15.00"
+          + "&same_region=1"
+      ).text
+      for (kiosk, isChosen) in [("k1", true), ("k2", true), ("k3", false), ("k4", false)] {
+        #expect(page.contains("<li>\(kiosk): no answer yet") == isChosen, "\(kiosk)")
+      }
     }
   }
 

@@ -55,9 +55,11 @@ enum ReturnTarget {
   private static let zeroUnlessEntered: Set<String> = ["add", "brought"]
 
   private static let kept: Set<String> = [
-    "add", "set", "remove", "reason", "word", "brought", "counted", "ledger", "arrival", "until",
+    "add", "set", "remove", "reason", "word", "brought", "counted", "ledger", "best",
+    "arrival", "until",
     "margin", "fill", "q", "stops", "van", "zone",
-    "kiosk", "all", "same_currency", "all_prices", "price", "disabled", "capacity", "low",
+    "kiosk", "all", "same_currency", "same_region", "all_prices", "price", "disabled", "capacity",
+    "low",
     "currency", "hours",
     "from", "to", "amount", "fruit", "juice", "allergens", "note", "picture",
     "order", "name", "driver",

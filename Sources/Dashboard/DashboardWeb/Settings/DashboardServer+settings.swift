@@ -117,12 +117,17 @@ extension DashboardServer {
     id: CommandID, words: (KioskState, Language) -> String
   ) async throws -> (results: [KioskID: CommandResult], notice: HTML) {
     let results = try await send(values, to: kiosks, form, context, id: id)
-    for kiosk in kiosks where results[kiosk.id]?.status == .applied {
+    // A kiosk that has not answered may have applied the change, or may do so within seconds.
+    for kiosk in kiosks where results[kiosk.id].map({ $0.status == .applied }) ?? true {
       guard kiosk.change(to: values) != kiosk.change else { continue }
+      func detail(_ language: Language) -> String {
+        let unanswered = language("(no answer yet)", "(아직 응답 없음)")
+        let text = words(kiosk, language).visible(upTo: 500)
+        return results[kiosk.id] == nil ? "\(text) \(unanswered)" : text
+      }
       var action = ActivityLog.Action(
-        context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id,
-        detail: words(kiosk, .english).visible(upTo: 500))
-      action.koreanDetail = words(kiosk, .korean).visible(upTo: 500)
+        context.user?.name.text ?? "", .changedSettings, kiosk: kiosk.id, detail: detail(.english))
+      action.koreanDetail = detail(.korean)
       action.set(undo: SettingsCommand(replacing: id, with: kiosk.change))
       await activity.record(action)
     }

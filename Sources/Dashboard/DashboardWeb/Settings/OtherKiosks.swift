@@ -23,6 +23,7 @@ struct OtherKiosks {
     return others.filter { other in
       chosen.contains(other.id) || form["all"] != nil
         || form["same_currency"] != nil && other.currency == kiosk.currency
+        || form["same_region"] != nil && other.region == kiosk.region
     }
   }
 
@@ -56,8 +57,6 @@ struct OtherKiosks {
 
         """
     }
-    let same = others.count { $0.currency == kiosk.currency }
-    let currency = kiosk.currency.map { language("with prices in \($0.code)", "\($0.code) 가격인") }
     func choice(_ name: String, _ text: String) -> HTML {
       """
       <li><label class="choice"><input type="checkbox" name="\(name)" value="1"\
@@ -65,11 +64,21 @@ struct OtherKiosks {
 
       """
     }
-    let groups: [HTML] =
-      [choice("all", language("All \(others.count)", "모두 (\(others.count)곳)"))]
-      + (currency.map {
-        [choice("same_currency", language("All \(same) \($0)", "\($0) \(same)곳 모두"))]
-      } ?? [])
+    func group(_ name: String, _ words: String?, _ isIn: (KioskState) -> Bool) -> HTML? {
+      let count = others.count(where: isIn)
+      guard let words, (1...Self.maximum).contains(count) else { return nil }
+      return choice(name, language("All \(count) \(words)", "\(words) \(count)곳 모두"))
+    }
+    let groups: [HTML] = [
+      group("all", language("others", "다른 키오스크")) { _ in true },
+      group(
+        "same_currency",
+        kiosk.currency.map { language("with prices in \($0.code)", "\($0.code) 가격인") }
+      ) { $0.currency == kiosk.currency },
+      group("same_region", kiosk.region.map { language("in \($0)", "\($0) 지역") }) {
+        $0.region == kiosk.region
+      },
+    ].compactMap(\.self)
     let prices: HTML? =
       givesPrices
       ? "<ul class=\"choices\">\(choice("all_prices", language("They get all prices of this kiosk", "이 키오스크의 모든 가격 적용")))</ul>"
@@ -88,6 +97,7 @@ struct OtherKiosks {
   private func isOpen(_ filled: Form?) -> Bool {
     guard let filled else { return false }
     return !filled.names("kiosk.").isEmpty || filled["all"] != nil
-      || filled["same_currency"] != nil || filled["all_prices"] != nil
+      || filled["same_currency"] != nil || filled["same_region"] != nil
+      || filled["all_prices"] != nil
   }
 }

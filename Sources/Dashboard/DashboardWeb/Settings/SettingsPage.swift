@@ -202,8 +202,8 @@ struct SettingsPage {
       \(language("At these times:", "아래 시간에만:"))</label>
       <div class="days">\(days)
       <div class="day"><span>\(language("Each", "매일"))</span>
-      <input type="time" name="from.each" aria-label="\(language("each day: from", "매일: 시작"))">–
-      <input type="time" name="to.each" aria-label="\(language("each day: until", "매일: 종료"))"></div></div>
+      <input type="time" name="from.each" value="\(filled?["from.each"] ?? "")" aria-label="\(language("each day: from", "매일: 시작"))">–
+      <input type="time" name="to.each" value="\(filled?["to.each"] ?? "")" aria-label="\(language("each day: until", "매일: 종료"))"></div></div>
       <p class="muted">\(language(
         "A day without times is closed. An end before the start is on the next day; from 00:00 until 00:00 is the whole day. The kiosk opens and closes by itself.",
         "시간이 없는 요일은 쉬어요. 종료가 시작보다 이르면 다음 날까지, 00:00~00:00은 하루 종일이에요. 키오스크가 스스로 열고 닫아요."))</p>
