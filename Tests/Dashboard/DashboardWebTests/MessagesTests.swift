@@ -104,6 +104,10 @@ import Testing
       #expect(all.contains("minji · mail to minji@example.com") && all.contains("rita · mail"))
       // A user who is removed gets nothing.
       try scene.dashboard.users.update { $0["minji"] = nil }
+      await messages.update()
+      // A later user of the same name has to choose again.
+      #expect(await messages.choice(of: "minji") == nil)
+      #expect(await messages.choice(of: "vera") != nil)
       for (user, _) in choices { #expect(try await messages.set(nil, of: user)) }
       await messages.update()
     }

@@ -26,7 +26,7 @@ extension DashboardServer {
     return MessagesPage(
       choice: await messages.choice(of: user.name), fleet: fleet(context),
       canSend: await messages.canSend, sent: await sent.all.filter { $0.user == user.name },
-      localTime: LocalTime(link.fleet.timeZone, now: link.time, context.language),
+      localTime: LocalTime(fleet(context).timeZone, now: link.time, context.language),
       context: context)
   }
 

@@ -94,7 +94,9 @@ package actor UserMessages: Service {
 
   /// Starts and ends notifiers as users have chosen.
   func update() async {
-    let (known, setup) = (users.current.users, setup)
+    let (current, setup) = (users.current, setup)
+    let known = current.users
+    if current.problem == nil { removeChoices(exceptOf: known) }
     let wanted = loaded().filter { name, _ in
       setup != nil && known[name].map { $0.role != .driver } ?? false
     }
@@ -112,6 +114,17 @@ package actor UserMessages: Service {
     }
   }
 
+  /// Removes the choices of removed users, so that a later user of the same name gets no messages to
+  /// an address of another person.
+  private func removeChoices(exceptOf known: [User.Name: User]) {
+    let kept = loaded().filter { known[$0.key] != nil }
+    guard kept.count < loaded().count else { return }
+    do throws(StateError) {
+      try file.write(kept)
+      choices = kept
+    } catch { logger.error("\(error)") }
+  }
+
   private func end(_ user: User.Name) async {
     let old = running.removeValue(forKey: user)
     old?.task.cancel()
@@ -126,24 +139,25 @@ package actor UserMessages: Service {
     of user: User.Name, _ choice: MessageChoice, _ setup: Setup
   ) -> Notifier {
     let (link, users) = (link, users)
+    let own: @Sendable (KioskFleet) -> KioskFleet = { fleet in
+      let regions = users.current.users[user]?.regions
+      return fleet.limited { kiosk in
+        guard choice.kiosks?.contains(kiosk.id) ?? true else { return false }
+        // guard: a message is only about kiosks that the user may see
+        return regions.map { $0.isEmpty || kiosk.region.map($0.contains) ?? false } ?? false
+      }
+    }
     return Notifier(
       link: link, formatter: NotificationFormatter(choice.language, baseURL: setup.baseURL),
       receivers: [setup.receiver(choice.address)], rules: setup.rules,
       scope: Notifier.Scope(
         user: user,
-        fleet: { fleet in
-          let regions = users.current.users[user]?.regions
-          return fleet.limited { kiosk in
-            guard choice.kiosks?.contains(kiosk.id) ?? true else { return false }
-            // guard: a message is only about kiosks that the user may see
-            return regions.map { $0.isEmpty || kiosk.region.map($0.contains) ?? false } ?? false
-          }
-        },
+        fleet: own,
         includes: { choice.kinds.contains($0.problem?.group ?? .offline) },
         isQuiet: {
           // guard: nothing is sent in quiet hours
           guard let quietHours = choice.quietHours else { return false }
-          let localTime = LocalTime(link.fleet.timeZone, now: link.time, .english)
+          let localTime = LocalTime(own(link.fleet).timeZone, now: link.time, .english)
           return quietHours.contains(String(localTime.field(link.time).suffix(5)))
         }),
       folder: folder, sent: sent, state: nil, logger: logger)
