@@ -35,7 +35,7 @@ package struct FleetSurvey: Sendable {
   private let problems: [KioskID: [Problem]]
 
   /// Numbers of all kiosks, of those with machines, and of those with each kind of problem: as many as
-  /// `byUrgency` finds by the word for it. `soldToday` is a number of glasses.
+  /// `byUrgency` finds by the word for it.
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
@@ -48,7 +48,6 @@ package struct FleetSurvey: Sendable {
     package var urgent = 0
     package var closed = 0
     package var low = 0
-    package var soldToday = 0
   }
 
   fileprivate init(_ fleet: KioskFleet, at now: Timestamp) {
@@ -62,7 +61,6 @@ package struct FleetSurvey: Sendable {
   package var count: Count {
     fleet.kiosks.reduce(into: Count()) { count, kiosk in
       count.kiosks += 1
-      count.soldToday += kiosk.soldToday ?? 0
       if !kiosk.reports.machines.isEmpty { count.withMachines += 1 }
       if !kiosk.isOnline { count.offline += 1 }
       let problems = self[kiosk.id]

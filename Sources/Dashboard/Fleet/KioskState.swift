@@ -33,7 +33,10 @@ package struct KioskState: Sendable, Identifiable {
   /// The settings, or `nil` if the kiosk has neither opening hours nor a change of an operator.
   package private(set) var settings: SettingsReport?
   package private(set) var forecast: ForecastReport?
+  /// The number of glasses on the day of the latest sales report.
   package private(set) var soldToday: Int?
+  /// The day of the latest sales report, in the kiosk's time zone.
+  private var salesDay: CivilDate?
   /// The takings on the day of the latest sales report; empty if no glass had a price.
   package private(set) var takenToday = Takings()
   /// The mean number of glasses on the days before the latest sales report, or `nil` if it has no
@@ -60,6 +63,10 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var chargeSteps = Recent()
 
   package init(id: KioskID) { self.id = id }
+
+  /// Returns the number of glasses that were sold on a day, or `nil` if the latest sales report is of
+  /// another day.
+  package func sold(on day: CivilDate) -> Int? { salesDay == day ? soldToday : nil }
 
   package subscript<Value>(dynamicMember property: KeyPath<KioskReports, Value>) -> Value {
     reports[keyPath: property]
@@ -146,6 +153,7 @@ package struct KioskState: Sendable, Identifiable {
     case ("sales", 1):
       guard let sales = try? SalesReport(payload: payload) else { return false }
       salesPayload = payload
+      salesDay = sales.today
       soldToday = sales.hours.reduce(0) { $0 + $1.tally.glasses }
       takenToday = sales.hours.reduce(into: Takings()) { $0 += $1.tally.takings }
       usuallySold = sales.usual

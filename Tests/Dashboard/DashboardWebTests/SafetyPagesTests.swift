@@ -202,6 +202,37 @@ import Testing
     }
   }
 
+  /// The clocks go forward on 29 March and back on 25 October 2026.
+  @Test(arguments: [("2026-03-29", 23), ("2026-10-25", 25), ("2026-10-26", 24)])
+  func aDayHasTheHoursOfItsTimeZone(date: String, hours: Int) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      let day = try #require(CivilDate(date))
+      let sales = SalesReport(at: scene.now, timeZone: "Europe/Berlin", today: day)
+      try await scene.kiosk("sales", sales.payload)
+      async let loaded = scene.get("/kiosks/k1/safety?from=\(date)")
+      for _ in 0..<7 {
+        let request = try SafetyRequest(payload: try await scene.nextCommand().payload)
+        let midnight = try #require(Timestamp("\(request.day)T00:00:00Z"))
+        let measured = (0..<Int64(hours)).map {
+          SafetyDay.Hour(
+            at: Timestamp(milliseconds: midnight.milliseconds + $0 * 3_600_000), low: 4000,
+            high: 5000, secondsOutside: 0, secondsMeasured: 3_600)
+        }
+        let answer = SafetyDay(
+          id: request.id, day: request.day,
+          sensors: [
+            .init(name: "fridge", unit: .celsius, minimum: nil, maximum: 7000, hours: measured)
+          ],
+          entries: [])
+        try await scene.kiosk("report/dashboard/result", answer.payload, retain: false)
+      }
+      let page = try await loaded.text
+      let row = try #require(page.range(of: "<th scope=\"row\">"))
+      #expect(page[row.upperBound...].prefix(120).contains("<td>0</td><td>0</td>"))
+    }
+  }
+
   /// A kiosk that sends `pages` pages of one day, and no other days.
   @Test(arguments: ["safety", "safety.csv"], [2, 9])
   func aRecordIsWholeOrSaysThatItIsNot(path: String, pages: Int) async throws {

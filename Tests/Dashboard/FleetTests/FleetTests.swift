@@ -567,7 +567,9 @@ import Testing
       at: now, timeZone: "Asia/Seoul", today: CivilDate(year: 2026, month: 11, day: 21),
       hours: [.init(hour: 9, tally: tally), .init(hour: 10, tally: tally)], usual: 8)
     receive("k1/sales", String(decoding: report.payload, as: UTF8.self))
-    #expect(fleet["k1"]?.soldToday == 10)
+    #expect(fleet["k1"]?.soldToday == 10 && fleet["k1"]?.sold(on: report.today) == 10)
+    // What an offline kiosk has sold on an earlier day is not sold today.
+    #expect(fleet["k1"]?.sold(on: CivilDate(year: 2026, month: 11, day: 22)) == nil)
     #expect(fleet["k1"]?.usuallySold == 8)
     #expect(fleet["k1"]?.sales == report)
   }

@@ -48,6 +48,16 @@ struct FleetPage {
 
   private var broker: LivePart { CommonNotices.broker(connectionError, language) }
 
+  /// The number of glasses that were sold today, each kiosk in its time zone.
+  private var soldToday: Int {
+    var days: [String?: CivilDate] = [:]
+    return fleet.kiosks.reduce(0) { sum, kiosk in
+      let day = days[kiosk.timeZone] ?? LocalTime(kiosk.timeZone, now: now, language).today
+      days[kiosk.timeZone] = day
+      return sum + (kiosk.sold(on: day) ?? 0)
+    }
+  }
+
   private func count(_ count: FleetSurvey.Count) -> LivePart {
     // A tile with a filter links to the list of the kiosks that match the filter; the one without, to
     // the sales.
@@ -61,7 +71,7 @@ struct FleetPage {
       (language("Not for sale", "판매 불가"), count.out, "bad", language("out", "품절")),
       (language("Closed", "영업 종료"), count.closed, "warn", language("closed", "영업 종료")),
       (language("Low", "부족"), count.low, "warn", language("low", "부족")),
-      (language("Sold today", "오늘 판매"), count.soldToday, "", nil),
+      (language("Sold today", "오늘 판매"), soldToday, "", nil),
     ]
     let shown = tiles.filter { tile in
       switch tile.filter {

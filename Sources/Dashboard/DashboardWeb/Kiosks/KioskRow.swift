@@ -132,7 +132,7 @@ struct KioskRow {
   }
 
   private var sold: HTML? {
-    kiosk.soldToday.map { sold in
+    kiosk.sold(on: LocalTime(kiosk.timeZone, now: now, language).today).map { sold in
       let usual: HTML? = kiosk.usuallySold.map { usual in
         " <span class=\"muted\">\(language("usually", "평소")) \(Int(usual.rounded()))</span>"
       }

@@ -118,10 +118,12 @@ struct SafetyPage {
       """
   }
 
-  /// Returns the number of seconds of a day that have passed.
+  /// Returns the number of seconds of a day that have passed. A day on which the clocks change has 23
+  /// or 25 hours.
   private func seconds(of day: CivilDate) -> Int {
-    guard let start = localTime.time(field: "\(day)T00:00") else { return 0 }
-    return max(0, min(86_400, Int(clamping: localTime.now.since(start).components.seconds)))
+    let (clock, number) = (localTime.clock, day.daysSinceEpoch)
+    let end = min(localTime.now, clock.start(ofDay: number + 1))
+    return max(0, Int(clamping: end.since(clock.start(ofDay: number)).components.seconds))
   }
 
   /// Draws the range of each hour as a bar, and the limits of the first day as lines.

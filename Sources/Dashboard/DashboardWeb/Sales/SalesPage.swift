@@ -98,7 +98,10 @@ struct SalesPage {
       return
         "\(language("Not all sales from after \(date) are here, so nothing is compared", "\(date) 이후 기록이 모자라 비교하지 않아요"))"
     }
-    return "\(language("compared with (in parentheses)", "비교(괄호 안):")) \(span(period.before))"
+    let isOpen = period.days.upperBound == localTime.today.daysSinceEpoch
+    let open = isOpen ? " · \(language("today is not over", "오늘은 아직 끝나지 않았어요"))" : ""
+    return
+      "\(language("compared with (in parentheses)", "비교(괄호 안):")) \(span(period.before))\(open)"
   }
 
   /// Returns the change and the number of the period before, or nothing if that number is not known.
@@ -106,6 +109,11 @@ struct SalesPage {
     _ now: Int, _ before: Int, _ text: String? = nil, isGood: Bool = true, of sales: SalesComparison
   ) -> HTML {
     guard sales.isComparable else { return .empty }
+    // A part of a day is no measure of a whole one.
+    let today = localTime.today.daysSinceEpoch
+    if period.days == today...today {
+      return " <span class=\"muted\">(\(text ?? "\(before)"))</span>"
+    }
     return """
       \(Trend.html(Double(now), Double(before), isGood)) <span class="muted">(\(text ?? "\(before)"))</span>
       """
