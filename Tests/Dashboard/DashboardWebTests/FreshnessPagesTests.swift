@@ -38,6 +38,26 @@ import Testing
     }
   }
 
+  @Test func eachBatchIsShownAlsoBeforeARestock() async throws {
+    try await Scene.run { scene in
+      try await scene.kiosk("stock", Self.stock(scene, expiresIn: 90))
+      let expires = [90, 300].map { minutes in
+        ForecastReport.Outlook.Expiry(
+          at: Timestamp(milliseconds: scene.now.milliseconds + Int64(minutes) * 60_000),
+          amount: minutes / 30)
+      }
+      let outlook = ForecastReport.Outlook(stock: 3, expires: expires)
+      let forecast = ForecastReport(at: scene.now, fruits: ["mango": outlook])
+      try await scene.kiosk("forecast", forecast.payload)
+      try await scene.authenticate("minji")
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("3 expire ") && page.contains(", 10 "))
+      let review = try await scene.post(
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.mango=2&expect.mango=5")
+      #expect(review.text.contains("(in the kiosk: 3 expire "))
+    }
+  }
+
   @Test(arguments: [(720, true), (721, false)] as [(Int64, Bool)])
   func fruitThatExpiresWithinTwelveHoursIsShown(minutes: Int64, isShown: Bool) async throws {
     try await Scene.run { scene in
@@ -52,6 +72,10 @@ import Testing
     (
       "expired=kiwi.given_away&amount.kiwi=7&amount.mango=1",
       Removal(expired: ["kiwi": 7], reason: .givenAway)
+    ),
+    (
+      "expired=.spoiled&amount.kiwi=7&amount.mango=1",
+      Removal(expired: ["kiwi": 7, "mango": 1], reason: .spoiled)
     ),
     (
       "reason=damaged&remove.mango=2&remove.kiwi=",
@@ -76,7 +100,8 @@ import Testing
 
   @Test(arguments: [
     "", "reason=thrown&remove.kiwi=1", "remove.kiwi=1", "expired=kiwi", "expired=kiwi.spoiled",
-    "expired=k/w.spoiled&amount.kiwi=7", "expired=kiwi.spoiled&amount.kiwi=0",
+    "expired=k/w.spoiled&amount.kiwi=7", "expired=.spoiled", "expired=.spoiled&amount.kiwi=0",
+    "expired=kiwi.spoiled&amount.kiwi=0",
     "expired=kiwi.spoiled&amount.kiwi=1000000001", "expired=kiwi.eaten&amount.kiwi=7",
     "reason=spoiled&remove.kiwi=-1", "reason=spoiled&remove.kiwi=x",
   ])

@@ -45,7 +45,7 @@ extension DashboardServer {
     }
     router.post("review") { request, context in
       let form = try context.form(sessions)
-      let page = RestockPage(kiosk: try kiosk(context), context: context)
+      let page = RestockPage(kiosk: try kiosk(context), now: link.time, context: context)
       if form["do"] == "fill" {
         return page.review(page.kiosk.fillingAll, id: .random).response(context)
       }
@@ -146,7 +146,7 @@ extension DashboardServer {
     of restock: Restock, _ form: Form, _ context: PageContext, id: CommandID
   ) async throws -> Response {
     let result = try await send(.restock(restock), form, context, id: id)
-    return RestockPage(kiosk: try kiosk(context), context: context)
+    return RestockPage(kiosk: try kiosk(context), now: link.time, context: context)
       .outcome(result, of: restock, id: id).response(context)
   }
 

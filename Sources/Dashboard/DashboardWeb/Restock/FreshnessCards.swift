@@ -20,8 +20,15 @@ struct FreshnessCards {
       <p class="muted">\(language(
         "None of it is sold. When you have taken it out of the kiosk, record what became of it.",
         "판매하지 않아요. 키오스크에서 꺼낸 뒤 어떻게 했는지 기록해 주세요."))</p>
-      <ul class="feed">\(kiosk.expired.map { row($0.fruit, $0.amount) })</ul>
+      <ul class="feed">\(kiosk.expired.map { row($0.fruit, $0.amount) })</ul>\(all)
       """)
+  }
+
+  /// The button for all expired fruits, or `nil` if there is only one.
+  private var all: HTML? {
+    guard context.isOperator, kiosk.expired.count > 1 else { return nil }
+    let text = language("All of it thrown away", "모두 버림")
+    return "<div class=\"actions\">\(context.button(.remove, ".spoiled", text))</div>"
   }
 
   private func row(_ fruit: Fruit.ID, _ amount: Int) -> HTML {

@@ -5,6 +5,7 @@ import KioskProtocol
 /// The page that reviews a restock before it is sent, and the page that shows its result.
 struct RestockPage {
   let kiosk: KioskState
+  let now: Timestamp
   let context: PageContext
 
   private var language: Language { context.language }
@@ -57,8 +58,11 @@ struct RestockPage {
       let value = time ?? day ?? ""
       if isRepeat { return .hidden("best.\(fruit)", value) }
       let type: HTML = time == nil ? "date" : "datetime-local"
+      let held: HTML? = kiosk.expiry(of: fruit, now: now, language).map {
+        " <small class=\"muted\">(\(language("in the kiosk:", "키오스크 안:")) \($0))</small>"
+      }
       return """
-        <label>\(name(fruit)) <input type="\(type)" name="best.\(fruit)" value="\(value)"></label>
+        <label>\(name(fruit))\(held) <input type="\(type)" name="best.\(fruit)" value="\(value)"></label>
 
         """
     }

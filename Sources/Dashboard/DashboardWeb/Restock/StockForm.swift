@@ -102,12 +102,8 @@ struct StockForm {
     return language("lasts for more than a week", "일주일 넘게 충분해요")
   }
 
-  /// Returns a phrase with the time at which the next fruit expires, or `nil` if none has a date.
   private func expiry(_ fruit: Fruit.ID) -> HTML? {
-    kiosk.stock?.expires[fruit].map { time in
-      let distance = LocalTime(nil, now: now, language).expectation(time)
-      return " · \(language("next expires \(distance)", "\(distance) 만료"))"
-    }
+    kiosk.expiry(of: fruit, now: now, language).map { " · \($0)" }
   }
 
   private func stepper(_ fruit: Fruit) -> HTML {
@@ -146,5 +142,29 @@ struct StockForm {
     \(context.filled.value("set.\(fruit.id)").map { " value=\"\($0)\"" as HTML })></label>
 
     """
+  }
+}
+
+extension KioskState {
+  /// Maximum number of batches that `expiry` names.
+  private static let maximumBatches = 3
+
+  /// Returns a phrase with the next batches of a fruit and the times at which they expire, or `nil` if
+  /// no batch has a date.
+  func expiry(of fruit: Fruit.ID, now: Timestamp, _ language: Language) -> String? {
+    guard let next = reports.stock?.expires[fruit] else { return nil }
+    let localTime = LocalTime(nil, now: now, language)
+    let batches = forecast?.fruits[fruit]?.expires ?? []
+    // The forecast may be older than the stock.
+    guard batches.count > 1, batches.first?.at == next else {
+      let distance = localTime.expectation(next)
+      return language("next expires \(distance)", "\(distance) 만료")
+    }
+    let verb = batches.first?.amount == 1 ? "expires" : "expire"
+    let list = batches.prefix(Self.maximumBatches).enumerated().map { index, batch in
+      let word = index == 0 ? language(" \(verb)", "") : ""
+      return "\(batch.amount)\(word) \(localTime.expectation(batch.at))"
+    }.joined(separator: ", ")
+    return language(list, "만료: \(list)")
   }
 }

@@ -193,15 +193,16 @@ extension ChargeDecision {
 }
 
 extension Removal {
-  /// Reads a button such as `kiwi.spoiled`, or else the amounts and the reason that were entered.
+  /// Reads a button such as `kiwi.spoiled` for one expired fruit, or `.spoiled` for all of them; or else
+  /// the amounts and the reason that were entered.
   fileprivate init(_ form: Form) throws(RequestError) {
     if let button = form[CommandForm.Kind.remove.field] {
       let parts = button.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-      guard parts.count == 2, let fruit = Fruit.ID(parts[0]),
-        let reason = Reason(rawValue: parts[1]),
-        let amount = try form.number("amount.\(fruit)"), amount > 0
-      else { throw .badForm }
-      self.init(expired: [fruit: amount], reason: reason)
+      let amounts = try form.amounts("amount.")
+      guard parts.count == 2, let reason = Reason(rawValue: parts[1]) else { throw .badForm }
+      let expired = FruitAmounts(amounts.filter { parts[0].isEmpty || $0.fruit.text == parts[0] })
+      guard !expired.isEmpty, expired.allSatisfy({ $0.amount > 0 }) else { throw .badForm }
+      self.init(expired: expired, reason: reason)
     } else {
       guard let reason = form["reason"].flatMap(Reason.init(rawValue:)) else { throw .badForm }
       let stock = try form.amounts("remove.", isChange: true)
