@@ -197,6 +197,23 @@ import Testing
     #expect(rejection?.id == "a1")
   }
 
+  /// A sum within the range hides no part that is out of it.
+  @Test(
+    arguments: [
+      (5, -4), (-4, 5), (0, 1), (1, 0), (.max, 1), (1, .max), (.max, .max), (.min, -1),
+      (-1, .min), (.max, .min), (1_000_000_000_000_001, 1),
+    ] as [(Int, Int)])
+  func eachPartOfARemovalIsChecked(stock: Int, expired: Int) {
+    let payload =
+      #"{"remove":{"kiwi":\#(stock)},"remove_expired":{"kiwi":\#(expired)},"#
+      + #""reason":"spoiled","id":"a1"}"#
+    let rejection = #expect(throws: Rejection.self) {
+      try Request(kind: .restock, payload: Array(payload.utf8))
+    }
+    #expect(rejection?.reason == .malformed)
+    #expect(rejection?.detail == "a removal takes at least 1 of a fruit")
+  }
+
   @Test(arguments: Command.Kind.allCases)
   func aPayloadHasALimit(kind: Command.Kind) {
     let largest = [UInt8](repeating: UInt8(ascii: "x"), count: 4096)

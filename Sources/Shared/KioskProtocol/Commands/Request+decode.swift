@@ -279,10 +279,9 @@ extension JSON {
     }
     let removal = Removal(
       stock: try amounts("remove"), expired: try amounts("remove_expired"), reason: reason)
-    let limit = Int(JSON.maximumAmount)
-    guard !removal.amounts.isEmpty,
-      (Array(removal.stock) + Array(removal.expired)).allSatisfy({ (1...limit).contains($0.amount) }
-      )
+    // Checks each part: in a sum, one amount could hide that another one is out of range.
+    let parts = [removal.stock, removal.expired].joined()
+    guard !parts.isEmpty, parts.allSatisfy({ (1...Int(JSON.maximumAmount)).contains($0.amount) })
     else { throw Rejection(.malformed, "a removal takes at least 1 of a fruit") }
     return removal
   }
