@@ -598,6 +598,27 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The device refunds while the juice is made. The broker delivers its answers again.
+  @Test(arguments: [true, false]) func aRefundBeforeTheEndIsRecordedOnce(isMade: Bool) throws {
+    let kiosk = try begun()
+    for _ in 1...2 {
+      try kiosk.receive(.paid("captured", 350), .paid("refunded", 350))
+      #expect(kiosk.state == .gone && kiosk.core.charges[Self.first]?.captured == nil)
+    }
+    try kiosk.receive(.made(isMade ? "done" : "failed", job: 3))
+    try kiosk.restart()
+    for answer in ["held", "captured", "refunded"] { try kiosk.receive(.paid(answer, 350)) }
+    let moves = kiosk.steps.filter { $0.hasPrefix("captured") || $0.hasPrefix("refunded") }
+    #expect(moves == ["captured 350", "refunded 350"])
+    try kiosk.ledger.verify()
+    guard isMade else { return #expect(kiosk.core.charges.open.isEmpty) }
+    #expect(kiosk.report.contains(#""decisions":["released","write_off"]"#))
+    #expect(try kiosk.receive(.decide("captured")).reasons == [.noDecisionNeeded])
+    #expect(try kiosk.receive(.decide("write_off")).statuses == [.applied])
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
   /// The acknowledgement of both answers is lost, and the broker delivers them again.
   @Test func aHoldThatHasEndedIsNotRecordedAgain() throws {
     let kiosk = try begun()

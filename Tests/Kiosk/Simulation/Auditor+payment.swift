@@ -92,14 +92,18 @@ extension Auditor {
   /// Returns the step that a decision means, or `nil` if a person need not decide.
   private static func step(_ choice: String, of charge: Charge, on day: Int) -> String? {
     let isCaptured = charge.captured != nil
+    // Before the end of the order.
+    let isRefunded = !isCaptured && charge.goal == .undecided
     switch (charge.state, choice) {
+    case (.undecided, "captured") where isRefunded, (.undecided, "release") where isRefunded:
+      return nil
     case (.captured, _) where charge.day < day: return nil
     case (.captured, "refund"), (.undecided, "refund"):
       return isCaptured && charge.goal != .undecided ? "refund" : nil
     case (.undecided, "refunded"): return isCaptured ? "refunded" : nil
     case (.captured, "cash"), (.undecided, "cash"): return isCaptured ? "paid_back" : nil
     case (.undecided, "write_off"):
-      return !isCaptured && charge.goal == .capturing ? "written_off" : nil
+      return !isCaptured && charge.goal == .capturing || isRefunded ? "written_off" : nil
     case (.undecided, "captured"): return isCaptured ? "kept" : "captured"
     case (.undecided, "capture"): return isCaptured || charge.held == nil ? nil : "capture"
     case (.undecided, "release"), (.undecided, "released"): return isCaptured ? nil : choice

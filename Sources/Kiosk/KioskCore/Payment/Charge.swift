@@ -15,8 +15,8 @@ package struct Charge: Hashable, Sendable {
   package let day: Int
   package var state: ChargeState
   /// The state to reach from `undecided`, or from `captured` if a requested refund may still have
-  /// happened; otherwise equal to `state`. After a refund of another amount the goal is
-  /// `undecided`, because the device does not refund again.
+  /// happened; otherwise equal to `state`. After a refund of another amount, or before the order has
+  /// ended, the goal is `undecided`, because the device does not refund again.
   package var goal: ChargeState
   /// The amount that the device holds, or held before the capture, as far as the ledger has recorded it.
   package var held: Money?
@@ -82,6 +82,9 @@ package struct Charge: Hashable, Sendable {
     self.wanted = wanted
     self.reason = reason
   }
+
+  /// Whether the device has refunded the amount before the order has ended.
+  var isRefunded: Bool { goal == .undecided && captured == nil }
 
   /// Returns the charge in another state, which is also its goal, and without a reason.
   func with(_ state: ChargeState) -> Charge {

@@ -91,12 +91,13 @@ extension Charge {
     case (.refund, .captured), (.refund, .undecided):
       return isCaptured && goal != .undecided ? .refund : nil
     case (.capture, .undecided): return held != nil && !isCaptured ? .capture : nil
-    case (.release, .undecided): return isCaptured ? nil : .release
-    case (.captured, .undecided): return isCaptured ? .kept : .captured
+    case (.release, .undecided): return isCaptured || isRefunded ? nil : .release
+    case (.captured, .undecided): return isCaptured ? .kept : isRefunded ? nil : .captured
     case (.released, .undecided): return isCaptured ? nil : .released
     case (.refunded, .undecided): return isCaptured ? .refunded : nil
     case (.cash, .captured), (.cash, .undecided): return isCaptured ? .paidBack : nil
-    case (.writeOff, .undecided): return goal == .capturing && !isCaptured ? .writtenOff : nil
+    case (.writeOff, .undecided):
+      return goal == .capturing && !isCaptured || isRefunded ? .writtenOff : nil
     default: return nil
     }
   }

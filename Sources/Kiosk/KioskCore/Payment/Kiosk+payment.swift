@@ -142,7 +142,9 @@ extension Kiosk {
     case (nil, _, _?):
       save(charge.undecided(.releasing, "captured, not made"), in: &decision)
     case (_?, .gone, nil):
-      save(charge.undecided(.capturing, "made, not paid"), in: &decision)
+      save(
+        charge.undecided(charge.isRefunded ? .undecided : .capturing, "made, not paid"),
+        in: &decision)
     case (nil, .gone, nil): close(charge, in: &decision)
     case (_?, _, nil): save(charge.with(.capturing), in: &decision)
     case (nil, _, nil): save(charge.with(.releasing), in: &decision)

@@ -119,7 +119,7 @@ extension Kiosk {
       if isWrong { return wrong }
       charges.notDone(charge)
       charges.unfinished(charge, failure: answer.reason, at: now.uptime)
-    case .undecided where charge.captured == nil:
+    case .undecided where charge.captured == nil && !charge.isRefunded:
       // A person decides about a charge without an order, and about one whose hold has ended: this
       // answer is older than that end. Otherwise the device's answer counts.
       guard charge.sale != nil, charge.held != nil || charge.goal != .capturing else { break }
@@ -176,6 +176,8 @@ extension Kiosk {
   private mutating func captured(
     _ money: Money, _ answer: PaymentAnswer, _ charge: Charge, in decision: inout Decision
   ) -> Rejection? {
+    // The device has refunded the amount before the end of the order: this answer is older.
+    if charge.isRefunded { return nil }
     // A device that takes money at once, such as a coin box: the amount was held and is captured.
     if charge.state == .sent || charge.state == .waiting {
       let flaw = hold(money, answer, charge, in: &decision)
@@ -242,7 +244,10 @@ extension Kiosk {
       endUnpaid(charge, .unknown, isOver: true, in: &decision)
     } else if charge.state == .held || charge.state == .gone {
       (charge.held, charge.captured) = (nil, nil)
-      save(charge.with(.gone), in: &decision)
+      var gone = charge.with(.gone)
+      // The device does not refund again.
+      gone.goal = .undecided
+      save(gone, in: &decision)
     } else if let captured = charge.captured, money != captured {
       charge.captured = Money(units: captured.units - money.units, captured.currency)
       save(charge.undecided(.undecided, "refunded \(money)"), in: &decision)
