@@ -5,7 +5,8 @@ import KioskProtocol
 
 extension KioskLedger {
   /// Returns the rows of earlier requests with these keys. For an order that was accepted or awaited payment, returns
-  /// the last row of its end or of the hold with which a machine got the order, if any; for a charge, its last row.
+  /// the last row of its end or of the hold with which a machine got the order, if any; for a charge, its refund or
+  /// else its last row.
   package func repeats(of keys: [RepeatKey]) throws(LedgerError) -> [RepeatKey: LedgerRow] {
     var rows: [RepeatKey: LedgerRow] = [:]
     for key in keys {
@@ -55,12 +56,13 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the last row about a charge, or `nil` if there is none.
+  /// Returns the refund of a charge, which a decision of a person may follow, or else the last row about the charge; or
+  /// `nil` if there is none.
   private func row(ofCharge number: Int) throws(LedgerError) -> LedgerRow? {
     try reading { database in
       try database.rows(
         """
-        SELECT * FROM entry WHERE charge = ? ORDER BY seq DESC LIMIT 1
+        SELECT * FROM entry WHERE charge = ? ORDER BY status = 'refunded' DESC, seq DESC LIMIT 1
         """, [number]
       ).first.map { try LedgerRow($0) }
     }

@@ -1049,6 +1049,38 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// A person accepts the rest, or gives it back. The device repeats its answer after the day.
+  @Test(arguments: ["captured", "cash"])
+  func aRefundInPartIsNotRecordedAgainAfterADecision(choice: String) throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    try kiosk.receive(.paid("refunded", 100))
+    #expect(try kiosk.receive(.decide(choice)).statuses == [.applied])
+    kiosk.pass(.seconds(86_400), day: 20_779)
+    try kiosk.receive()
+    #expect(kiosk.core.charges.open.isEmpty)
+    for _ in 1...2 { try kiosk.receive(.paid("refunded", 100)) }
+    #expect(kiosk.steps.suffix(2).first == "refunded 100")
+    try kiosk.ledger.verify()
+  }
+
+  /// A person decides that nothing was refunded. The device has refunded, and says so after the day.
+  @Test func aRefundAfterADecisionIsAtMostTheAcceptedAmount() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    try kiosk.receive(.paid("unknown"))
+    try kiosk.receive(.decide("captured"))
+    kiosk.pass(.seconds(86_400), day: 20_779)
+    try kiosk.receive()
+    try kiosk.receive(.paid("refunded", 351))
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.steps.last == "kept 350")
+    for _ in 1...2 { try kiosk.receive(.paid("refunded", 350)) }
+    #expect(kiosk.steps.suffix(2) == ["kept 350", "refunded 350"])
+    try kiosk.ledger.verify()
+  }
+
   // MARK: Totals
 
   @Test func aTotalIsComparedOnce() throws {

@@ -102,14 +102,14 @@ extension Charge {
     }
   }
 
-  /// Returns the amount of a step that a person decides, or `nil` if the step moves no money.
+  /// Returns the amount of a step that a person decides, or `nil` if the step is a request.
   func amount(of kind: PaymentStep.Kind) -> Money? {
     switch kind {
     case .captured: wanted ?? held ?? amount
     case .released: held
-    case .refunded, .paidBack: captured
+    case .refunded, .paidBack, .kept: captured
     case .writtenOff: wanted ?? amount
-    case .held, .capture, .release, .refund, .kept: nil
+    case .held, .capture, .release, .refund: nil
     }
   }
 }

@@ -276,8 +276,8 @@ extension Kiosk {
 
   /// Handles an answer about a charge that is not open at this device.
   ///
-  /// - Parameter row: The last row of the ledger about the charge, or `nil` if the ledger does not
-  ///   have the charge.
+  /// - Parameter row: The refund of the charge, or else the last row of the ledger about it; or `nil`
+  ///   if the ledger does not have the charge.
   private mutating func handleEnded(
     _ answer: PaymentAnswer, of device: PaymentDeviceID, _ row: LedgerRow?,
     in parsed: ParsedDelivery, for decision: inout Decision
