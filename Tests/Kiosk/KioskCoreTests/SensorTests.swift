@@ -515,6 +515,16 @@ import TimeZones
     #expect(hours.map { $0.secondsMeasured / 60 } == [58, 60, 1])
   }
 
+  /// The ledger has the first reading only.
+  @Test(arguments: [false, true]) func aReloadForgetsNoReadingOfTheHour(recovers: Bool) throws {
+    try read(5)
+    #expect(try read(8, after: .seconds(30)).transaction.isEmpty)
+    if recovers { try kiosk.recover() } else { try kiosk.reload(kiosk.settings) }
+    #expect(try read(5, after: .seconds(40)).transaction.changes(.sensor))
+    let hour = try #require(record?.hour)
+    #expect(hour.high == 8000 && hour.secondsMeasured == 70)
+  }
+
   @Test func anHourHasOneEntryAlsoAfterACrash() throws {
     _ = try read(5, minutes: 58)
     // Stored ten seconds before, so that the end of the minute does not store the hour.

@@ -101,6 +101,13 @@ package struct Sensors: Sendable {
       (record.state, record.since) = (known.state, known.since)
       records[id] = record
     }
+    // Nor each reading: its hour may lack those of the last minute.
+    for (id, known) in other.records {
+      guard let hour = known.hour, let recorded = records[id]?.hour, recorded.at == hour.at,
+        recorded.secondsMeasured <= hour.secondsMeasured
+      else { continue }
+      records[id]?.hour = hour
+    }
   }
 
   var isEmpty: Bool { settings.isEmpty && records.isEmpty }
