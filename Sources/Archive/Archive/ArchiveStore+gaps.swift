@@ -62,8 +62,9 @@ extension ArchiveStore {
   }
 
   /// Records the first entry of a ledger, as its kiosk reported it. Deletes or shortens the gaps
-  /// below it, and records a gap if entries are missing at the end of the preceding ledger. Has no
-  /// effect unless `low` is the first expected entry of the ledger, and is below `seq`.
+  /// below it, and records a gap if entries are missing at the end of the preceding ledger. Ignores
+  /// a preceding ledger that would exceed the kiosk's quota. Has no effect unless `low` is the first
+  /// expected entry of the ledger, and is below `seq`.
   ///
   /// - Parameters:
   ///   - low: The number of the first requested entry.
@@ -91,7 +92,9 @@ extension ArchiveStore {
       try database.run(
         """
         WITH before AS (
-          SELECT $1 AS kiosk, $2::bigint AS epoch, $3::bigint - 1 AS last
+          SELECT $1::text AS kiosk, $2::bigint AS epoch, $3::bigint - 1 AS last
+          WHERE EXISTS (SELECT FROM ledger WHERE ledger.kiosk = $1 AND ledger.epoch = $2::bigint)
+            OR (SELECT count(*) FROM ledger WHERE ledger.kiosk = $1) < \(QuotaTracker.Quota.ledgers.limit)
         ), gone AS (
           INSERT INTO gap (kiosk, epoch, first, last, since, due)
           SELECT kiosk, epoch, coalesce(ledger.high, 0) + 1, last, now(), now()

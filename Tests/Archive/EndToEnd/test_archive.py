@@ -977,6 +977,25 @@ def test_a_kiosk_says_where_its_ledgers_begin(
     assert database.query("SELECT epoch, low, high FROM juice.ledger ORDER BY 1") == "3|1|4\n7|18|20\n9|5|17"
 
 
+def test_a_kiosk_names_no_more_ledgers_than_its_quota(
+    make_archive: MakeArchive, database: Postgres, make_client: MakeClient
+) -> None:
+    """k1 has 100 ledgers, the most that it may have. It names an unknown one, and one of the 100."""
+    make_archive(gap_delay_seconds=1).start()
+    client = make_client("kiosk/k1/replay/juice-archive")
+    tell(client, "k1", *[event(1, epoch=epoch) for epoch in range(1, 99)], event(20, epoch=200), event(20, epoch=300))
+    question = ask(client)
+    since = len(client.messages)
+    part = {"from": 18, "to": 20}
+    answer(client, question, "replaying", **part, before=150)
+    answer(client, question, "done", **part)
+    other = 500 - question["epoch"]
+    question = client.messages.first(lambda m: m.json["epoch"] == other, since).json
+    answer(client, question, "replaying", **part, before=98)
+    has(database, GAPS, "98:2-17 200:18-19 300:18-19")
+    assert database.query("SELECT count(*), max(high) FILTER (WHERE epoch = 98) FROM juice.ledger") == "100|17"
+
+
 def test_a_lost_tail_is_asked_for(
     make_archive: MakeArchive, database: Postgres, make_client: MakeClient
 ) -> None:
