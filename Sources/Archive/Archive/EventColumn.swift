@@ -71,7 +71,11 @@ struct EventColumn {
   /// - Parameter table: The name of the row.
   func member(of table: String) -> String {
     switch kind {
-    case .time: #"to_char(\#(table).\#(name) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"#
+    // A kiosk omits the fraction of a full second.
+    case .time:
+      """
+      replace(to_char(\(table).\(name) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '.000Z', 'Z')
+      """
     case .decimal: "\(table).\(name)::text"
     // A kiosk without epochs omits the member.
     case .whole where name == "epoch": "nullif(\(table).\(name), 0)"

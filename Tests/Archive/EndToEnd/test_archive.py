@@ -316,8 +316,8 @@ def test_an_entry_comes_back_as_it_was_sent(archive: Archive, database: Postgres
     sent = [each for each in map(json.loads, examples) if "status" in each and "at" in each and "used" not in each]
     sent += [{"seq": 1, "epoch": 7, "at": "2026-11-01T00:00:00.120Z", "status": status, **members}
              for status, members in OTHERS.items()]
-    # A kiosk without epochs.
-    sent.append({"seq": 1, "at": "2026-11-01T00:00:00.000Z", "status": "open"})
+    # A kiosk without epochs, at a full second.
+    sent.append({"seq": 1, "at": "2026-11-01T00:00:00Z", "status": "open"})
     source = "".join(file.read_text() for file in (ROOT / "Sources/Shared/KioskProtocol").rglob("LedgerEntry*.swift"))
     cases = re.search(r"enum Status: String.*?\n  }", source, re.S)[0]
     statuses = {value or name for names in re.findall(r"case (.*)", cases) for name, value in
