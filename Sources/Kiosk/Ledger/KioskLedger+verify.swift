@@ -1,6 +1,7 @@
 import GRDB
 import JuiceDomain
 import KioskCore
+import KioskProtocol
 
 extension KioskLedger {
   /// The number of entries after which the kiosk moves the checkpoint.
@@ -13,8 +14,9 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger: that SQLite's structures and references are intact, that no entry is
-  /// missing, that each event agrees with its row, that the entries add up to the stock, its batches and the expired fruit, that each made
-  /// juice has the price of its order, and that the steps of each charge agree with its order.
+  /// missing, that each entry can be read and agrees with its columns, that the entries add up to
+  /// the stock, its batches and the expired fruit, that each made juice has the price of its order,
+  /// and that the steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
   /// - Throws: `LedgerError` for the first problem found.
@@ -25,8 +27,10 @@ extension KioskLedger {
       guard report == ["ok"] else {
         throw LedgerError.damaged(path: path, detail: report.prefix(3).joined(separator: "; "))
       }
-      try Self.checkBalances(database, path: path, from: .start)
-      try Self.checkBalances(database, path: path, from: .checkpoint)
+      try Self.checkNumbers(database, path: path, after: 0)
+      try Self.checkEntries(database, path: path)
+      try Self.checkBalances(database, path: path, after: 0)
+      try Self.checkBalances(database, path: path, after: Self.checkpointSeq(in: database))
       if let wrong = try Row.fetchOne(database, sql: Self.wrongBatch) {
         throw LedgerError.inconsistent(
           path: path,
@@ -56,11 +60,16 @@ extension KioskLedger {
     }
   }
 
-  /// Checks numbers and sums only for the entries after the checkpoint, so that years of orders do not delay a start.
-  /// Moves the checkpoint if there are more than `checkpointInterval` entries after it.
+  /// Checks numbers, columns and sums only for the entries after the checkpoint, so that years of orders do not delay a
+  /// start. Moves the checkpoint if there are more than `checkpointInterval` entries after it.
   func verifySinceCheckpoint() throws(LedgerError) {
     let isDue = try reading { database in
-      try Self.checkBalances(database, path: path, from: .checkpoint)
+      let start = try Self.checkpointSeq(in: database)
+      try Self.checkNumbers(database, path: path, after: start)
+      if let wrong = try Int.fetchOne(database, sql: Self.wrongEvent, arguments: [start]) {
+        throw Self.contradiction(in: wrong, path: path)
+      }
+      try Self.checkBalances(database, path: path, after: start)
       return try Bool.fetchOne(
         database,
         sql: "SELECT MAX(seq) > ? + (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) FROM entry",
@@ -74,16 +83,15 @@ extension KioskLedger {
       sql: "INSERT OR REPLACE INTO ticket \(ticketsSinceCheckpoint); \(checkpoint)")
   }
 
-  private enum Origin { case start, checkpoint }
+  /// Returns the number of the entry of the checkpoint, or 0 if there is none.
+  private static func checkpointSeq(in database: Database) throws -> Int {
+    try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM checkpoint") ?? 0
+  }
 
-  private static func checkBalances(
-    _ database: Database, path: String, from origin: Origin
+  /// Checks that no entry after `start` is missing.
+  private static func checkNumbers(
+    _ database: Database, path: String, after start: Int
   ) throws {
-    let start =
-      switch origin {
-      case .start: 0
-      case .checkpoint: try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM checkpoint") ?? 0
-      }
     let numbering = try Row.fetchOne(
       database, sql: "SELECT COUNT(*), IFNULL(MAX(seq), ?1) FROM entry WHERE seq > ?1",
       arguments: [start])
@@ -91,10 +99,34 @@ extension KioskLedger {
       throw LedgerError.inconsistent(
         path: path, detail: "\(last - start - count) entries are missing after entry \(start)")
     }
-    if let wrong = try Int.fetchOne(database, sql: wrongEvent, arguments: [start]) {
-      throw LedgerError.inconsistent(
-        path: path, detail: "the columns of entry \(wrong) contradict its event")
+  }
+
+  /// Reads each entry, one at a time, and compares it with its columns.
+  private static func checkEntries(_ database: Database, path: String) throws {
+    let rows = try Row.fetchCursor(database, sql: "SELECT * FROM entry ORDER BY seq")
+    while let row = try rows.next() {
+      let seq: Int = row["seq"]
+      guard let entry = try? LedgerRow(row).entry else {
+        throw LedgerError.inconsistent(path: path, detail: "entry \(seq) cannot be read")
+      }
+      let (at, status): (Int64, String) = (row["at"], row["status"])
+      let (source, id): (String?, String?) = (row["source"], row["id"])
+      let (job, charge, day): (Int?, Int?, Int?) = (row["job"], row["charge"], row["day"])
+      guard at == entry.at.milliseconds, status == entry.status.rawValue,
+        source == entry.source?.description, id == entry.id?.text, job == entry.outcome.job,
+        charge == entry.outcome.charge, day == entry.ticket?.day
+      else { throw contradiction(in: seq, path: path) }
     }
+  }
+
+  private static func contradiction(in seq: Int, path: String) -> LedgerError {
+    .inconsistent(path: path, detail: "the columns of entry \(seq) contradict its event")
+  }
+
+  /// Checks that the entries after `start` add up to the stock, and the batches as well.
+  private static func checkBalances(
+    _ database: Database, path: String, after start: Int
+  ) throws {
     if let wrong = try Row.fetchOne(database, sql: wrongBalance, arguments: [start]) {
       throw LedgerError.inconsistent(
         path: path,
@@ -115,7 +147,7 @@ extension KioskLedger {
     }
   }
 
-  /// Selects an entry whose event cannot be read or differs from a column.
+  /// Selects an entry whose event is no JSON or differs from a column: what a start can check in little time.
   private static let wrongEvent = """
     SELECT seq FROM entry
     WHERE seq > ?1 AND (NOT json_valid(event) OR event ->> 'seq' IS NOT seq

@@ -90,8 +90,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "status = 'applied'", "source = NULL", "id = 'x'", "job = 1", "charge = 1", "event = '{'",
-    "event = json_set(event, '$.status', 'applied')", "event = json_set(event, '$.seq', 5)",
+    "status = 'applied'", "source = NULL", "id = 'x'", "job = 1", "charge = 1", "at = at + 1",
+    "day = 7", "event = json_set(event, '$.at', '2026-11-21T09:00:00Z')",
   ])
   func aColumnThatContradictsItsEventIsFound(change: String) throws {
     try place.tamper("UPDATE entry SET \(change) WHERE seq = 3")
@@ -101,12 +101,30 @@ import Testing
     }
   }
 
+  /// `verify` reads each entry as the uplink and the reports do.
+  @Test(arguments: [
+    "event = '{'", "event = json_set(event, '$.status', 'applied')",
+    "event = json_set(event, '$.seq', 6)", "event = json_remove(event, '$.at')", "stock = '[]'",
+    "event = replace(event, '\"sensor\"', '\"sensos\"')",
+  ])
+  func anEntryThatCannotBeReadIsFound(change: String) throws {
+    let step = SensorStep(.ok, of: "fridge", value: 5000, unit: .celsius)
+    try place.write(LedgerTransaction(.init(5, .sensor(step), source: nil)))
+    #expect(try place.open(readOnly: true).verify() == 5)
+    try place.tamper("UPDATE entry SET \(change) WHERE seq = 5")
+    let reader = try place.open(readOnly: true)
+    #expect(throws: LedgerError.unreadable(5)) { try reader.rows(after: 4) }
+    let error = LedgerError.inconsistent(path: place.path, detail: "entry 5 cannot be read")
+    #expect(throws: error) { try reader.verify() }
+  }
+
   @Test func aLongLedgerIsOpenedFromItsLastCheckpointAndVerifiedFromTheStart() throws {
     try place.tamper(
       """
       WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 10010)
       INSERT INTO entry (seq, at, status, event) SELECT i, 0, 'restocked',
-        json_object('seq', i, 'status', 'restocked', 'changes', json_object('banana', 1)) FROM n;
+        json_object('seq', i, 'at', '1970-01-01T00:00:00Z', 'status', 'restocked',
+          'changes', json_object('banana', 1)) FROM n;
       UPDATE stock SET quantity = quantity + 10006 WHERE fruit = 'banana';
       """)
     #expect(try place.count("checkpoint") == 0)
@@ -132,7 +150,8 @@ import Testing
       """
       WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 10010)
       INSERT INTO entry (seq, at, status, event)
-        SELECT i, 0, 'open', json_object('seq', i, 'status', 'open') FROM n;
+        SELECT i, 0, 'open',
+          json_object('seq', i, 'at', '1970-01-01T00:00:00Z', 'status', 'open') FROM n;
       """)
     try place.write(LedgerTransaction(.opened(10_011, ["mango": 4])))
     #expect(try place.open().verify() == 10_011)
