@@ -1,6 +1,7 @@
 extension DailySums {
   /// The steps of charges, and the price of the juices that were made for them. If a juice was made
-  /// after midnight, its order is an entry of another day.
+  /// after midnight, its order is an entry of another day, and its day may have no step of the charge.
+  /// Most orders are among the entries of the same day; the other ones are read from `event`.
   static let charges = replace(
     "charge_day", keys: ["charge"],
     values: [
@@ -9,36 +10,47 @@ extension DailySums {
       "card", "last4",
     ],
     with: """
-      WITH step AS (
-        SELECT *, CASE WHEN status = 'awaiting_payment' THEN seq ELSE job END AS number
-        FROM fresh WHERE charge IS NOT NULL AND device IS NOT NULL
-      ), made AS (
-        SELECT kiosk, day, epoch, job, max(amount) AS amount FROM fresh
-        WHERE status IN ('made', 'failed') AND amount IS NOT NULL AND kiosk IN (SELECT kiosk FROM step)
+      WITH ending AS (
+        SELECT kiosk, day, epoch, job, min(at) AS at, min(currency) AS currency, max(amount) AS amount FROM fresh
+        WHERE status IN ('made', 'failed') AND amount IS NOT NULL AND job IS NOT NULL
         GROUP BY 1, 2, 3, 4
-      ), sold AS (
-        SELECT kiosk, day, coalesce(charge, (
-          SELECT charge FROM event WHERE event.kiosk = made.kiosk AND event.epoch = made.epoch
-            AND event.seq = made.job AND event.status = 'awaiting_payment'
-        )) AS charge, amount
-        FROM made LEFT JOIN (
-          SELECT kiosk, day, epoch, number AS job, min(charge) AS charge FROM step GROUP BY 1, 2, 3, 4
-        ) known USING (kiosk, day, epoch, job)
+      ), known AS (
+        SELECT kiosk, epoch, CASE WHEN status IN ('accepted', 'awaiting_payment') THEN seq ELSE job END AS job,
+          min(charge) AS charge, min(device) AS device
+        FROM fresh WHERE status = 'accepted' OR charge IS NOT NULL AND device IS NOT NULL
+        GROUP BY 1, 2, 3
+      ), step AS (
+        SELECT kiosk, day, charge, at, device, currency, status, source, juice, ticket, quantity, amount, more,
+          false AS is_end
+        FROM fresh WHERE charge IS NOT NULL AND device IS NOT NULL
+        UNION ALL
+        SELECT ending.kiosk, ending.day, ordered.charge, ending.at, ordered.device, ending.currency,
+          NULL, NULL, NULL, NULL, NULL, ending.amount, NULL, true
+        FROM ending LEFT JOIN known
+          ON known.kiosk = ending.kiosk AND known.epoch = ending.epoch AND known.job = ending.job
+        CROSS JOIN LATERAL (
+          SELECT known.charge, known.device WHERE known.charge IS NOT NULL AND known.device IS NOT NULL
+          UNION ALL
+          SELECT event.charge, event.device FROM event
+          WHERE known.job IS NULL AND event.kiosk = ending.kiosk AND event.epoch = ending.epoch
+            AND event.seq = ending.job AND event.status = 'awaiting_payment'
+            AND event.charge IS NOT NULL AND event.device IS NOT NULL
+        ) ordered
       )
-      SELECT kiosk, day, charge, min(at), min(device), min(currency),
+      SELECT kiosk, day, charge, coalesce(min(at) FILTER (WHERE NOT is_end), min(at)), min(device), min(currency),
         min(split_part(source, '/', 2)) FILTER (WHERE status = 'awaiting_payment'), min(juice), min(ticket),
-        min(quantity), coalesce(sum(step.amount) FILTER (WHERE status = 'awaiting_payment'), 0),
-        coalesce(min(sold.amount), 0), coalesce(sum(step.amount) FILTER (WHERE status = 'held'), 0),
-        coalesce(sum(step.amount) FILTER (WHERE status = 'captured'), 0),
-        coalesce(sum(step.amount) FILTER (WHERE status = 'released'), 0),
-        coalesce(sum(step.amount) FILTER (WHERE status = 'refunded'), 0),
-        coalesce(sum(step.amount) FILTER (WHERE status = 'paid_back'), 0),
-        coalesce(sum(step.amount) FILTER (WHERE status = 'written_off'), 0),
+        min(quantity), coalesce(sum(amount) FILTER (WHERE status = 'awaiting_payment'), 0),
+        coalesce(sum(amount) FILTER (WHERE is_end), 0),
+        coalesce(sum(amount) FILTER (WHERE status = 'held'), 0),
+        coalesce(sum(amount) FILTER (WHERE status = 'captured'), 0),
+        coalesce(sum(amount) FILTER (WHERE status = 'released'), 0),
+        coalesce(sum(amount) FILTER (WHERE status = 'refunded'), 0),
+        coalesce(sum(amount) FILTER (WHERE status = 'paid_back'), 0),
+        coalesce(sum(amount) FILTER (WHERE status = 'written_off'), 0),
         \(["receipt", "trace", "terminal", "card", "last4"].map {
           "max(left(more->'payment'->>'\($0)', 64))"
         }.joined(separator: ", "))
-      FROM step LEFT JOIN (SELECT kiosk, day, charge, sum(amount) AS amount FROM sold GROUP BY 1, 2, 3) sold
-        USING (kiosk, day, charge)
+      FROM step
       GROUP BY 1, 2, 3
       """)
 

@@ -554,6 +554,11 @@ def test_payments_add_up_in_whatever_order_they_arrive(
         # A free juice of the same kiosk is no charge.
         event(19, "accepted", 970, machine="bar", place=1, source="order/staff", **order | price),
         event(20, "made", 971, job=19, machine="bar", **order | price),
+        # Paid before midnight, and made after it: that day has no step of the charge.
+        asked(21, 899.2, 104),
+        step(22, "held", 899.3, 104, 21, machine="bar", place=1),
+        step(23, "captured", 899.4, 104, 21),
+        event(24, "made", 900.5, job=21, machine="bar", **order | price),
     ]
     seed = random.randrange(1 << 32)
     random.Random(seed).shuffle(events)
@@ -570,20 +575,21 @@ def test_payments_add_up_in_whatever_order_they_arrive(
         "100|2026-11-01|p1|1|3.50|3.50|3.50|0|3.50|0",
         "101|2026-11-02|p1|1|3.50|0|0|0|0|0",
         "102|2026-11-02|p2|1|3.50|0|0|0|0|3.50",
-        "103|2026-11-02|p1|2|7.00|3.50|3.50|0|0|0"], f"seed {seed}"
+        "103|2026-11-02|p1|2|7.00|3.50|3.50|0|0|0",
+        "104|2026-11-01|p1|1|3.50|3.50|3.50|0|0|0"], f"seed {seed}"
     assert view("receipt, trace, terminal, card, last4", "charges WHERE charge = 100") == ["0012|7|T1|girocard|1234"]
     assert view("day, panel, charges, sold, taken, given_back, written_off, open", "payments") == [
-        "2026-11-01|p1|1|3.50|3.50|3.50|3.50|0",
+        "2026-11-01|p1|2|7.00|7.00|3.50|3.50|0",
         "2026-11-02|p1|2|3.50|3.50|0|0.00|0",
         "2026-11-02|p2|1|0|0|0|0|0",
         "2026-11-02||1|0|0|0|0|0"], f"seed {seed}"
     assert view("day, sold, taken, given_back, written_off, open", "money") == [
-        "2026-11-01|3.50|3.50|3.50|3.50|0", "2026-11-02|7.00|3.50|0|3.50|0"], f"seed {seed}"
+        "2026-11-01|7.00|7.00|3.50|3.50|0", "2026-11-02|7.00|3.50|0|3.50|0"], f"seed {seed}"
     assert view("device, currency, captured, refunded, count, difference", "payment_totals") == [
         "till|EUR|700|350|2|-350", "till|||||"]
-    assert view("day, amount", "sold") == ["2026-11-02|10.50"]
+    assert view("day, amount", "sold") == ["2026-11-02|14.00"]
     # The order of a paid juice is the entry that asks for the payment.
-    assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "2|0"
+    assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "3|0"
 
 
 def test_stockouts_are_right_in_whatever_order_they_are_told(
