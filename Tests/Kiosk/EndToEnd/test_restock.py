@@ -1,5 +1,6 @@
 """Restocks change several fruits in one step, with displays and events."""
 
+import json
 from datetime import datetime, timedelta, timezone
 
 from client import BASE, Client, soon
@@ -42,6 +43,8 @@ def test_a_date_on_the_command_line_is_the_end_of_a_day_or_the_error_has_the_for
     restocked = kiosk.command("restock", "kiwi=+1", "--best-before", f"kiwi={day}")
     assert (restocked.returncode, restocked.stderr) == (0, "")
     assert kiosk.ledger()[-1]["batches"][0]["expires"] == f"{day}T15:00:00Z"
+    forecast = json.loads(kiosk.command("report", "--json").stdout)["forecast"]
+    assert forecast["fruits"]["kiwi"]["expires"] == [{"at": f"{day}T15:00:00Z", "amount": 1}]
     for wrong in ("kiwi=05.12.2026", "kiwi=2026-12-05T18:00", "kiwi"):
         refused = kiosk.command("restock", "kiwi=+1", "--best-before", wrong)
         assert refused.returncode == 64 and "2026-12-05" in refused.stderr.splitlines()[0]

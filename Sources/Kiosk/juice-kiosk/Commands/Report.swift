@@ -166,8 +166,10 @@ struct Report: AsyncParsableCommand {
     var history = SalesHistory(
       menu: settings.menu, wallClock: settings.wallClock, through: state.seq, at: now)
     while !history.isComplete { try history.read(ledger) }
-    let stock = Kiosk(settings: settings, state: state).stock
-    return (history.report(at: now), history.forecast(stock: stock, at: now))
+    let kiosk = Kiosk(settings: settings, state: state)
+    let forecast = history.forecast(
+      stock: kiosk.stock, expires: kiosk.batches.expiries, at: now)
+    return (history.report(at: now), forecast)
   }
 }
 
