@@ -19,7 +19,7 @@ struct Debounce: Sendable {
     var at: Timestamp
     /// The uptime at that press, or `nil` for a press before this process started.
     var uptime: Duration?
-    let seq: Int
+    var seq: Int
     let window: Duration
 
     /// Returns whether `now` is less than `window` after the press. Compares the uptimes if the
@@ -45,7 +45,7 @@ struct Debounce: Sendable {
   /// Stores a press, and returns the number of the entry of the earlier press that it repeats.
   ///
   /// - Parameters:
-  ///   - seq: The number of the entry that this press gets if it counts.
+  ///   - seq: The number of the entry that this press probably gets if it counts; see `record`.
   ///   - window: The time after the last press within which an equal press is a repeat, even if the
   ///     last press was a repeat itself: a held button that sends repeats counts once. If zero,
   ///     every press counts.
@@ -68,6 +68,11 @@ struct Debounce: Sendable {
     presses[press] = Counted(
       at: now.timestamp, uptime: now.uptime, seq: seq, window: window)
     return nil
+  }
+
+  /// Changes the number of the entry of the last press that counted.
+  mutating func record(_ seq: Int, of order: Order, from source: Source) {
+    presses[Press(source: source, order: order)]?.seq = seq
   }
 }
 

@@ -119,10 +119,15 @@ extension Kiosk {
       decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
       return
     }
+    let next = seq + 1
     if settings.payment != nil {
       replaceUnpaid(by: request, in: parsed, in: &decision)
     }
     let row = answer(request, in: parsed, in: &decision)
+    // The end of a replaced order precedes the entry of the press.
+    if row.entry.seq != next, case .order(let order) = request.command, request.id == nil {
+      debounce.record(row.entry.seq, of: order, from: parsed.source)
+    }
     if let key = parsed.key { answered[key] = row }
   }
 

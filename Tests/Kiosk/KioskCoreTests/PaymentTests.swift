@@ -358,6 +358,24 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The end of the first order precedes the entry of the second press. The kiosk crashes before the
+  /// broker has received the acknowledgement of the copy.
+  @Test func aCopyOfAPressThatReplacesTheFirstGetsTheAnswerOfThatPress() throws {
+    var settings = try Self.settings()
+    settings.orders.debounce = .milliseconds(500)
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(.device("online"), .message("online", on: "machine/bar/status"))
+    try kiosk.receive(.order("kiwi", packetID: 1))
+    let second = try kiosk.receive(.order("mango_kiwi", packetID: 2))
+    #expect(try second.statuses == [.failed, .awaitingPayment])
+    #expect(try kiosk.receive(.order("mango_kiwi", packetID: 3)).answers.isEmpty)
+    try kiosk.restart()
+    kiosk.pass(.seconds(5))
+    let copy = try kiosk.receive(.order("mango_kiwi", packetID: 3, redelivered: true))
+    #expect(try copy.statuses == [.awaitingPayment])
+    #expect(try copy.results.map(\.ticket) == [2])
+  }
+
   /// The one that the kiosk decides first counts.
   @Test(arguments: [true, false])
   func ofAPressAndACardAtOnceTheFirstCounts(isCardFirst: Bool) throws {
