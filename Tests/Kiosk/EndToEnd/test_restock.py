@@ -85,6 +85,8 @@ def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(
     ]:
         assert any(line.endswith(text) for line in lines), (text, lines)
     assert lines[-1] == "Discarded: mango 5"
+    exported = kiosk.command("ledger", "export", "--format", "csv").stdout.splitlines()
+    assert [line.split('"')[1] for line in exported if ",removed," in line] == ["spoiled, expired: mango 5"]
     kiosk.verify()
 
 

@@ -81,7 +81,7 @@ extension LedgerEntry {
       (machine, job, reason) = (step.id.machine, step.job, step.reason)
       program = step.id.program
     case .sensor(let step): reason = step.summary
-    case .removed(let removal): reason = removal.reason.rawValue
+    case .removed(let removal): reason = removal.summary
     case .opened, .restocked, .service, .expired: break
     }
     return [

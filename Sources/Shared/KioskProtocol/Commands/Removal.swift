@@ -22,6 +22,11 @@ package struct Removal: Hashable, Sendable {
     self.reason = reason
   }
 
+  /// The reason, and the expired fruit, which is no change of the stock.
+  package var summary: String {
+    expired.isEmpty ? reason.rawValue : "\(reason.rawValue), expired: \(expired)"
+  }
+
   /// The sum of `stock` and `expired`.
   package var amounts: FruitAmounts {
     var sum = stock

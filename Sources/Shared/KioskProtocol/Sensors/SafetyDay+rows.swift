@@ -71,9 +71,7 @@ extension LedgerEntry {
     case .decided(_, let job, _): parts.append("job \(job)")
     case .program(let step):
       parts += ["\(step.id.machine) \(step.id.program.rawValue)", step.reason].compactMap(\.self)
-    case .removed(let removal):
-      parts.append(removal.reason.rawValue)
-      if !removal.expired.isEmpty { parts.append("expired: \(removal.expired)") }
+    case .removed(let removal): parts.append(removal.summary)
     default: break
     }
     parts += changes.map { fruit, amount in
