@@ -156,7 +156,7 @@ def commands(command: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def script(path: str) -> str:
     """Returns the text of a script, and of the scripts to which it passes its arguments."""
     text = files().get(path, "")
-    handed = re.findall(r'([\w./-]+)"? "(?:\$@|\$\{@:2\})"', text)
+    handed = re.findall(r'(?:\$root/)?([\w./-]+)"? "(?:\$@|\$\{@:2\})"', text)
     return text + "".join(files().get(each, "") for each in handed if each != path)
 
 
