@@ -170,7 +170,7 @@ def test_nobody_talks_to_a_server_of_another_authority(
     # Replaces the cluster's authority in the archive's connection to the database.
     mine = (cluster.folder / "archive.yaml").read_text()
     theirs = tmp_path / "archive.yaml"
-    theirs.write_text(mine.replace(f"sslrootcert={cluster.authority}", f"sslrootcert={other}"))
+    theirs.write_text(mine.replace(f"sslrootcert='{cluster.authority}'", f"sslrootcert={other}"))
     archive = Archive(theirs).launch()
     try:
         archive.wait_for_log("certificate verify failed")
