@@ -18,7 +18,7 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 
 from arrivals import eventually
-from client import Client, soon
+from client import Client
 from conftest import MakeBrowser, MakeClient, MakeDashboard, MakeKiosk
 from dashboard import PASSWORDS, Browser, Dashboard
 from kiosk import Kiosk
@@ -85,7 +85,7 @@ def test_a_week_of_food_safety_prints_on_one_page(
     client.messages.first(lambda m: m.topic == "kiosk/k1/machine/bar" and m.json["state"] == "idle")
     client.order({"id": "o1", "juice": "banana"})
     client.messages.first(lambda m: m.topic == "kiosk/k1/events" and m.json["status"] == "program_done")
-    client.restock({"id": "r2", "add": {"banana": 6}, "best_before": {"banana": soon(1)}})
+    client.restock_briefly({"add": {"banana": 6}}, ["banana"])
     client.messages.first(lambda m: m.topic == "kiosk/k1/events" and m.json["status"] == "expired")
     client.restock({"id": "r3", "remove_expired": {"banana": 6}, "reason": "spoiled"})
     for number in range(14):

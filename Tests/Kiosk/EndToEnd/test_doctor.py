@@ -370,8 +370,7 @@ def test_dates(
 ) -> None:
     known = confirmed_clock
     kiosk = make_kiosk().start(**known)
-    panel.restock({
-        "add": {"mango": 5, "kiwi": 1}, "best_before": {"mango": soon(1), "kiwi": soon(86400)}})
+    panel.restock_briefly({"add": {"mango": 5, "kiwi": 1}, "best_before": {"kiwi": soon(86400)}}, ["mango"])
     panel.messages.first(lambda m: m.topic == f"{BASE}/events" and m.json["status"] == "expired")
     expired = fault(kiosk, 1, "ledger", "warning", "mango", "5 expired", **known)
     assert not Findings(kiosk, **known).of("retained", "note"), "freshness is expected"

@@ -54,9 +54,7 @@ def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(
     make_kiosk: MakeKiosk, panel: Client, confirmed_clock: dict[str, str]
 ) -> None:
     kiosk = make_kiosk().start(**confirmed_clock)
-    expires = soon(3)
-    restock = {"set": {"kiwi": 0}, "add": {"mango": 5}, "best_before": {"mango": expires}}
-    assert panel.restock(restock)["status"] == "applied"
+    restocked, expires = panel.restock_briefly({"set": {"kiwi": 0}, "add": {"mango": 5}}, ["mango"], 3)
     panel.messages.first(lambda m: m.topic == f"{BASE}/freshness/mango" and m.text == expires)
     assert panel.restock({"id": "p", "add": {"kiwi": 1}, "best_before": {"kiwi": soon(-1)}})[
         "reason"] == "expired"
@@ -64,7 +62,7 @@ def test_fruit_that_expires_is_not_sold_and_is_taken_out_once(
     event = panel.messages.first(is_expired).json
     assert moment(event["at"]) >= moment(expires) - timedelta(milliseconds=1)
     assert event["changes"] == {"mango": -5}
-    assert event["batches"] == [{"fruit": "mango", "batch": 2, "amount": -5}]
+    assert event["batches"] == [{"fruit": "mango", "batch": restocked["seq"], "amount": -5}]
     missing = panel.order({"juice": "mango", "quantity": 4})
     assert (missing["status"], missing["missing"]) == ("out_of_stock", {"mango": 2})
     panel.messages.first(lambda m: m.topic == f"{BASE}/freshness/mango" and m.text == "none")

@@ -3,10 +3,11 @@
 import json
 import socket
 import threading
+import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
@@ -127,6 +128,20 @@ class Client:
 
     def restock(self, payload: str | bytes | dict) -> Any:
         return self.ask("restock/desk", payload).json
+
+    def restock_briefly(
+        self, restock: dict[str, Any], fruits: Iterable[str], seconds: float = 1
+    ) -> tuple[Any, str]:
+        """Restocks with a date in some seconds for these fruits; in more seconds each time that the kiosk receives
+        the restock after that date. Returns the result and the date."""
+        while True:
+            expires = soon(seconds)
+            dates = restock.get("best_before", {}) | dict.fromkeys(fruits, expires)
+            result = self.restock(restock | {"id": uuid.uuid4().hex, "best_before": dates})
+            if result["status"] == "applied":
+                return result, expires
+            assert result["reason"] == "expired" and seconds < TIMEOUT, result
+            seconds = 2 * seconds + 1
 
     def service(self, payload: str | bytes | dict) -> Any:
         return self.ask("service/desk", payload).json

@@ -3,10 +3,9 @@
 import socket
 import threading
 
-from arrivals import Arrivals
+from arrivals import TIMEOUT, Arrivals, eventually
 
-# Watchdog timeout in seconds.
-TIMEOUT = 2
+WATCHDOG_SECONDS = 2
 
 
 class Manager:
@@ -17,7 +16,7 @@ class Manager:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(address.replace("@", "\0"))
         self.variables = {
-            "NOTIFY_SOCKET": address, "WATCHDOG_USEC": str(TIMEOUT * 1_000_000)
+            "NOTIFY_SOCKET": address, "WATCHDOG_USEC": str(WATCHDOG_SECONDS * 1_000_000)
         }
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -26,12 +25,20 @@ class Manager:
             for line in datagram.decode().split("\n"):
                 self.heard.add(line)
 
-    def wait_for(self, text: str, since: int = 0, within: float = 60) -> str:
-        return self.heard.first(lambda line: text in line, since, within)
+    def wait_for(self, text: str, since: int = 0) -> str:
+        return self.heard.first(lambda line: text in line, since)
 
-    def lives(self, since: int, within: float = TIMEOUT) -> bool:
-        try:
-            self.heard.first(lambda line: line == "WATCHDOG=1", since, within)
-            return True
-        except TimeoutError:
-            return False
+    def wait_for_life(self, within: float = TIMEOUT) -> None:
+        """Waits for another signal of the watchdog."""
+        self.heard.first(lambda line: line == "WATCHDOG=1", len(self.heard), within)
+
+    def wait_for_silence(self) -> None:
+        """Waits until the service is silent for as long as a service manager permits."""
+        def is_silent() -> bool:
+            try:
+                self.wait_for_life(WATCHDOG_SECONDS)
+                return False
+            except TimeoutError:
+                return True
+
+        eventually(is_silent)
