@@ -6,6 +6,7 @@ import os
 import re
 import select
 import signal
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Iterator
 
@@ -104,6 +105,8 @@ def text(web_client: WebClient, path: str) -> str:
 def test_the_record_of_food_safety_of_any_kiosk(
     viewer: WebClient, north: WebClient, archive: Postgres
 ) -> None:
+    day = datetime.now(timezone.utc).date() - timedelta(days=20)
+    before, after, end = (day + timedelta(days=days) for days in (-1, 1, 5))
     archive.query("""
         INSERT INTO juice.event (kiosk, epoch, seq, at, status, source, changes, more) VALUES
           ('k7', 9, 1, '2026-11-10T11:00:05Z', 'sensor_hour', NULL, NULL, '{"sensor": "fridge", "unit": "°C",
@@ -117,10 +120,10 @@ def test_the_record_of_food_safety_of_any_kiosk(
           ('k7', 9, 5, '2026-11-10T13:30:00Z', 'sensor_hour', NULL, NULL, '{"hour": 7}'),
           ('k7', 9, 6, '2026-11-10T14:30:00Z', 'captured', NULL, NULL, '{}');
         UPDATE juice.event SET machine = 'bar', job = 7, source = 'machine/bar' WHERE kiosk = 'k7' AND seq = 4
-        """)
+        """.replace("2026-11-10", str(day)).replace("2026-11-11", str(after)))
     assert "/chain/kiosks/k7/safety" in viewer.get("/chain/kiosks/k7").text
-    page = text(north, "/chain/kiosks/k7/safety?from=2026-11-09")
-    assert "Food safety of Kiosk 7 2026-11-09 – 2026-11-15" in page
+    page = text(north, f"/chain/kiosks/k7/safety?from={before}")
+    assert f"Food safety of Kiosk 7 {before} – {end}" in page
     assert "limits to 7" in page and "2.5 8.25 10 1350" in page
     assert "anna fridge: discarded · 9.5 °C · kiwi · <warm>" in page and "bar: Clean" in page
     assert "Discarded: kiwi 4" in page and "has not sent" not in page
@@ -128,10 +131,10 @@ def test_the_record_of_food_safety_of_any_kiosk(
     assert "fridge: discarded" in history and "bar: Clean" in history and "<warm>" in history
     assert "fridge: discarded" in text(viewer, "/chain/kiosks/k7/history?days=90")
     assert "fridge: discarded" not in text(viewer, "/chain/kiosks/k7/history?days=90&kind=machines")
-    lines = viewer.get("/chain/kiosks/k7/safety.csv?from=2026-11-09").text.split("\r\n")
-    assert lines[1] == "2026-11-10,,readings,fridge,°C,2.5,8.25,10,90,,,,"
+    lines = viewer.get(f"/chain/kiosks/k7/safety.csv?from={before}").text.split("\r\n")
+    assert lines[1] == f"{day},,readings,fridge,°C,2.5,8.25,10,90,,,,"
     assert [line.split(",")[10] for line in lines[2:-1]] == ["sensor_discard", "program_done"]
-    assert "fridge" not in text(viewer, "/chain/kiosks/k7/safety?from=2026-11-16")
+    assert "fridge" not in text(viewer, f"/chain/kiosks/k7/safety?from={end + timedelta(days=1)}")
     assert north.get("/chain/kiosks/s7/safety").status == 404
     assert north.get("/chain/kiosks/s7/safety.csv").status == 404
 
@@ -163,10 +166,11 @@ def test_pages_say_how_far_the_sums_are(viewer: WebClient, archive: Postgres) ->
         archive.query("INSERT INTO juice.dirty_day (kiosk, day, since, due)"
                       " VALUES ('k1', current_date, '2026-03-04 05:06Z', '2026-03-04 05:06Z')")
         for path in pages:
-            assert re.search("Summed up to .*Mar", page := text(viewer, path)) and "cannot be computed" not in page
+            assert "Summed up to Mar 4 " in (page := text(viewer, path)) and "cannot be computed" not in page
         archive.query("UPDATE juice.dirty_day SET error = 'too long'")
         for path in pages:
-            assert "The sums of 1 days of kiosks cannot be computed" in (page := text(viewer, path)) and "Mar" not in page
+            assert "The sums of 1 days of kiosks cannot be computed" in (page := text(viewer, path))
+            assert "Summed up to " in page and "Summed up to Mar 4 " not in page
     finally:
         archive.query("DELETE FROM juice.dirty_day")
 

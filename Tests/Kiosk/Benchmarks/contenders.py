@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import programs
-from arrivals import eventually
+from arrivals import TIMEOUT, eventually
 from kiosk import RECIPES, Kiosk, environment, program
 from mosquitto import Mosquitto
 
@@ -64,7 +64,7 @@ class Contender:
         process, self.process = self.process, None
         if process:
             process.send_signal(sign)
-            process.wait(10)
+            process.wait(TIMEOUT)
 
     def kill(self) -> None:
         self.stop(signal.SIGKILL)

@@ -13,6 +13,7 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from arrivals import TIMEOUT
 from client import BASE, Client
 from conftest import MakeBroker, MakeKiosk, Say
 from displays import wait_for_truth
@@ -170,7 +171,7 @@ def test_ten_thousand_panels_with_one_press_each(broker, kiosk: Kiosk, say: Say)
     with flood(broker, "panels", count=10_000) as sender:
         panels.messages.until(lambda: len(panels.messages) >= 10_000)
         seconds = time.monotonic() - started
-        assert sender.wait(10) == 0
+        assert sender.wait(TIMEOUT) == 0
     panels.close()
     made = [entry for entry in kiosk.ledger() if entry["status"] == "ready"]
     assert {entry["source"] for entry in made} == {f"order/flood{n}" for n in range(10_000)}

@@ -282,7 +282,7 @@ def test_learn_prints_what_binds_the_button_that_was_pressed(
 ) -> None:
     kiosk = make_kiosk()
     device = make_client("kiosk/k1/order/#")
-    learn = kiosk.spawn("learn", "--timeout", "20")
+    learn = kiosk.spawn("learn", "--timeout", f"{TIMEOUT:.0f}")
     assert "Press" in learn.stderr.readline()
     for message in QUIET_HOUSE + presses:
         device.client.publish(message.topic, message.payload, 0)
@@ -303,7 +303,7 @@ def test_learn_waits_for_more_than_an_event_that_may_be_old(
 ) -> None:
     kiosk = make_kiosk()
     device = make_client()
-    learn = kiosk.spawn("learn", "--timeout", "20")
+    learn = kiosk.spawn("learn", "--timeout", f"{TIMEOUT:.0f}")
     assert "Press" in learn.stderr.readline()
     device.publish(shelly("S", 4).topic, shelly("S", 4).payload)
     assert "0_single" in learn.stderr.readline()
@@ -318,7 +318,7 @@ def test_learn_prints_nothing_that_a_device_could_mean(
     """A publisher must not be able to inject lines into the configuration that a person pastes."""
     kiosk = make_kiosk()
     device = make_client()
-    learn = kiosk.spawn("learn", "--timeout", "20", "--count", "2")
+    learn = kiosk.spawn("learn", "--timeout", f"{TIMEOUT:.0f}", "--count", "2")
     assert "Press" in learn.stderr.readline()
     for action in ["x\nbroker: {host: evil}\n#", 'y\r\u2028"}\nbroker: {host: evil}\x1b[2J']:
         device.publish(f"zigbee2mqtt/{action[0]}", json.dumps({"action": action, "linkquality": 9}))

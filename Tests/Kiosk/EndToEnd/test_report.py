@@ -10,6 +10,7 @@ import unicodedata
 
 import pytest
 
+from arrivals import TIMEOUT
 from client import BASE, Client
 from conftest import MakeKiosk
 from kiosk import Kiosk, environment, program
@@ -137,7 +138,7 @@ def test_colour_is_for_terminals(kiosk: Kiosk, panel: Client) -> None:
     except OSError:  # The other end is closed.
         pass
     os.close(ours)
-    assert shown.wait(10) == 0
+    assert shown.wait(TIMEOUT) == 0
     assert "\x1b[32m█" in text.decode()
 
 

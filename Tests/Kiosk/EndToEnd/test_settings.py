@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arrivals import eventually
+from arrivals import TIMEOUT, eventually
 from client import Client, retained
 from conftest import MakeKiosk
 from kiosk import Kiosk
@@ -295,11 +295,11 @@ def test_a_kiosk_keeps_its_hours(make_kiosk: MakeKiosk, panel: Client) -> None:
 
 
 def test_without_a_command_the_state_follows_the_clock(make_kiosk: MakeKiosk, panel: Client) -> None:
-    """Opens at the next minute, whatever the time of day is."""
+    """Opens at a full minute, in 30 to 90 seconds, whatever the time of day is."""
     now = datetime.now(timezone.utc)
-    start = (now + timedelta(minutes=1)).strftime("%H:%M")
+    start = (now + timedelta(minutes=1, seconds=30)).strftime("%H:%M")
     end = (now + timedelta(hours=2)).strftime("%H:%M")
     make_kiosk(hours={day: f"{start}-{end}" for day in DAYS}).start()
     panel.messages.first(lambda m: m.topic == "kiosk/k1/service" and m.text == "closed")
-    panel.messages.first(lambda m: m.topic == "kiosk/k1/service" and m.text == "open", 0, 90)
+    panel.messages.first(lambda m: m.topic == "kiosk/k1/service" and m.text == "open", 0, 90 + TIMEOUT)
     assert panel.order("kiwi")["status"] == "ready"

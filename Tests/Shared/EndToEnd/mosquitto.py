@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from typing import Iterator
 
-from arrivals import eventually
+from arrivals import TIMEOUT, eventually
 from client import BASE, Client
 from ports import free_port, is_listening
 
@@ -71,7 +71,7 @@ class Mosquitto:
             eventually(lambda: self._ends_by(sign))
             self.process = None
             if self.counts:
-                self.sieve.wait(10)
+                self.sieve.wait(TIMEOUT)
 
     def _ends_by(self, sign: int) -> bool:
         """Sends a signal. A broker that has just started may lose it, so the caller repeats it."""

@@ -5,7 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from arrivals import eventually
+from arrivals import TIMEOUT, eventually
 from ports import free_port, is_listening
 
 START = Path(__file__).resolve().parents[1] / "other-broker"
@@ -34,7 +34,7 @@ class OtherBroker:
     def kill(self) -> None:
         if self.process:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(TIMEOUT)
             self.process = None
         mapper = self.folder / "epmd.pid"
         if mapper.exists():

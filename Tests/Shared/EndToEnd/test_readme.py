@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import dashboard
-from arrivals import eventually
+from arrivals import TIMEOUT, eventually
 from client import retained
 from daemon import Daemon
 from web_client import WebClient
@@ -66,7 +66,7 @@ class Copy:
                 found.append(f"{entry.name} {command}")
         return found
 
-    def stop(self, sign: int | None = None, within: float = 10) -> int:
+    def stop(self, sign: int | None = None, within: float = TIMEOUT) -> int:
         """Stops with this signal or, by default, like Ctrl-C, which all foreground processes
         receive."""
         if sign is None:
