@@ -129,7 +129,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, proxy: Proxy, pane
 
     # A kiosk that is offline gets the menu after it reconnects.
     k2.stop()
-    fleet.push(BROAD, "--timeout", "5", "--limit", "50", "--first", "100")
+    fleet.push(BROAD, "--timeout", "15", "--limit", "50", "--first", "100")
     fleet.ends("done")
     assert "3 of 4 kiosks have it, 0 refused, 1 silent" in fleet("status")
     k2.start()
@@ -163,7 +163,7 @@ def test_a_menu_that_a_kiosk_has_lost_is_sent_again(
     def report(version: int, status: str = "taken", **detail: str) -> None:
         kiosk.publish("chain/k1/menu/reported", json.dumps({"version": version, "status": status, **detail}))
 
-    fleet.push(GREEN, "--first", "100", "--timeout", "5", "--limit", "100")
+    fleet.push(GREEN, "--first", "100", "--timeout", "15", "--limit", "100")
     assert kiosk.messages.first(lambda message: True).json["version"] == 1
     report(1)
     fleet.ends("done")
