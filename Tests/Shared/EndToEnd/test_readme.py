@@ -18,6 +18,7 @@ from client import retained
 from daemon import Daemon
 from web_client import WebClient
 from kiosk import ROOT, environment, program
+from mosquitto import Mosquitto
 from readme import blocks
 
 
@@ -134,6 +135,16 @@ def test_deploy_run_does_without_the_dashboard(copy: Copy) -> None:
     copy.run("--no-dashboard")
     assert not any("dashboard" in line for line in copy.kiosk.log)
     assert copy.stop() == 0
+
+
+def test_deploy_run_finds_a_configuration_in_the_folder_of_the_caller(
+    copy: Copy, broker: Mosquitto, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        f"broker: {{host: 127.0.0.1, port: {broker.port}}}\nledger: {{path: mine.sqlite}}\n")
+    kiosk = Command("juice-kiosk/deploy/run --config mine.yaml", tmp_path)
+    kiosk.wait_for_log(" online")
+    assert kiosk.stop() == 0
 
 
 def test_deploy_run_keeps_its_ledger_and_runs_once_per_folder(copy: Copy) -> None:

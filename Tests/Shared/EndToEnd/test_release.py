@@ -4,7 +4,10 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 VERSION = re.search(r'version = "(.*)"', (ROOT / "Sources/Shared/CommandLineSupport/Release.swift").read_text())[1]
@@ -33,6 +36,7 @@ def test_a_release_without_notes_or_a_package_is_refused(tmp_path):
     assert release_notes(f"v{VERSION}", tmp_path).returncode == 66
 
 
+@pytest.mark.skipif(not shutil.which("swift"), reason="there is no Swift here")
 def test_a_warning_ends_the_build_of_a_check_and_of_nobody_else(tmp_path):
     """A new compiler or header may warn of what compiled before."""
     def strict(**variables: str) -> tuple[set[str], set[str]]:
