@@ -4,14 +4,13 @@ language at once. The screenshots in KIOSK_SCREENSHOTS are for people."""
 
 import json
 import re
-from datetime import datetime, timedelta, timezone
 from urllib.parse import urlsplit
 
 import pytest
 
 from accessibility import findings, script
 from arrivals import eventually
-from client import Client
+from client import Client, soon
 from conftest import MakeBrowser, MakeClient, MakeKiosk
 from dashboard import Browser
 from fleet import twenty
@@ -80,11 +79,8 @@ def kiosks(make_kiosk: MakeKiosk, client: Client, confirmed_clock: dict[str, str
     client.order("mango")
     client.restock({"id": "r1", "add": {"pineapple": 30}})
     # Fruit that expires soon, and expired fruit.
-    now = datetime.now(timezone.utc)
-    times = {"strawberry": now + timedelta(seconds=10), "banana": now + timedelta(hours=3)}
-    client.restock({
-        "id": "r2", "add": {"strawberry": 7, "banana": 20},
-        "best_before": {fruit: f"{time:%Y-%m-%dT%H:%M:%SZ}" for fruit, time in times.items()}})
+    added = {"add": {"strawberry": 7, "banana": 20}, "best_before": {"banana": soon(3 * 3600)}}
+    client.restock_briefly(added, ["strawberry"])
     # A charge for a person, and an end of day that differs.
     pay(client, "held", "unknown")
     client.publish("kiosk/k1/payment/till/total", json.dumps(

@@ -8,6 +8,7 @@ import selectors
 import socket
 import time
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Callable, Iterator
 from urllib.parse import quote
@@ -80,6 +81,7 @@ def is_known(web_client: WebClient, kiosk: str = "k1") -> bool:
     return web_client.get(f"/kiosks/{kiosk}").status == 200
 
 
+TOMORROW = datetime.now() + timedelta(days=1)
 # Every form that changes something, with valid values.
 FORMS = {
     "/kiosks/k1/review": {"do": "review", "add.kiwi": "1"},
@@ -92,7 +94,8 @@ FORMS = {
     "/kiosks/k1/program": {"id": "attack-11", "program": "clean.bar"},
     "/kiosks/k1/remove": {"id": "attack-8", "reason": "spoiled", "remove.kiwi": "1"},
     "/routes": {
-        "arrival": "2030-01-01T08:00", "until": "2030-01-02T08:00", "margin": "0", "kiosk.k1": "1"
+        "arrival": f"{TOMORROW:%Y-%m-%dT08:00}", "until": f"{TOMORROW + timedelta(days=1):%Y-%m-%dT08:00}",
+        "margin": "0", "kiosk.k1": "1"
     },
     "/routes/r1/delete": {},
     "/kiosks/k1/undo": {"undo": "1"},
