@@ -220,9 +220,16 @@ package struct Members<Message> {
   }
 
   /// Reads or writes an amount as a text, and its currency as the member `currency`. Returns `nil` if
-  /// one is absent or invalid.
-  mutating func money(_ key: StaticString, _ get: (Message) -> Money?) -> Money? {
-    other(get, read: { $0.money(key.description) }, write: { $0.member(key, $1) })
+  /// one is absent or invalid, or if a read amount has more than `limit` smallest units.
+  mutating func money(
+    _ key: StaticString, _ get: (Message) -> Money?, upTo limit: UInt = .max
+  ) -> Money? {
+    other(
+      get,
+      read: { json in
+        json.money(key.description).flatMap { $0.units.magnitude <= limit ? $0 : nil }
+      },
+      write: { $0.member(key, $1) })
   }
 
   package mutating func requiredUnits(_ get: (Message) -> Money) throws(JSONError) -> Money {

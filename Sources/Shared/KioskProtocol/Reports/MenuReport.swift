@@ -60,7 +60,8 @@ extension Fruit: FormattedMessage {
       id: id, name: members.name(\.name, of: id),
       crate: members.optional("crate", \.crate, where: Self.crates.contains),
       keepsHours: members.optional("keeps_hours", \.keepsHours, where: Self.keeps.contains),
-      cost: members.money("cost", \.cost), color: members.optional("color", \.color))
+      cost: members.money("cost", \.cost, upTo: JSON.maximumAmount),
+      color: members.optional("color", \.color))
   }
 }
 
@@ -74,7 +75,8 @@ extension Juice: FormattedMessage {
     let recipe: Recipe
     do { recipe = try Recipe(amounts) } catch { throw JSONError("\(error)") }
     self.init(
-      id: id, name: name, recipe: recipe, price: members.money("price", \.price),
+      id: id, name: name, recipe: recipe,
+      price: members.money("price", \.price, upTo: JSON.maximumAmount),
       allergens: members.text("allergens", \.allergens, upTo: Self.maximumText),
       note: members.text("note", \.note, upTo: Self.maximumText),
       picture: members.optional("picture", \.picture))

@@ -86,12 +86,11 @@ extension JSONWriter {
 }
 
 extension JSON {
-  /// Reads an amount and its currency, or returns `nil` if either is missing or invalid, or if the
-  /// amount exceeds `maximumAmount`.
+  /// Reads an amount and its currency, or returns `nil` if either is missing or invalid.
   func money(_ key: String) -> Money? {
-    guard let amount = text(key), let currency = text("currency").flatMap({ Currency($0) }),
-      let money = Money(amount, currency), money.units.magnitude <= Self.maximumAmount
-    else { return nil }
-    return money
+    guard let amount = text(key), let currency = text("currency").flatMap({ Currency($0) }) else {
+      return nil
+    }
+    return Money(amount, currency)
   }
 }
