@@ -5,9 +5,9 @@ import KioskProtocol
 /// a repeat, not a press.
 struct DeviceMarks: Sendable {
   private var values: Journaled<String, RecentCounters>
-  /// The time of the last reconnect after the kiosk was offline for an unknown time, or longer than
-  /// the maximum age of an order. A press before that reconnect must not count.
-  private var reconnectedAt: Timestamp?
+  /// The uptime at the last reconnect after the kiosk was offline for an unknown time, or longer
+  /// than the maximum age of an order. A press before that reconnect must not count.
+  private var reconnectedAt: Duration?
   /// The keys of devices that repeat their last message, and have sent a message since the
   /// reconnect.
   private var receivedSinceReconnect: Set<String> = []
@@ -23,8 +23,8 @@ struct DeviceMarks: Sendable {
   }
 
   /// Records a reconnect of the kind that `reconnectedAt` describes.
-  mutating func reconnected(at now: Timestamp) {
-    reconnectedAt = now
+  mutating func reconnected(at now: Moment) {
+    reconnectedAt = now.uptime
     receivedSinceReconnect = []
   }
 
@@ -33,7 +33,7 @@ struct DeviceMarks: Sendable {
   /// - Returns: Whether the message counts: it has no mark; or its mark is for one key, has a new
   ///   value and is stored, and the message cannot be a repeat of an old press or the late copy of
   ///   a recent one.
-  mutating func register(_ mark: PanelMessage.Mark?, at now: Timestamp) -> Bool {
+  mutating func register(_ mark: PanelMessage.Mark?, at now: Moment) -> Bool {
     guard let mark else { return true }
     guard !mark.isForAll else {
       for key in values.records.keys where key.utf8.starts(with: mark.key.utf8) {
@@ -50,14 +50,14 @@ struct DeviceMarks: Sendable {
       return false
     }
     // guard: a copy that arrives after the next press is no press
-    if values[mark.key]?.contains(mark.value, at: now) == true { return false }
+    if values[mark.key]?.contains(mark.value, at: now.timestamp) == true { return false }
     guard store(mark, at: now) else { return false }
     guard let repetition = mark.repetition else { return true }
     // The first message of a device that repeats its last message, and its first message after the
     // reconnect, may repeat a press that is hours old.
     let isFirstSince = receivedSinceReconnect.insert(mark.key).inserted
     guard !isFirst else { return false }
-    guard let reconnectedAt, now.isWithin(repetition, of: reconnectedAt) else { return true }
+    guard let reconnectedAt, now.uptime - reconnectedAt < repetition else { return true }
     return !isFirstSince
   }
 
@@ -68,12 +68,13 @@ struct DeviceMarks: Sendable {
   ///
   /// - Returns: Whether the mark is stored.
   @discardableResult
-  private mutating func store(_ mark: PanelMessage.Mark, at now: Timestamp) -> Bool {
+  private mutating func store(_ mark: PanelMessage.Mark, at now: Moment) -> Bool {
     let before = values[mark.key]
     guard before != nil || values.records.count < Self.maximum else { return false }
     values[mark.key] =
       mark.hasLateCopies
-      ? (before ?? RecentCounters()).adding(mark.value, at: now) : RecentCounters(mark.value)
+      ? (before ?? RecentCounters()).adding(mark.value, at: now.timestamp)
+      : RecentCounters(mark.value)
     return true
   }
 }

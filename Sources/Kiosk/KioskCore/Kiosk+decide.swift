@@ -73,7 +73,7 @@ extension Kiosk {
       }
       return
     }
-    guard marks.register(parsed.mark, at: now.timestamp) else {
+    guard marks.register(parsed.mark, at: now) else {
       if parsed.request != nil { counters.duplicates += 1 }
       return
     }

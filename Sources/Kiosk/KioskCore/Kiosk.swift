@@ -157,7 +157,7 @@ package struct Kiosk: ~Copyable, Sendable {
 
   /// Records a reconnect after the kiosk was offline for an unknown time, or longer than the
   /// maximum age of an order.
-  package mutating func reconnected(at now: Timestamp) {
+  package mutating func reconnected(at now: Moment) {
     marks.reconnected(at: now)
   }
 

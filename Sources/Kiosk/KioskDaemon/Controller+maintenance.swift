@@ -43,10 +43,11 @@ extension Controller {
 
   func performMaintenance() async throws(LedgerError) {
     guard isOnline else { return }
-    let now = clock.now().timestamp
+    let moment = clock.now()
+    let now = moment.timestamp
     // guard: a kiosk that is online goes on recording heartbeats
     ledger.recordHeartbeat(at: now)
-    heartbeatAt = now
+    heartbeatAt = moment.uptime
     if let current = topics.confirmed(
       through: await broker.confirmed, at: clock.now().uptime)
     {

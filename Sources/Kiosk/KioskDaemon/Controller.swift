@@ -58,9 +58,9 @@ package actor Controller {
   private(set) var reconnects = -1
   private(set) var isOnline = false
   private(set) var hasStopped = false
-  /// The last time at which `performMaintenance` called `recordHeartbeat`, or `nil` before the first time. The lock
-  /// file can contain an earlier time.
-  var heartbeatAt: Timestamp?
+  /// The uptime at which `performMaintenance` last called `recordHeartbeat`, or `nil` before the first time. The
+  /// lock file can contain an earlier time.
+  var heartbeatAt: Duration?
   /// Whether there is a connection on which the broker has granted all subscriptions.
   private var isConnected = false
   /// The error of the ledger, or `nil` if the ledger works. While there is an error, the core may
@@ -179,10 +179,12 @@ package actor Controller {
     absence.map { (.zero...settings.orders.maximumAge).contains($0) } ?? false
   }
 
-  /// The time since the kiosk was last online, or `nil` if that time is unknown. It can be negative
-  /// after the clock was set back.
+  /// The time since the kiosk was last online, or `nil` if that time is unknown. By the uptime if this process was
+  /// online, so that setting the clock changes nothing. Otherwise it can be negative after the clock was set back.
   private var absence: Duration? {
-    (heartbeatAt ?? ledger.lastHeartbeat).map { clock.now().timestamp.since($0) }
+    let now = clock.now()
+    if let heartbeatAt { return now.uptime - heartbeatAt }
+    return ledger.lastHeartbeat.map { now.timestamp.since($0) }
   }
 
   private func handle(_ event: BrokerEvent?) async throws(LedgerError) {
@@ -363,7 +365,7 @@ package actor Controller {
       await broker.acknowledge()
       return
     }
-    if !wasOnlineRecently { core.reconnected(at: clock.now().timestamp) }
+    if !wasOnlineRecently { core.reconnected(at: clock.now()) }
     try await publishState()
     isOnline = true
     reconnects += 1

@@ -133,6 +133,20 @@ import Testing
     #expect(poured == 4)
   }
 
+  /// The time server sets the clock right after the reconnect.
+  @Test(arguments: [7_200, -7_200] as [Int64])
+  func settingTheClockAfterALongAbsenceMakesNoOldPressNews(ahead seconds: Int64) throws {
+    try kiosk.receive(event(0), event(1))
+    kiosk.pass(.seconds(3600))
+    try kiosk.restart(late: true)
+    kiosk.pass(.seconds(5))
+    kiosk.setClock(ahead: seconds)
+    try kiosk.receive(event(2))
+    #expect(poured == 1)
+    try kiosk.receive(event(3))
+    #expect(poured == 2)
+  }
+
   @Test func anInputNeverHeardBeforeALongAbsencePoursItsFirstRealPress() throws {
     try kiosk.receive(event(7, input: 0))
     try kiosk.restart(late: true)

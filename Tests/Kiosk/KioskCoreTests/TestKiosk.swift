@@ -87,7 +87,7 @@ final class TestKiosk {
     commandFilter = CommandFilter(settings: settings)
     tracker = DeliveryTracker()
     tracker.ledgerRead(unacknowledged: try ledger.deliveries(after: acknowledged))
-    if late { core.reconnected(at: now.timestamp) }
+    if late { core.reconnected(at: now) }
   }
 
   /// Restarts the kiosk with the same ledger in a new epoch, as after a restore from a backup.

@@ -1,3 +1,4 @@
+import Devices
 import InMemoryBroker
 import JuiceDomain
 import KioskCore
@@ -172,6 +173,36 @@ import Testing
     fixture.broker.refuseLogins(false)
     fixture.advance(by: .seconds(60))
     #expect(fixture.retained("status") == "online")
+    #expect(fixture.retained("stock/banana") == banana)
+  }
+
+  /// The first event of a Shelly after a long outage may be hours old, and only the uptime shows the length of the
+  /// outage.
+  @Test(arguments: [(5, 7_200, "8"), (60, -60, "10")] as [(Int, Int64, String)])
+  func settingTheClockDuringAnOutageDoesNotChangeItsLength(
+    seconds: Int, ahead: Int64, banana: String
+  ) throws {
+    let fixture = try KioskFixture { settings in
+      settings.panels = [
+        PanelBinding(
+          name: "hall", dialect: .shellyGen1, topic: "shellies/s1",
+          buttons: ["single": .order(Order(juice: "banana"))])
+      ]
+    }
+    let topic = "shellies/s1/input_event/0"
+    try fixture.startKiosk()
+    let shelly = try fixture.testClient("shelly")
+    // The absence before the first connection is of unknown length.
+    fixture.advance(by: .seconds(60))
+    fixture.publish(#"{"event":"S","event_cnt":1}"#, to: topic, by: shelly)
+    fixture.broker.refuseLogins()
+    fixture.broker.cut("kiosk")
+    fixture.advance(by: .seconds(seconds))
+    fixture.setClock(ahead: ahead)
+    fixture.broker.refuseLogins(false)
+    fixture.advance(by: .seconds(30))
+    #expect(fixture.retained("status") == "online")
+    fixture.publish(#"{"event":"S","event_cnt":2}"#, to: topic, by: shelly)
     #expect(fixture.retained("stock/banana") == banana)
   }
 
