@@ -11,6 +11,8 @@ struct DeviceMarks: Sendable {
   /// The keys of devices that repeat their last message, and have sent a message since the
   /// reconnect.
   private var receivedSinceReconnect: Set<String> = []
+  /// The uptime at which this process received each counter with late copies, by key and value.
+  private var uptimes: [String: [String: Duration]] = [:]
 
   /// The maximum number of keys: a device that sends ever new keys must not exhaust the memory.
   static let maximum = 10_000
@@ -20,6 +22,7 @@ struct DeviceMarks: Sendable {
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: DeviceMarks) {
     (reconnectedAt, receivedSinceReconnect) = (other.reconnectedAt, other.receivedSinceReconnect)
+    uptimes = other.uptimes
   }
 
   /// Records a reconnect of the kind that `reconnectedAt` describes.
@@ -50,7 +53,7 @@ struct DeviceMarks: Sendable {
       return false
     }
     // guard: a copy that arrives after the next press is no press
-    if values[mark.key]?.contains(mark.value, at: now.timestamp) == true { return false }
+    if isLateCopy(mark, at: now) { return false }
     guard store(mark, at: now) else { return false }
     guard let repetition = mark.repetition else { return true }
     // The first message of a device that repeats its last message, and its first message after the
@@ -64,6 +67,11 @@ struct DeviceMarks: Sendable {
   /// Adds to a transaction the changes since the last call.
   mutating func save(in transaction: inout LedgerTransaction) { values.save(in: &transaction) }
 
+  private func isLateCopy(_ mark: PanelMessage.Mark, at now: Moment) -> Bool {
+    guard let counters = values[mark.key] else { return false }
+    return counters.contains(mark.value, at: now, receivedAt: uptimes[mark.key]?[mark.value])
+  }
+
   /// Stores a mark, unless its key is new and there are `maximum` keys already.
   ///
   /// - Returns: Whether the mark is stored.
@@ -71,10 +79,15 @@ struct DeviceMarks: Sendable {
   private mutating func store(_ mark: PanelMessage.Mark, at now: Moment) -> Bool {
     let before = values[mark.key]
     guard before != nil || values.records.count < Self.maximum else { return false }
-    values[mark.key] =
-      mark.hasLateCopies
-      ? (before ?? RecentCounters()).adding(mark.value, at: now.timestamp)
-      : RecentCounters(mark.value)
+    guard mark.hasLateCopies else {
+      values[mark.key] = RecentCounters(mark.value)
+      return true
+    }
+    let counters = (before ?? RecentCounters()).adding(mark.value, at: now.timestamp)
+    values[mark.key] = counters
+    var known = uptimes[mark.key]?.filter { counters.values.contains($0.key) } ?? [:]
+    known[mark.value] = now.uptime
+    uptimes[mark.key] = known
     return true
   }
 }

@@ -26,12 +26,20 @@ package struct RecentCounters: Hashable, Sendable {
   /// The last value.
   var last: String? { counters.first?.value }
 
-  /// Returns whether a press with the counter was received less than `copyTime` before or after.
-  /// The clock may have been set back since.
-  func contains(_ value: String, at now: Timestamp) -> Bool {
+  /// The values of the counters.
+  var values: [String] { counters.map(\.value) }
+
+  /// Returns whether a press with the counter was received less than `copyTime` before. Compares
+  /// the uptimes if the uptime of the press is known. Otherwise the clock may have been set back
+  /// since, and a press less than `copyTime` later counts as well.
+  ///
+  /// - Parameter uptime: The uptime at that press, or `nil` for a press before this process started.
+  func contains(_ value: String, at now: Moment, receivedAt uptime: Duration?) -> Bool {
     counters.contains { counter in
       guard counter.value == value, let at = counter.at else { return false }
-      return now.isWithin(Self.copyTime, of: at) || at.isWithin(Self.copyTime, of: now)
+      if let uptime { return now.uptime - uptime < Self.copyTime }
+      let time = now.timestamp
+      return time.isWithin(Self.copyTime, of: at) || at.isWithin(Self.copyTime, of: time)
     }
   }
 

@@ -120,6 +120,36 @@ import Testing
     #expect(kiosk.stock["banana"] == 4)
   }
 
+  /// A copy stays a copy, and the same value after the time of copies is a press.
+  @Test(arguments: ["", "reload", "recover"], [7_200, -7_200] as [Int64])
+  func settingTheClockDoesNotCountACopy(after interruption: String, ahead: Int64) throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall",
+        dialect: .generic(
+          GenericFormat(action: JSONPointer("/button"), counter: JSONPointer("/packet"))),
+        topic: "home/+/remote", buttons: ["1": .order(Order(juice: "banana"))])
+    ]
+    let kiosk = try TestKiosk(settings: settings)
+    func press(_ packet: Int, gateway: String) throws {
+      try kiosk.receive(message("home/\(gateway)/remote", #"{"packet":\#(packet),"button":1}"#))
+    }
+    try press(12, gateway: "a")
+    kiosk.pass(.seconds(2))
+    try press(13, gateway: "a")
+    if interruption == "reload" { try kiosk.reload() }
+    if interruption == "recover" { try kiosk.recover() }
+    kiosk.setClock(ahead: ahead)
+    kiosk.pass(.seconds(1))
+    try press(12, gateway: "b")
+    #expect(kiosk.stock["banana"] == 6)
+    kiosk.pass(RecentCounters.copyTime)
+    kiosk.setClock(ahead: -ahead - 10)
+    try press(12, gateway: "a")
+    #expect(kiosk.stock["banana"] == 4)
+  }
+
   @Test func remotesOfOnePanelHaveACounterEach() throws {
     var settings = KioskSettings.test()
     settings.panels = [
