@@ -306,6 +306,9 @@ extension KioskSettings {
     }
   }
 
+  /// The topics on which the broker keeps the last text of a display.
+  package var retainedDisplayTopics: [String] { displays.filter(\.retain).flatMap(\.topics) }
+
   package func info(startedAt: Timestamp) -> KioskInfo {
     KioskInfo(
       version: version, startedAt: startedAt, name: name, place: place, region: region,

@@ -386,7 +386,8 @@ package actor Controller {
         settings.topics.info, settings.info(startedAt: startedAt).payload))
     messages.append(health(at: now))
     messages.append(settings.topics.status(.online))
-    let current = Set(messages.map(\.topic))
+    // The texts of displays follow in later turns.
+    let current = Set(messages.map(\.topic) + settings.retainedDisplayTopics)
     let obsolete = topics.obsolete(comparedTo: current)
     try store(current)
     // guard: each connection publishes the complete state
@@ -406,7 +407,8 @@ package actor Controller {
   /// Records the topics of the current state before the kiosk publishes on them. If the kiosk then
   /// crashes and starts with another menu, it can clear the retained messages on these topics.
   func storeTopics() throws(LedgerError) {
-    try store(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
+    let state = settings.topics.state(of: core, at: clock.now().timestamp)
+    try store(Set(state.map(\.topic) + settings.retainedDisplayTopics))
   }
 
   private func store(_ current: Set<String>) throws(LedgerError) {

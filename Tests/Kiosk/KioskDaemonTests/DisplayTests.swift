@@ -3,6 +3,7 @@ import InMemoryBroker
 import JuiceDomain
 import KioskCore
 import KioskProtocol
+import Ledger
 import MessageBroker
 import Testing
 
@@ -75,6 +76,26 @@ import Testing
     fixture.crashKiosk()
     try fixture.startKiosk()
     #expect(texts(screen) == ["10", "10"])
+  }
+
+  @Test(arguments: [false, true]) func aRemovedDisplaySTextIsCleared(reloading: Bool) throws {
+    var display = try Self.text("{stock.kiwi}")
+    display.retain = true
+    let fixture = try Self.fixture([display])
+    try fixture.startKiosk()
+    #expect(fixture.broker.retained("screen")?.payload == Array("10".utf8))
+    #expect(try fixture.ledger { try $0.state() }.topics.contains("screen"))
+    if reloading {
+      fixture.reload { $0.displays = [] }
+      fixture.advance(by: .seconds(1))
+    } else {
+      fixture.crashKiosk()
+      fixture.settings.displays = []
+      try fixture.startKiosk()
+    }
+    #expect(fixture.broker.retained("screen") == nil)
+    fixture.advance(by: .seconds(3_630))
+    #expect(try !fixture.ledger { try $0.state() }.topics.contains("screen"))
   }
 
   @Test func showsThatTheKioskHasGone() throws {

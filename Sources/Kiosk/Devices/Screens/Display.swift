@@ -38,6 +38,15 @@ package struct Display: Hashable, Sendable {
     case availability(Juice.ID, available: Push?, soldOut: Push?)
   }
 
+  /// The topics of its messages.
+  package var topics: [String] {
+    switch content {
+    case .text(let push): [push.topic]
+    case .availability(_, let available, let soldOut):
+      [available, soldOut].compactMap { $0?.topic }
+    }
+  }
+
   /// Returns the current message, or `nil` if no message is configured for this availability.
   ///
   /// - Parameters:
