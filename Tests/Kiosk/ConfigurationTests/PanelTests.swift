@@ -187,6 +187,23 @@ import Testing
         + "or open or close the service"
     ),
     (
+      "displays: [{topic: kiosk/k1/stock/kiwi, text: x}]",
+      "k.yaml:1:13: displays.1.topic: is one of the kiosk's own topics below kiosk/k1; "
+        + "write the device's topic"
+    ),
+    (
+      "panels: [{name: p, \(z), "
+        + "feedback: {pay: {topic: kiosk/k1/service/p, payload: x}}}]",
+      "k.yaml:1:95: panels.1.feedback.pay.topic: is one of the kiosk's own topics below kiosk/k1; "
+        + "write the device's topic"
+    ),
+    (
+      "panels: [{name: p, \(z), "
+        + "feedback: {juices: {kiwi: {available: {topic: kiosk/k1/stock, payload: x}}}}}]",
+      "k.yaml:1:117: panels.1.feedback.juices.kiwi.available.topic: "
+        + "is one of the kiosk's own topics below kiosk/k1; write the device's topic"
+    ),
+    (
       "displays: [{topic: d, text: '{stok.kiwi}'}]",
       "k.yaml:1:23: displays.1.text: there is no placeholder '{stok.kiwi}'; known are {stock.FRUIT}, "
         + "{servings.JUICE}, {alert.FRUIT}, {price.JUICE}, {payment.DEVICE} and {kiosk.status}"

@@ -19,12 +19,13 @@ struct DisplayReader {
 
   /// Reads the list `displays` of a configuration.
   ///
-  /// - Parameter payment: The devices at which customers pay, or `nil` if orders are not paid at
-  ///   the kiosk.
-  init(_ root: inout Section, menu: Menu, payment: KioskSettings.Payment?) {
+  /// - Parameters:
+  ///   - payment: The devices at which customers pay, or `nil` if orders are not paid at the kiosk.
+  ///   - base: The first levels of the kiosk's own topics.
+  init(_ root: inout Section, menu: Menu, payment: KioskSettings.Payment?, base: String) {
     root.list("displays") { section in
       let errorsBefore = section.collector.errors.count
-      let topic = section.require("topic", .topic)
+      let topic = section.require("topic", .deviceTopic(outside: base))
       let devices = payment?.devices.map(\.name) ?? []
       let text = section.require(
         "text", .template(of: menu, devices: devices, isOfResult: false))
@@ -54,20 +55,25 @@ struct FeedbackReader {
   private(set) var feedback = Feedback()
   private(set) var lamps: [Display] = []
 
-  init(_ root: inout Section, menu: Menu) {
+  /// Reads the section `feedback` of a panel.
+  ///
+  /// - Parameter base: The first levels of the kiosk's own topics.
+  init(_ root: inout Section, menu: Menu, base: String) {
     root.section("feedback") { section in
-      feedback.pay = section.optional("pay") { Push(&$0, menu: menu) }
-      feedback.ready = section.optional("ready") { Push(&$0, menu: menu) }
-      feedback.outOfStock = section.optional("out_of_stock") { Push(&$0, menu: menu) }
-      feedback.rejected = section.optional("rejected") { Push(&$0, menu: menu) }
+      feedback.pay = section.optional("pay") { Push(&$0, menu: menu, base: base) }
+      feedback.ready = section.optional("ready") { Push(&$0, menu: menu, base: base) }
+      feedback.outOfStock = section.optional("out_of_stock") { Push(&$0, menu: menu, base: base) }
+      feedback.rejected = section.optional("rejected") { Push(&$0, menu: menu, base: base) }
       let birth = section.optional("birth") { Birth(&$0) }
       section.section("juices", unknown: "there is no such juice") { section in
         for juice in menu.juices.map(\.id) where section.has(juice.text) {
           section.section(juice.text) { section in
             let available = section.optional("available") {
-              Push(&$0, menu: menu, isOfResult: false)
+              Push(&$0, menu: menu, base: base, isOfResult: false)
             }
-            let soldOut = section.optional("sold_out") { Push(&$0, menu: menu, isOfResult: false) }
+            let soldOut = section.optional("sold_out") {
+              Push(&$0, menu: menu, base: base, isOfResult: false)
+            }
             lamps.append(
               Display(
                 content: .availability(juice, available: available, soldOut: soldOut), birth: birth)
@@ -80,8 +86,10 @@ struct FeedbackReader {
 }
 
 extension Push {
-  fileprivate init?(_ section: inout Section, menu: Menu, isOfResult: Bool = true) {
-    let topic = section.require("topic", .topic)
+  fileprivate init?(
+    _ section: inout Section, menu: Menu, base: String, isOfResult: Bool = true
+  ) {
+    let topic = section.require("topic", .deviceTopic(outside: base))
     let payload = section.require("payload", .template(of: menu, isOfResult: isOfResult))
     guard let topic, let payload else { return nil }
     self.init(topic: topic, payload: payload)

@@ -1,6 +1,7 @@
 import Devices
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 import YAMLConfiguration
 
 extension Format where Value == String {
@@ -9,6 +10,22 @@ extension Format where Value == String {
     let name = try text.read(scalar)
     if let flaw = Source(kind: .order, name: name).flaw { throw Diagnostic(flaw) }
     return name
+  }
+
+  /// Returns the format of a topic on which the kiosk publishes messages for a device.
+  ///
+  /// - Parameter base: The first levels of the kiosk's own topics. A message there would replace
+  ///   the kiosk's state, or be a command to the kiosk.
+  static func deviceTopic(outside base: String) -> Self {
+    Format { scalar throws(Diagnostic) in
+      let written = try topic.read(scalar)
+      let own = TopicFilter(unchecked: "\(base)/#")
+      guard !own.overlaps(TopicFilter(unchecked: written)) else {
+        throw Diagnostic(
+          "is one of the kiosk's own topics below \(base)", hint: "write the device's topic")
+      }
+      return written
+    }
   }
 
   /// A topic, or a topic filter with wildcards (MQTT 4.7), that does not begin with `$`.

@@ -101,7 +101,9 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
       checkMachines(make: file ?? "menu \(desired.version)", beyond: menuReader.menu, root)
     }
     payment = PaymentReader(&root, free: panelReader.freePanels).payment
-    displays = DisplayReader(&root, menu: menu, payment: payment).displays + panelReader.lamps
+    displays =
+      DisplayReader(&root, menu: menu, payment: payment, base: "\(kiosk.root)/\(kiosk.id)")
+      .displays + panelReader.lamps
     // Applied last, because buttons and displays may use a juice that the operator has disabled.
     if let settings { apply(settings) }
   }

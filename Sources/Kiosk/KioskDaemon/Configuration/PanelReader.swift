@@ -55,7 +55,7 @@ struct PanelReader {
     let debounce = section.read("debounce_milliseconds", .milliseconds(0...60_000))
     let sleeps = device == .esphome ? section.read("deep_sleep", .boolean) : nil
     let pays = section.read("pays", .boolean)
-    let feedback = FeedbackReader(&section, menu: menu)
+    let feedback = FeedbackReader(&section, menu: menu, base: base)
     guard let name, let dialect, let topic, section.collector.errors.count == errorsBefore else {
       return
     }
