@@ -109,7 +109,8 @@ extension Controller {
     let size = try? ledger.size
     let position = try? ledger.position(of: core.seq)
     let health = KioskHealth(
-      at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
+      at: now, uptime: Int((clock.now().uptime - startUptime).components.seconds),
+      counters: counters,
       memory: ProcessMemory.resident, queue: tracker.depth, service: core.service,
       low: core.fruits(at: .low), out: core.fruits(at: .out),
       machinesDown: core.machineReports.count(where: \.report.state.isProblem),

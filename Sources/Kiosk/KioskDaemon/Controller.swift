@@ -36,7 +36,10 @@ package actor Controller {
   /// The progress of the uplink, or `nil` if the kiosk has no uplink.
   let uplinkProgress: UplinkProgress?
   let clock: KioskClock
-  let startedAt: Timestamp
+  /// The uptime at the start of this process.
+  let startUptime: Duration
+  /// The start of this process by the wall clock. After the clock was set, `publishState` corrects it.
+  private var startedAt: Timestamp
   var log: KioskLog
 
   var commandFilter: CommandFilter
@@ -108,7 +111,7 @@ package actor Controller {
     self.uplinkProgress = uplinkProgress
     self.clock = clock
     self.log = log
-    startedAt = now.timestamp
+    (startUptime, startedAt) = (now.uptime, now.timestamp)
     commandFilter = CommandFilter(settings: settings)
     core = Kiosk(settings: settings, state: state)
     core.begin(at: now)
@@ -375,7 +378,15 @@ package actor Controller {
 
   /// Publishes all retained topics, and clears the obsolete ones. Sales reports follow in later turns.
   func publishState() async throws(LedgerError) {
-    let now = clock.now().timestamp
+    let moment = clock.now()
+    let now = moment.timestamp
+    // Most computers without a hardware clock set their clock after the start of the kiosk.
+    let passed = (moment.uptime - startUptime).milliseconds
+    let start = Timestamp(milliseconds: now.milliseconds - passed)
+    // The two clocks differ by some milliseconds all the time.
+    if !start.isWithin(.seconds(1), of: startedAt), !startedAt.isWithin(.seconds(1), of: start) {
+      startedAt = start
+    }
     // A sender may publish a command as soon as it reads `online`. If the kiosk then crashes, the
     // next process resumes the session and executes the command, because of this heartbeat.
     // guard: the first heartbeat is written before online is published

@@ -63,6 +63,26 @@ import Testing
     for topic in ["stock", "menu", "info", "health"] { #expect(fixture.retained(topic) != nil) }
   }
 
+  /// As on a computer without a hardware clock, whose time comes from the network.
+  @Test(arguments: [3_600, -3_600] as [Int64]) func settingTheClockDoesNotChangeTheUptime(
+    ahead: Int64
+  ) throws {
+    try fixture.startKiosk()
+    #expect(fixture.retained("info")?.contains(#""started_at":"2026-11-21T09:00:00Z""#) == true)
+    fixture.advance(by: .seconds(100))
+    fixture.setClock(ahead: ahead)
+    fixture.advance(by: .seconds(40))
+    let report = try #require(fixture.retained("health"))
+    let health = try KioskHealth(payload: Array(report.utf8))
+    #expect((100...140).contains(health.uptime))
+    fixture.crashConnection(for: .seconds(1))
+    fixture.advance(by: .seconds(20))
+    let text = try #require(fixture.retained("info"))
+    let info = try KioskInfo(payload: Array(text.utf8))
+    let start = try #require(Timestamp("2026-11-21T09:00:00Z"))
+    #expect(info.startedAt.since(start) == .seconds(ahead))
+  }
+
   @Test func aCrashIsSeenAndARestartRepairsTheStatus() throws {
     try fixture.startKiosk()
     fixture.crashKiosk()

@@ -1,7 +1,7 @@
 /// The state of a kiosk for monitoring.
 package struct KioskHealth: Hashable, Sendable {
   package var at: Timestamp
-  /// Seconds since the start of the process, by the wall clock.
+  /// Seconds since the start of the process. Setting the clock does not change them.
   package var uptime: Int
   package var counters: Counters
   /// Resident memory of the process in bytes, or `nil` if the system does not report it.
