@@ -923,6 +923,14 @@ def test_payment_devices(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     found.one("retained", "ok")
 
 
+def test_a_retained_reading_is_expected(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
+    scale = {"name": "scale", "topic": f"{BASE}/measure/scale", "unit": "g", "min": 100}
+    kiosk = make_kiosk(sensors=[scale]).start()
+    panel.publish(scale["topic"], "900", retain=True)
+    eventually(lambda: retained(broker.port).get(scale["topic"]) == "900")
+    Findings(kiosk).one("retained", "ok")
+
+
 def test_sensors(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     fridge = {"name": "fridge", "topic": "t/fridge", "value": "/t", "unit": "°C", "max": 7,
               "alarm_after_seconds": 10, "fruits": ["kiwi"]}

@@ -1,3 +1,4 @@
+import Devices
 import KioskCore
 import KioskDaemon
 import KioskProtocol
@@ -16,10 +17,11 @@ struct UnexpectedRetained {
   func findings(
     _ retained: [String: [UInt8]], at now: Timestamp, isComplete: Bool
   ) -> [Finding] {
-    // Machines and payment devices publish retained messages below the kiosk's topics.
+    // Machines, payment devices and sensors publish retained messages below the kiosk's topics.
     let expected = settings.stateTopics(ledger.state, at: now)
       .union(settings.machines.map { settings.topics.status(of: $0.name) })
       .union(settings.paymentTopics)
+      .union(settings.sensors.map(\.binding.topic))
     var commands: [String] = []
     var outdated: [String] = []
     var unknown: [String] = []
