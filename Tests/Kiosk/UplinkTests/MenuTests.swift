@@ -58,6 +58,14 @@ import Testing
     #expect(fixture.menus.takeDesired()?.version == 8)
   }
 
+  @Test func refusedMenusAreLoggedOnceAMinute() {
+    send(menu.payload)
+    for _ in 0..<120 { send(DesiredMenu(version: 3, text: "").payload) }
+    let lines = fixture.log.lines.filter { $0.contains("menu 3 of the chain is refused") }
+    #expect(lines.count == 2)
+    #expect(lines.last?.contains("and 59 more") == true)
+  }
+
   /// Twenty requests and then twenty menus at once, and one too many of each.
   @Test func requestsAndMenusDoNotDisplaceEachOther() throws {
     let request = Message(

@@ -21,6 +21,7 @@ final class UplinkFixture {
   let ledger: KioskLedger
   /// The messages received by the archive, in the order of their arrival.
   let received = MessageRecorder()
+  let log = LogRecorder()
   private let folder: URL
   private var uplink: (client: MemoryClient, task: Task<Void, Never>)?
   private var archive: MemoryClient?
@@ -73,7 +74,7 @@ final class UplinkFixture {
       settings: UplinkSettings(topics: topics, clientID: "uplink", pace: pace), broker: client,
       ledger: KioskLedger(path: path, readOnly: true), uplinkProgress: uplinkProgress, menus: menus,
       clock: clock, random: random,
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      logger: Logger(label: "test") { [log] _ in Recorder(recorder: log) })
     let task = Task(executorPreference: executor) { await uplink.run() }
     self.uplink = (client, task)
     executor.run()
@@ -176,4 +177,24 @@ final class MessageRecorder: Sendable {
   var messages: [Message] { all.withLock(\.self) }
   func add(_ messages: [Message]) { all.withLock { $0 += messages } }
   func clear() { all.withLock { $0 = [] } }
+}
+
+final class LogRecorder: Sendable {
+  private let all = Mutex<[String]>([])
+
+  var lines: [String] { all.withLock(\.self) }
+  func add(_ line: String) { all.withLock { $0.append(line) } }
+}
+
+private struct Recorder: LogHandler {
+  let recorder: LogRecorder
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.notice
+
+  subscript(metadataKey key: String) -> Logger.MetadataValue? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { recorder.add("\(event.message)") }
 }

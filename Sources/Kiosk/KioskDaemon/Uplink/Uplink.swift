@@ -65,6 +65,7 @@ package actor Uplink {
   /// The last value read from `broker.confirmed`. The uplink applies it when a later event shows
   /// that the broker has refused no message up to this number; see `Session.takeEvent`.
   private var confirmed: UInt64 = 0
+  private var refusedMenus = LineLimit()
   private var healthAt: Duration?
   private var failedAt: Duration?
 
@@ -269,7 +270,9 @@ package actor Uplink {
     do throws(JSONError) {
       let menu = try DesiredMenu(payload: message.payload)
       guard let refusal = menus.post(menu) else { return nil }
-      logger.warning("menu \(menu.version) of the chain is refused: a newer one is known")
+      if let more = refusedMenus.admit(at: now) {
+        logger.warning("menu \(menu.version) of the chain is refused: a newer one is known\(more)")
+      }
       return refusal
     } catch {
       return .refused(version: nil, detail: "\(error)")

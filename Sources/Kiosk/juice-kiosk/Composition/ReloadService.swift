@@ -22,6 +22,7 @@ struct ReloadService: Service {
   let logger: Logger
   /// The SIGHUP signals, trapped before any service starts.
   let hangups: UnixSignalsSequence
+  private let start = ContinuousClock.now
 
   private enum Call {
     case hangup, menu
@@ -31,6 +32,7 @@ struct ReloadService: Service {
   private struct Running {
     var text: KioskConfiguration.Text
     var configuration: KioskConfiguration
+    var refusedMenus = LineLimit()
   }
 
   func run() async {
@@ -99,7 +101,9 @@ struct ReloadService: Service {
       )
     }
     switch await reload(configuration) {
-    case .taken: return Running(text: text, configuration: configuration)
+    case .taken:
+      return Running(
+        text: text, configuration: configuration, refusedMenus: running.refusedMenus)
     case .refused(let error): throw error
     case .stopped: throw Failure.tryAgain("the kiosk is stopping")
     }
@@ -132,7 +136,8 @@ struct ReloadService: Service {
       case .taken:
         logger.notice("menu \(menu.version) of the chain is taken instead of the file's menu")
         menus.report(.taken(version: menu.version))
-        return Running(text: running.text, configuration: new)
+        return Running(
+          text: running.text, configuration: new, refusedMenus: running.refusedMenus)
       case .refused(let error):
         try file.store(old)
         throw error
@@ -142,9 +147,12 @@ struct ReloadService: Service {
       }
     } catch {
       let detail = summary(of: error)
-      logger.warning("menu \(menu.version) of the chain is refused: \(detail)")
+      var next = running
+      if let more = next.refusedMenus.admit(at: ContinuousClock.now - start) {
+        logger.warning("menu \(menu.version) of the chain is refused: \(detail)\(more)")
+      }
       menus.report(.refused(version: menu.version, detail: String(detail.prefix(1000))))
-      return running
+      return next
     }
   }
 
@@ -182,7 +190,8 @@ struct ReloadService: Service {
           "\(settings.by) has changed the settings: \(new.settingsDifferences.joined(separator: ", "))"
         )
         await controller.answer(parsed, result)
-        return Running(text: running.text, configuration: new)
+        return Running(
+          text: running.text, configuration: new, refusedMenus: running.refusedMenus)
       case .refused(let error):
         try file.store(old)
         throw error
