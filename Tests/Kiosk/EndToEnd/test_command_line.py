@@ -150,6 +150,20 @@ def test_check_as_json(make_kiosk: MakeKiosk) -> None:
     assert second["key"] == "kiosk.id"
 
 
+def test_check_of_a_menu_as_json(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk()
+    menu = kiosk.folder / "menu.yaml"
+    menu.write_text("menu: {juices: {tea: {recipe: {leaf: 3}}}}")
+    wrong = kiosk.command("check", "--menu", str(menu), "--json")
+    assert (wrong.returncode, wrong.stderr) == (65, "")
+    first = json.loads(wrong.stdout)["errors"][0]
+    assert first["key"] == "menu.juices.tea.recipe.leaf" and first["where"] == f"{menu}:1:32"
+    menu.write_bytes(b"\xff")
+    wrong = kiosk.command("check", "--menu", str(menu), "--json")
+    assert (wrong.returncode, wrong.stderr) == (65, "")
+    assert "not UTF-8 text" in json.loads(wrong.stdout)["errors"][0]["what"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [

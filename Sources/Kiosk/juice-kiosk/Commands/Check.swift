@@ -165,13 +165,27 @@ struct Check: AsyncParsableCommand {
   }
 
   private func load(under file: String) throws -> KioskConfiguration {
-    let text = try DesiredMenu.text(of: file)
+    let text: String
+    do throws(Failure) {
+      text = try DesiredMenu.text(of: file)
+    } catch {
+      throw try reported(error, ConfigurationErrors(Diagnostic(error.message), in: file, key: ""))
+    }
     do throws(ConfigurationErrors) {
       return try options.text().configuration(
         under: DesiredMenu(version: 1, text: text), from: file)
     } catch {
-      throw Failure.badData("\(file) does not fit this kiosk:\n\(error)")
+      throw try reported(.badData("\(file) does not fit this kiosk:\n\(error)"), error)
     }
+  }
+
+  /// Prints the errors if the command prints JSON.
+  ///
+  /// - Returns: The error that ends the command.
+  private func reported(_ failure: Failure, _ errors: ConfigurationErrors) throws -> any Error {
+    guard json else { return failure }
+    try StandardOutput.write(json: errors.payload)
+    return failure.status
   }
 }
 
