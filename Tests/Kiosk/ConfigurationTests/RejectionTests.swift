@@ -5,6 +5,25 @@ import Testing
 
 /// Tests invalid configurations with the exact message to the owner.
 @Suite struct RejectionTests {
+  /// The kiosk does not receive longer topics.
+  @Test(arguments: [
+    ("kiosk: {root: TOPIC}", "1:9: kiosk.root", 160, 24),
+    ("displays: [{topic: TOPIC, text: x}]", "1:13: displays.1.topic", 384, 28),
+    (
+      "panels: [{name: p, device: generic, topic: TOPIC, buttons: {single: kiwi}}]",
+      "1:37: panels.1.topic", 512, 32
+    ),
+  ])
+  func longTopic(yaml: String, place: String, bytes: Int, levels: Int) {
+    func found(_ topic: String) -> [String] { errors(yaml.replacing("TOPIC", with: topic)) }
+    let long = String(repeating: "t", count: bytes)
+    #expect(found(long) == [])
+    #expect(found(long + "t") == ["k.yaml:\(place): must not be longer than \(bytes) bytes"])
+    let deep = Array(repeating: "t", count: levels).joined(separator: "/")
+    #expect(found(deep) == [])
+    #expect(found(deep + "/t") == ["k.yaml:\(place): must not have more than \(levels) levels"])
+  }
+
   @Test(arguments: [
     ("brokr: {}", "k.yaml:1:1: brokr: there is no such key; did you mean 'broker'?"),
     (

@@ -35,7 +35,7 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
 
   package mutating func read(_ root: inout Section) {
     root.section("archive") { section in
-      section.read("root", .topic, into: &self.root)
+      section.read("root", .root, into: &self.root)
       section.readDatabase(into: &database)
       section.read("password_file", .path, into: &passwordFile)
       section.read("batch", .integer(1...65535), into: &batch)

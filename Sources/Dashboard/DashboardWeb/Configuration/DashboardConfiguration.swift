@@ -51,7 +51,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
 
   package mutating func read(_ root: inout Section) {
     root.section("dashboard") { section in
-      section.read("root", .topic, into: &self.root)
+      section.read("root", .root, into: &self.root)
       section.read("host", .host, into: &host)
       section.read("port", .integer(1...65535), into: &port)
       section.read("users_file", .path, into: &usersFile)

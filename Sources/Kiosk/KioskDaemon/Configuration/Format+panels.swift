@@ -28,7 +28,8 @@ extension Format where Value == String {
     }
   }
 
-  /// A topic, or a topic filter with wildcards (MQTT 4.7), that does not begin with `$`.
+  /// A topic, or a topic filter with wildcards (MQTT 4.7), that does not begin with `$`, of a size
+  /// that the kiosk receives.
   static let topicFilter = Format { scalar throws(Diagnostic) in
     let filter = try text.read(scalar)
     let levels = filter.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -46,6 +47,8 @@ extension Format where Value == String {
     guard filter.utf8.first != UInt8(ascii: "$") else {
       throw Diagnostic("must not start with '$'", hint: "such topics belong to the broker")
     }
+    let limits = MessageLimits.commands
+    try checkSize(of: filter, bytes: limits.topic, levels: limits.topicLevels)
     return filter
   }
 }

@@ -37,7 +37,7 @@ extension KioskConfiguration.Kiosk {
     section.read("place", .text(upTo: KioskInfo.maximumPlace), into: &place)
     section.read("region", .text(upTo: KioskInfo.maximumName), into: &region)
     notice = section.readText("notice", upTo: KioskInfo.maximumNotice)
-    section.read("root", .topic, into: &root)
+    section.read("root", .root, into: &root)
     section.read("language", .choice(), into: &language)
     section.read("time_zone", .timeZone, into: &timeZone)
   }

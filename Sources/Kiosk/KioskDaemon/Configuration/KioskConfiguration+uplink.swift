@@ -25,7 +25,7 @@ extension KioskConfiguration.Uplink {
     let tls = section.section("tls") { BrokerConfiguration.TLS(&$0) }
     if section.has("tls") { broker.tls = tls }
     broker.readAccount(&section)
-    section.read("root", .topic, into: &root)
+    section.read("root", .root, into: &root)
     section.read("entries_per_second", .integer(1...10_000), into: &entriesPerSecond)
     guard isWanted, broker.readAddresses(&section) else { return nil }
   }

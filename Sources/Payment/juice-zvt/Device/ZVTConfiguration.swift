@@ -35,7 +35,7 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
     var (kiosk, base): (KioskID, String) = ("k1", "kiosk")
     root.section("kiosk") { section in
       section.read("id", .identifier(), into: &kiosk)
-      section.read("root", .topic, into: &base)
+      section.read("root", .root, into: &base)
     }
     topics = KioskTopics(root: base, kiosk: kiosk)
     root.section("device") { section in

@@ -81,6 +81,9 @@ extension Format where Value == String {
 
   /// One or several levels of a topic (MQTT 4.7), without wildcards and without a `$` at the start,
   /// which is reserved for the broker.
+  ///
+  /// A kiosk receives topics of at most 512 bytes and 32 levels (`MessageLimits.commands`). Some of
+  /// them are left for the levels that a device adds.
   package static let topic = Format { scalar throws(Diagnostic) in
     let topic = try text.read(scalar)
     // Brokers search for wildcards by Unicode scalar. In a `String`, a wildcard followed by a
@@ -95,7 +98,28 @@ extension Format where Value == String {
     guard !levels.contains(where: \.isEmpty) else {
       throw Diagnostic("\(topic.quoted) has an empty level", hint: "write it like 'shop/kiosk'")
     }
+    try checkSize(of: topic, bytes: 384, levels: 28)
     return topic
+  }
+
+  /// The first levels of the topics of kiosks. A kiosk's id, a kind and a name follow: 64 and 7
+  /// bytes, and 64 Unicode scalars of up to 4 bytes.
+  package static let root = Format { scalar throws(Diagnostic) in
+    let root = try topic.read(scalar)
+    try checkSize(of: root, bytes: 160, levels: 24)
+    return root
+  }
+
+  /// Checks the size of a topic or topic filter.
+  package static func checkSize(
+    of topic: String, bytes: Int, levels: Int
+  ) throws(Diagnostic) {
+    guard topic.utf8.count <= bytes else {
+      throw Diagnostic("must not be longer than \(bytes) bytes")
+    }
+    guard topic.utf8.count(where: { $0 == UInt8(ascii: "/") }) < levels else {
+      throw Diagnostic("must not have more than \(levels) levels")
+    }
   }
 }
 
