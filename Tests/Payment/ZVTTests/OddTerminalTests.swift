@@ -261,6 +261,36 @@ import ZVT
     #expect(world.device.journal.records[18]?.method == .reservation)
   }
 
+  /// The terminal ends a payment whose goods the device has said to be made. It has waited.
+  @Test func anAbortAfterTheGoodsIsNoShorterPatience() throws {
+    var world = try world(.goodsFirst, .init(paymentEnd: .aborted))
+    try world.send(request(17, readySeconds: 15))
+    try world.wait()
+    try world.send(.capture(charge: 17, amount: 350))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.terminal.moves == 0)
+    try world.send(request(18, readySeconds: 15))
+    #expect(world.published.last?.charge == 18)
+    #expect(world.published.last?.status.name == "held")
+  }
+
+  /// The terminal may be another one, or have other settings.
+  @Test func aTerminalThatConnectsAgainIsMeasuredAnew() throws {
+    var world = try world(.goodsFirst, .init(questions: 3))
+    try world.send(request(17, readySeconds: 15))
+    for _ in 0..<12 where world.terminal.isAsking {
+      world.now = try #require(world.device.deadline)
+      try world.tick()
+    }
+    for _ in 0..<3 { try world.wait() }
+    try world.send(request(18, readySeconds: 15))
+    #expect(world.published.last?.status.name == "declined")
+    try world.reconnect()
+    try world.send(request(19, readySeconds: 15))
+    #expect(world.published.last?.charge == 19)
+    #expect(world.published.last?.status.name == "held")
+  }
+
   @Test func aBusyTerminalIsAFault() throws {
     var world = try world(.reservation)
     world.terminal.habits.isBusy = true

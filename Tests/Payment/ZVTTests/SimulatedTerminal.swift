@@ -10,6 +10,9 @@ struct SimulatedTerminal {
     var trace = 0
   }
 
+  /// The end of a payment whose goods are made.
+  enum PaymentEnd { case booked, aborted, failed }
+
   /// Deviations of terminals.
   struct Habits {
     var lists = true
@@ -34,6 +37,9 @@ struct SimulatedTerminal {
     var ignoresAborts = false
     /// The last four digits of the card to which the terminal returns the money.
     var returnsTo: Int?
+    var paymentEnd = PaymentEnd.booked
+    /// Whether an end of day is completed with a failed result.
+    var failsEndOfDay = false
   }
 
   var habits = Habits()
@@ -143,6 +149,10 @@ struct SimulatedTerminal {
     case 0x0624: steps = book(number(data[1...2]), number(data[4...9]))
     case 0x0625: steps = release(number(data[1...2]))
     case 0x0630: steps = cancel(number(data[4...5]))
+    case 0x0650 where habits.failsEndOfDay:
+      days += 1
+      let failure = Result(code: 0xA1, receipt: counter, amount: 0, trace: traces)
+      steps = [.send(status(failure)), .send(APDU(0x060F))]
     case 0x0650:
       days += 1
       let sum = booked.values.reduce(0, +)
@@ -188,8 +198,12 @@ struct SimulatedTerminal {
   private mutating func answerGoods(_ packet: APDU, _ payment: Result) -> [UInt8] {
     switch packet.control {
     case 0x8000:
-      endPayment(payment, isBooked: true)
-      return APDU(0x060F).bytes
+      endPayment(payment, isBooked: habits.paymentEnd == .booked)
+      switch habits.paymentEnd {
+      case .booked: return APDU(0x060F).bytes
+      case .aborted: return APDU(0x061E, [0x6C]).bytes
+      case .failed: return (last.map { status($0).bytes } ?? []) + APDU(0x060F).bytes
+      }
     case 0x8466:
       endPayment(payment, isBooked: false)
       return APDU(0x061E, [0x6C]).bytes

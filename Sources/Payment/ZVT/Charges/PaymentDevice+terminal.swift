@@ -11,6 +11,7 @@ extension PaymentDevice {
     (pause, nextEnquiry, hasAborted) = (now, now, false)
     (otherCurrency, busySince, isBusy) = (nil, nil, false)
     (knowsRepeat, lastReceipt) = (settings.repeatsReceipt, nil)
+    shortestPatience = nil
     (needsReview, evidence) = (true, Evidence())
     (capture, showsText) = (settings.capture, settings.showsText)
     var actions: [Action] = []
@@ -295,7 +296,8 @@ extension PaymentDevice {
     case (.aborted, .releasing) where session.goods == .notMade:
       finish(record, .released, &actions)
     default:
-      if outcome != .lost, let approvedAt {
+      // The end of a payment that the device has answered says nothing about the terminal's patience.
+      if outcome != .lost, session.goods == .beingMade, let approvedAt {
         let waited = now - approvedAt
         if waited < shortestPatience ?? settings.patience {
           actions.append(.log("the terminal has waited for the goods for \(waited) only"))
