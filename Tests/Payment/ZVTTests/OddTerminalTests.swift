@@ -76,6 +76,44 @@ import ZVT
     #expect(world.published.count == count)
   }
 
+  private func worldThatCancelsTheLastPayment() throws -> World {
+    var settings = DeviceSettings()
+    (settings.mode, settings.reversal) = (.goodsFirst, .last)
+    var world = World(settings, .init(booksOnSilence: true))
+    try world.start()
+    return world
+  }
+
+  /// Another customer pays between the request for the refund and its command.
+  @Test func aRefundThatIsNoLongerOfTheLastPaymentIsNotSent() throws {
+    var world = try worldThatCancelsTheLastPayment()
+    try pay(&world, 17)
+    try world.send(request(18))
+    try world.send(.refund(charge: 17))
+    try world.send(.capture(charge: 18, amount: 350))
+    for _ in 0..<3 { try world.wait() }
+    let answer = world.published.last { $0.charge == 17 }
+    #expect(answer?.status.name == "captured")
+    #expect(answer?.reason == "the terminal cancels only its last payment")
+    #expect(world.terminal.booked.count == 2)
+  }
+
+  /// The terminal has completed the payment of charge 17 early, so its release is a reversal.
+  @Test(arguments: [true, false])
+  func aReleaseByReversalIsOfTheLastPaymentOnly(isLast: Bool) throws {
+    var world = try worldThatCancelsTheLastPayment()
+    try world.send(request(17))
+    try world.reconnect()
+    #expect(world.published.last?.status.name == "held")
+    if !isLast { try pay(&world, 18) }
+    try world.send(.release(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    let answer = world.published.last { $0.charge == 17 }
+    #expect(answer?.status.name == (isLast ? "released" : "unknown"))
+    if !isLast { #expect(answer?.reason == "the terminal cancels only its last payment") }
+    #expect(world.terminal.booked.count == (isLast ? 0 : 2))
+  }
+
   // MARK: Which day
 
   /// The receipt number of the earlier payment is that of another customer's payment now.

@@ -318,7 +318,7 @@ package struct PaymentDevice: Sendable {
         return actions.append(.publish(record.answer))
       }
       guard settings.reversal == .any || isLastReceipt(receipt) else {
-        record.reason = "the terminal cancels only its last payment"
+        record.reason = Self.isNotLast
         return actions.append(.publish(record.answer))
       }
       record.state = .refunding
@@ -365,6 +365,9 @@ package struct PaymentDevice: Sendable {
   /// The reason for a payment that no reversal can return: its receipt number may be that of another
   /// payment now.
   private static let isClosed = "before an end of day of the terminal"
+
+  /// The reason for a payment after which the terminal has had another result.
+  private static let isNotLast = "the terminal cancels only its last payment"
 
   private func isLastReceipt(_ receipt: Int) -> Bool {
     lastReceipt == receipt
@@ -492,11 +495,14 @@ package struct PaymentDevice: Sendable {
     switch next {
     case .release(let charge), .refund(let charge):
       guard let record = journal.records[charge], isReversal(record) else { break }
+      let state: ChargeRecord.State = record.state == .refunding ? .captured : .unknown
       // guard: no reversal of a receipt from before an end of day
       if record.closings != journal.day.closings {
-        return finish(
-          record, record.state == .refunding ? .captured : .unknown, reason: Self.isClosed, &actions
-        )
+        return finish(record, state, reason: Self.isClosed, &actions)
+      }
+      // guard: no reversal that a terminal may apply to another payment
+      if settings.reversal == .last, let receipt = record.receipt, !isLastReceipt(receipt) {
+        return finish(record, state, reason: Self.isNotLast, &actions)
       }
     default: break
     }
