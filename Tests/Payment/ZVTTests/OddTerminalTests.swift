@@ -260,6 +260,20 @@ import ZVT
     #expect(world.published.last?.charge == 18 && world.inventories == [7, 8])
   }
 
+  @Test(arguments: modes)
+  func anEndOfDayWithAFailedResultIsMadeAgain(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode, .init(failsEndOfDay: true))
+    try pay(&world, 17)
+    try world.endDay()
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.terminal.days == 1 && world.totals.isEmpty)
+    world.terminal.habits.failsEndOfDay = false
+    world.now += .seconds(1800)
+    try world.wait()
+    #expect(world.terminal.days == 2)
+    #expect(world.totals.last?.captured.units == 350)
+  }
+
   // MARK: Pace
 
   /// The terminal asks again as soon as it has an answer, ten times.
@@ -310,6 +324,17 @@ import ZVT
     try world.send(request(18, readySeconds: 15))
     #expect(world.published.last?.charge == 18)
     #expect(world.published.last?.status.name == "held")
+  }
+
+  /// The terminal completes the command, and its status has a failed result.
+  @Test func aFailedPaymentOfGoodsThatAreMadeIsNotCaptured() throws {
+    var world = try world(.goodsFirst, .init(paymentEnd: .failed))
+    try world.send(request(17, readySeconds: 15))
+    try world.send(.capture(charge: 17, amount: 350))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.terminal.moves == 0 && !world.terminal.isAsking)
+    #expect(!world.published.contains { $0.status.name == "captured" })
+    #expect(world.device.journal.day.captured == 0)
   }
 
   /// The terminal may be another one, or have other settings.

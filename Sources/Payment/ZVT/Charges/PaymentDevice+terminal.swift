@@ -289,7 +289,7 @@ extension PaymentDevice {
     defer { approvedAt = nil }
     switch (outcome, record.state) {
     case (.completed(let status, _), .capturing)
-    where session.goods != .beingMade
+    where session.goods != .beingMade && status?.resultCode ?? 0 == 0
       && (session.goods == .made || status?.amount == record.asked):
       if let status { take(status, &record) }
       finish(record, .captured, &actions)
@@ -305,6 +305,9 @@ extension PaymentDevice {
         }
       }
       record.reason = "the terminal waited no longer"
+      if case .completed(let status?, _) = outcome, let code = status.resultCode, code != 0 {
+        record.reason = ResultCode(code).text
+      }
       ask(about: record, &actions)
     }
   }
@@ -393,7 +396,10 @@ extension PaymentDevice {
   private mutating func endEndOfDay(
     _ outcome: TerminalSession.Outcome, at now: Duration, _ actions: inout [Action]
   ) {
+    let problem: ResultCode
     switch outcome {
+    case .completed(let status?, _) where status.resultCode ?? 0 != 0:
+      problem = ResultCode(status.resultCode ?? 0)
     case .completed(let status, _):
       endOfDayIsDue = false
       var net = status?.totals?.amount ?? status?.amount
@@ -420,11 +426,14 @@ extension PaymentDevice {
         let sums = "the terminal has captured \(net ?? 0) less refunds, the journal \(own)"
         actions.append(.log("end of day \(total.total): \(sums)"))
       }
-    case .aborted(let code, _, _), .refused(let code):
-      nextEndOfDay = now + .seconds(1800)
-      actions.append(.log("no end of day, in half an hour again: \(code.text)"))
-    case .lost: hasLostEndOfDay = true
+      return
+    case .aborted(let code, _, _), .refused(let code): problem = code
+    case .lost:
+      hasLostEndOfDay = true
+      return
     }
+    nextEndOfDay = now + .seconds(1800)
+    actions.append(.log("no end of day, in half an hour again: \(problem.text)"))
   }
 
   /// Stores a result unless the journal contains it, so that no later review attributes it to another command.
