@@ -179,7 +179,11 @@ actor EventIngester {
       try store.begin(
         replay.ledger, low: replay.range.lowerBound,
         with: min(range.lowerBound, replay.range.upperBound + 1), before: before)
-    case .done(_, _, let range): try store.postpone(replay.ledger, range, .incomplete)
+    case .done(_, _, let range):
+      // The kiosk chooses the range, and the archive postpones no gap for which it has not asked.
+      try store.postpone(
+        replay.ledger,
+        range.overlaps(replay.range) ? range.clamped(to: replay.range) : replay.range, .incomplete)
     case .rejected(_, .busy, let detail):
       try store.postpone(replay.ledger, replay.range, .later(detail))
     case .rejected(_, let reason, let detail):

@@ -1044,6 +1044,18 @@ def test_what_no_kiosk_has_is_not_asked_for_for_ever(
         f" {question['to'] - 1}", "out_of_range: it has others|t")
 
 
+def test_an_answer_postpones_only_what_was_asked_for(
+    make_archive: MakeArchive, database: Postgres, make_client: MakeClient
+) -> None:
+    make_archive(gap_delay_seconds=1).start()
+    client = make_client("kiosk/k1/replay/juice-archive")
+    tell(client, "k1", event(1), event(9), event(20))
+    question = ask(client)
+    answer(client, question, "done", **{"from": 1, "to": 1_000_000})
+    has(database, "SELECT first, last, requests FROM juice.gap WHERE requests > 0",
+        f"{question['from']}|{question['to'] - 1}|1")
+
+
 def test_what_was_lost_on_the_way_comes_back_by_itself(
     make_archive: MakeArchive, database: Postgres, broker: Mosquitto, make_broker: MakeBroker,
     make_kiosk: MakeKiosk, make_client: MakeClient

@@ -38,7 +38,8 @@ package enum ReplayResult: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - id: The id of the request, or `nil` if it could not be read.
-  ///   - detail: An explanation for a person.
+  ///   - detail: An explanation for a person. A parsed one has at most 200 Unicode scalars, because the
+  ///     archive stores it for each gap.
   case rejected(Request.ID?, Reason, detail: String)
 
   package enum Reason: String, Hashable, Sendable {
@@ -74,7 +75,7 @@ package enum ReplayResult: Hashable, Sendable {
     let json = try JSON.parse(payload)
     let id = json.text("id").flatMap { Request.ID($0) }
     if json.text("status") == "rejected", let reason = json.text("reason").flatMap(Reason.init) {
-      self = .rejected(id, reason, detail: json.text("detail")?.visible() ?? "")
+      self = .rejected(id, reason, detail: json.text("detail")?.visible(upTo: 200) ?? "")
       return
     }
     guard let id, let epoch = json.integer("epoch"), let first = json.integer("from"),
