@@ -170,14 +170,19 @@ extension DailySums {
       FROM cup GROUP BY 1, 2, 3
       """)
 
+  /// The jobs of a day that need an order which has not arrived: made ones for their times, failed ones
+  /// with an amount for the charge that paid for it.
   private static let waitingCups = replace(
     "cup_waiting", keys: ["epoch", "job"], values: [],
     with: """
-      SELECT DISTINCT kiosk, day, epoch, job FROM cup WHERE seconds IS NULL AND job IS NOT NULL
+      SELECT kiosk, day, epoch, job FROM cup WHERE seconds IS NULL AND job IS NOT NULL
+      UNION SELECT kiosk, day, epoch, job FROM fresh
+      WHERE status = 'failed' AND amount IS NOT NULL AND job < seq AND NOT EXISTS (
+        SELECT FROM event WHERE event.kiosk = fresh.kiosk AND event.epoch = fresh.epoch AND event.seq = fresh.job)
       """)
 
-  /// Marks the days of cups whose orders have arrived late, because their times can be computed
-  /// now.
+  /// Marks the days of jobs whose orders have arrived late, because their times and charges can be
+  /// computed now.
   private static let lateOrders = """
     INSERT INTO dirty_day (kiosk, day) SELECT DISTINCT kiosk, waiting.day
     FROM cup_waiting waiting JOIN fresh USING (kiosk, epoch)

@@ -695,6 +695,19 @@ def test_an_order_that_arrives_days_later_gives_its_cup_a_time(
     assert database.query("SELECT count(*) FROM juice.cup_waiting") == "0"
 
 
+def test_an_order_that_arrives_days_later_is_paid_for_a_juice_made_in_part(
+    archive: Archive, database: Postgres, client: Client
+) -> None:
+    order = {"juice": "kiwi", "quantity": 2, "ticket": 1, "currency": "EUR"}
+    tell(client, "k1", event(1), event(3, "failed", 5000, job=2, machine="bar", reason="jam", amount="3.50", **order))
+    sums_are_complete(database, 2)
+    assert database.query("SELECT day, job FROM juice.cup_waiting") == "2026-11-04|2"
+    tell(client, "k1", event(2, "awaiting_payment", 10, source="order/p1", charge=7, device="till", amount="7.00",
+                             **order))
+    has(database, "SELECT day, asked, sold FROM juice.charge_day ORDER BY 1", "2026-11-01|7.00|0\n2026-11-04|0|3.50")
+    assert database.query("SELECT count(*) FROM juice.cup_waiting") == "0"
+
+
 def test_a_clock_that_is_wrong_does_not_last(archive: Archive, database: Postgres, client: Client) -> None:
     """Restocks and stockouts are ordered by their numbers. Times that cannot be are replaced and marked."""
     out, full = {"juice": "kiwi", "missing": {"kiwi": 3}}, {"changes": {"kiwi": 9}}
