@@ -49,8 +49,12 @@ extension DailySums {
     }
   }
 
+  /// Maximum number of `opened` entries of a kiosk that outlast their partition. Each names at least
+  /// one new fruit of its ledger, so a kiosk has few.
+  private static let maximumOpened = 100
+
   /// Deletes a partition. Moves to the current one the entries of marked days that are not closed,
-  /// and the `opened` entries, which contain the fruits of kiosks. All statements read the same
+  /// and the newest `opened` entries, which contain the fruits of kiosks. All statements read the same
   /// snapshot of the marks, so that a day is either closed or has all of its entries.
   private func delete(_ number: Int) throws(DatabaseError) {
     // The longer timeout is for a statement that reads an index of the whole partition.
@@ -66,7 +70,11 @@ extension DailySums {
         ) dirty CROSS JOIN LATERAL (
           SELECT \(EventRow.columnList) FROM event_\(number) event WHERE \(isOnDay("dirty")) OFFSET 0
         ) moved
-        UNION SELECT \(EventRow.columnList) FROM event_\(number) WHERE status = 'opened'
+        UNION SELECT \(EventRow.columnList) FROM (
+          SELECT *, row_number() OVER (PARTITION BY kiosk ORDER BY at DESC, epoch DESC, seq DESC) AS age
+          FROM event WHERE status = 'opened'
+            AND kiosk IN (SELECT kiosk FROM event_\(number) WHERE status = 'opened')
+        ) opened WHERE part = \(number) AND age <= \(Self.maximumOpened)
         UNION SELECT \(EventRow.columnList) FROM event_\(number) JOIN misdated USING (kiosk, epoch, seq)
         WHERE (kiosk, (arrived AT TIME ZONE '\(settings.timeZone)')::date) IN (SELECT kiosk, day FROM dirty_day);
         INSERT INTO closed_day

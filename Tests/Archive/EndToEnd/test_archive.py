@@ -924,6 +924,27 @@ def test_old_entries_are_deleted_and_their_sums_stay(
         assert database.query(f"SELECT count(*) FROM juice.{table}") == "0", table
 
 
+def test_the_newest_fruits_of_a_kiosk_outlast_their_partition(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    archive = make_archive(keep_days=10).start()
+    full = {"changes": {"kiwi": 1}}
+    tell(client, "k1", *[event(seq, "opened", **full) for seq in range(1, 131)])
+    tell(client, "k2", event(1, "opened", **full), event(2))
+    sums_are_complete(database, 132)
+    archive.stop()
+    database.query("UPDATE juice.part SET began = now() - interval '2 days'")
+    archive.start()
+    has(database, "SELECT count(*) FROM juice.part", "2")
+    tell(client, "k1", *[event(seq, "opened", **full) for seq in range(131, 141)])
+    sums_are_complete(database, 142)
+    archive.stop()
+    database.query("UPDATE juice.part SET ended = now() - interval '11 days' WHERE number = 1")
+    archive.start().wait_for_log("entries older than archive.keep_days are deleted")
+    assert database.query("SELECT kiosk, count(*), min(seq) FROM juice.event GROUP BY 1 ORDER BY 1") == (
+        "k1|100|41\nk2|1|1")
+
+
 def test_an_archiver_that_deletes_a_partition_ends_at_once(
     make_archive: MakeArchive, database: Postgres, client: Client
 ) -> None:
