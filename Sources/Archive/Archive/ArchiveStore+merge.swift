@@ -125,6 +125,8 @@ extension ArchiveStore {
 
   /// Maximum number of stored conflicts per key. The archive keeps the first ones.
   private static let maximumConflicts = 10
+  /// Maximum number of stored conflicts per kiosk.
+  private static let maximumConflictsOfKiosk = 10_000
 
   /// Stores the rows of `arrival` whose key is stored with different content.
   ///
@@ -136,19 +138,26 @@ extension ArchiveStore {
     let other = columns.dropFirst(3).map { "arrival.\($0)" }.joined(separator: ", ")
     let found = try database.run(
       """
+      WITH stored AS MATERIALIZED (
+        SELECT kiosk, count(*) AS conflicts FROM conflict
+        WHERE kiosk IN (SELECT kiosk FROM arrival) GROUP BY kiosk
+      )
       INSERT INTO conflict (\(EventRow.columnList), digest)
       SELECT \(EventRow.columnList), digest FROM (
         SELECT \(names), md5(arrival::text)::uuid AS digest, row_number() OVER (
           PARTITION BY arrival.kiosk, arrival.epoch, arrival.seq ORDER BY md5(arrival::text)
-        ) AS number
+        ) AS number, row_number() OVER (
+          PARTITION BY arrival.kiosk ORDER BY arrival.epoch, arrival.seq, md5(arrival::text)
+        ) AS number_of_kiosk
         FROM arrival JOIN event USING (kiosk, epoch, seq)
         WHERE (\(other)) IS DISTINCT FROM (\(same))
           AND NOT EXISTS (SELECT FROM conflict known WHERE known.kiosk = arrival.kiosk
             AND known.epoch = arrival.epoch AND known.seq = arrival.seq
             AND known.digest = md5(arrival::text)::uuid)
-      ) arrival
+      ) arrival LEFT JOIN stored USING (kiosk)
       WHERE number + (SELECT count(*) FROM conflict known WHERE known.kiosk = arrival.kiosk
         AND known.epoch = arrival.epoch AND known.seq = arrival.seq) <= \(Self.maximumConflicts)
+        AND number_of_kiosk + coalesce(conflicts, 0) <= \(Self.maximumConflictsOfKiosk)
       ON CONFLICT DO NOTHING RETURNING kiosk
       """)
     return Set(found.rows.compactMap { $0.first?.flatMap { KioskID($0) } })

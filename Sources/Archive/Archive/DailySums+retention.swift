@@ -7,7 +7,7 @@ package import Postgres
 /// partitions begin, too, so that a limit that is set after years frees space at once. `ledger` and `gap` still show which entries
 /// have arrived, so that the archiver recognizes an entry that arrives again.
 extension DailySums {
-  /// Begins a new partition and deletes old ones, if they are due.
+  /// Begins a new partition and deletes old ones, if they are due; deletes old conflicts.
   ///
   /// - Returns: The number of deleted partitions.
   package func retire() throws(DatabaseError) -> Int {
@@ -31,8 +31,17 @@ extension DailySums {
         deleted += 1
       }
     }
+    try database.run(
+      """
+      DELETE FROM conflict WHERE ctid IN (
+        SELECT ctid FROM conflict WHERE detected < now() - interval '1 day' * \(days)
+        LIMIT \(Self.maximumConflictsDeleted))
+      """)
     return deleted
   }
+
+  /// Maximum number of conflicts that one call of `retire()` deletes, each with a key in one index.
+  private static let maximumConflictsDeleted = 10_000
 
   private func begin(after number: Int) throws(DatabaseError) {
     try database.transaction { () throws(DatabaseError) in

@@ -975,6 +975,24 @@ def test_conflicts_of_a_key_are_limited(archive: Archive, database: Postgres, cl
     assert database.query("SELECT seq, count(*) FROM juice.conflict GROUP BY 1 ORDER BY 1") == "1|10\n2|1"
 
 
+def test_conflicts_of_a_kiosk_are_limited_and_deleted(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    archive = make_archive().start()
+    database.query("INSERT INTO juice.conflict (kiosk, epoch, seq, at, status, digest, detected)"
+                   " SELECT 'k1', 5, n, now(), 'open', md5(n::text)::uuid, now() - interval '11 days'"
+                   " FROM generate_series(1, 9999) n")
+    for kiosk in ("k1", "k2"):
+        tell(client, kiosk, event(1), event(2))
+        tell(client, kiosk, event(1, juice="kiwi"), event(2, juice="kiwi"), event(3))
+    has(database, "SELECT count(*) FROM juice.event", "6")
+    count = "SELECT kiosk, count(*) FROM juice.conflict GROUP BY 1 ORDER BY 1"
+    assert database.query(count) == "k1|10000\nk2|2"
+    archive.stop()
+    make_archive(keep_days=10).start()
+    has(database, count, "k1|1\nk2|2")
+
+
 # MARK: Replays
 
 GAPS = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.gap"
