@@ -351,6 +351,36 @@ extension ArchiveStore {
           .array(open.map(\.1.last)), .array(open.map(\.1.since)), "\(gapDelay)",
         ])
     }
+    try joinTails(open.filter { key, gap in known[key]?.high == gap.first - 1 })
+  }
+
+  /// Joins each new gap at the end of a ledger with the gap before it, if there is one: a kiosk may
+  /// report higher and higher last entries of which none arrives, and has one gap then. The archiver
+  /// requests the joint gap when the first of the two requests is due.
+  private func joinTails(
+    _ tails: [(LedgerKey, SequenceTracker.Gap)]
+  ) throws(DatabaseError) {
+    guard !tails.isEmpty else { return }
+    try database.run(
+      """
+      WITH tail AS (
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
+          AS tail (kiosk, epoch, first, last)
+      ), before AS (
+        DELETE FROM gap USING tail
+        WHERE gap.kiosk = tail.kiosk AND gap.epoch = tail.epoch AND gap.last = tail.first - 1
+        RETURNING gap.kiosk, gap.epoch, gap.first, gap.since, gap.due, gap.requests, gap.answer,
+          tail.last
+      )
+      UPDATE gap SET first = before.first, since = before.since, requests = before.requests,
+        answer = before.answer, due = least(before.due, gap.due)
+      FROM before
+      WHERE gap.kiosk = before.kiosk AND gap.epoch = before.epoch AND gap.last = before.last
+      """,
+      [
+        .array(tails.map(\.0.kiosk.text)), .array(tails.map(\.0.epoch)),
+        .array(tails.map(\.1.first)), .array(tails.map(\.1.last)),
+      ])
   }
 }
 

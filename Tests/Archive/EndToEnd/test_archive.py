@@ -1075,6 +1075,23 @@ def test_a_lost_tail_is_asked_for(
     has(database, "SELECT kiosk, first, last FROM juice.missing", "k2|1|5")
 
 
+def test_a_lost_tail_that_grows_is_one_gap(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    make_archive(gap_delay_seconds=86_400).start()
+    tell(client, "k1", event(1, epoch=7), event(2, epoch=7))
+    for seq in range(3, 8):
+        payload = json.dumps({"uptime": seq, "seq": seq, "epoch": 7})
+        client.client.publish("kiosk/k1/health", payload, 1, True).wait_for_publish(TIMEOUT)
+        has(database, GAPS, f"7:3-{seq}")
+    since = database.query("SELECT since, due FROM juice.gap")
+    tell(client, "k1", event(10, epoch=7))
+    has(database, GAPS, "7:3-9")
+    assert database.query("SELECT since, due FROM juice.gap") == since
+    tell(client, "k1", event(3, epoch=7), event(6, epoch=7), event(12, epoch=7))
+    has(database, GAPS, "7:4-5 7:7-9 7:11-11")
+
+
 def test_what_no_kiosk_has_is_not_asked_for_for_ever(
     make_archive: MakeArchive, database: Postgres, make_client: MakeClient
 ) -> None:
