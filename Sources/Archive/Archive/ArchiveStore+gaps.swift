@@ -15,7 +15,7 @@ extension ArchiveStore {
   }
 
   /// Returns at most `limit` gaps whose next request is due, the longest overdue first, without
-  /// those of kiosks over their quota.
+  /// those of kiosks over their quota. A kiosk with too many gaps is asked, so that it has fewer.
   ///
   /// - Parameter kiosks: Kiosks that are excluded because a request to them is pending.
   func dueGaps(
@@ -24,7 +24,7 @@ extension ArchiveStore {
     let answer = try database.run(
       """
       SELECT kiosk, epoch, first, last FROM gap WHERE due <= now() AND kiosk <> ALL ($1::text[])
-        AND kiosk NOT IN (SELECT kiosk FROM over_quota WHERE until > now())
+        AND kiosk NOT IN (SELECT kiosk FROM over_quota WHERE until > now() AND quota <> 'gaps')
       ORDER BY due LIMIT \(limit)
       """, [.array(kiosks.map(\.text))])
     return answer.rows.compactMap { row in

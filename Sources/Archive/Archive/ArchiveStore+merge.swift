@@ -11,7 +11,7 @@ extension ArchiveStore {
     var batch = batch
     let overQuota = try applyQuotas(to: &batch)
     var outcome = try store(batch)
-    outcome.overQuota = overQuota
+    outcome.overQuota.formUnion(overQuota)
     return outcome
   }
 
@@ -37,6 +37,7 @@ extension ArchiveStore {
       let rest = try store(EventBatch(rows: Array(batch.rows[half...])))
       outcome.stored += rest.stored
       outcome.conflicts.formUnion(rest.conflicts)
+      outcome.overQuota.formUnion(rest.overQuota)
       outcome.rejected += rest.rejected
       return outcome
     }
@@ -60,9 +61,10 @@ extension ArchiveStore {
     _ batch: EventBatch, isLedgerRight: Bool
   ) throws(DatabaseError) -> Outcome {
     rowsError = nil
+    var batch = batch
     var outcome = Outcome()
     if !batch.rows.isEmpty || !batch.positions.isEmpty {
-      let isNew = try track(batch)
+      let isNew = try track(&batch, &outcome)
       let new = isLedgerRight ? zip(batch.rows, isNew).filter(\.1).map(\.0) : []
       let other = isLedgerRight ? zip(batch.rows, isNew).filter { !$0.1 }.map(\.0) : batch.rows
       if !new.isEmpty { outcome.stored = try copy(new, into: "event") }
@@ -163,11 +165,14 @@ extension ArchiveStore {
     return Set(found.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
   }
 
-  /// Records which entries of which ledgers have arrived or are known to exist.
+  /// Records which entries of which ledgers have arrived or are known to exist. Removes from the
+  /// batch what would open gaps of kiosks that have the maximum number of them.
   ///
   /// - Returns: For each row, whether it is new according to `ledger`, `gap` and the rows before
   ///   it. The tables still cover an entry whose row was deleted with its partition.
-  private func track(_ batch: EventBatch) throws(DatabaseError) -> [Bool] {
+  private func track(
+    _ batch: inout EventBatch, _ outcome: inout Outcome
+  ) throws(DatabaseError) -> [Bool] {
     let rows = batch.rows
     let spans = LedgerSpan.spans(of: rows)
     let ledgers = Set(spans.map(\.ledger)).union(batch.positions.keys).sorted()
@@ -178,6 +183,7 @@ extension ArchiveStore {
         known[span.ledger].map { span.seqs.lowerBound <= $0.high } ?? false
       }, into: &trackers)
 
+    let earlier = trackers
     var isNew: [Bool] = []
     isNew.reserveCapacity(rows.count)
     for span in spans {
@@ -188,10 +194,52 @@ extension ArchiveStore {
     for (ledger, last) in batch.positions {
       trackers[ledger, default: SequenceTracker()].expect(through: last)
     }
+    let growing = ledgers.filter { ledger in
+      (trackers[ledger]?.gaps.count ?? 0) > (earlier[ledger]?.gaps.count ?? 0)
+    }
+    let full = try kiosksWithMaximumGaps(among: Set(growing.map(\.kiosk)))
+    if !full.isEmpty {
+      try removeGaps(of: full, from: &batch, earlier)
+      outcome.overQuota.formUnion(full)
+      // What is left opens no gap of these kiosks.
+      return try track(&batch, &outcome)
+    }
     try save(
       ledgers, trackers, known, Dictionary(uniqueKeysWithValues: spans.map { ($0.ledger, $0) }),
       rows)
     return isNew
+  }
+}
+
+extension ArchiveStore {
+  /// Removes from a batch the rows and positions that would open gaps of kiosks, and records these
+  /// kiosks in the table `over_quota`.
+  private func removeGaps(
+    of kiosks: Set<KioskID>, from batch: inout EventBatch,
+    _ trackers: [LedgerKey: SequenceTracker]
+  ) throws(DatabaseError) {
+    var kept: [EventRow] = []
+    var refused: [KioskID: Int] = [:]
+    for span in LedgerSpan.spans(of: batch.rows) {
+      guard kiosks.contains(span.ledger.kiosk) else {
+        kept += batch.rows[span.rows]
+        continue
+      }
+      var tracker = trackers[span.ledger] ?? SequenceTracker()
+      for row in batch.rows[span.rows] {
+        if tracker.opensGap(row.key.seq) {
+          refused[span.ledger.kiosk, default: 0] += 1
+        } else {
+          tracker.insert(row.key.seq)
+          kept.append(row)
+        }
+      }
+    }
+    batch.rows = kept
+    batch.positions = batch.positions.filter { !kiosks.contains($0.key.kiosk) }
+    var over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)] = [:]
+    for kiosk in kiosks { over[kiosk] = (.gaps, QuotaTracker.period) }
+    try saveOverQuota(over, refused)
   }
 }
 

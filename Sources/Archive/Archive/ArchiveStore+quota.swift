@@ -28,7 +28,7 @@ extension ArchiveStore {
     guard !over.isEmpty else { return [] }
     batch.rows.removeAll { excess[$0.key.ledger] != nil }
     batch.positions = batch.positions.filter { excess[$0.key] == nil }
-    try save(over, refused)
+    try saveOverQuota(over, refused)
     return Set(over.keys)
   }
 
@@ -60,7 +60,24 @@ extension ArchiveStore {
     return excess
   }
 
-  private func save(
+  /// Returns those of the kiosks that have the maximum number of gaps.
+  func kiosksWithMaximumGaps(among kiosks: Set<KioskID>) throws(DatabaseError) -> Set<KioskID> {
+    guard !kiosks.isEmpty else { return [] }
+    let names = kiosks.map(\.text).sorted()
+    let found = try database.run(
+      """
+      SELECT kiosk FROM gap WHERE kiosk = ANY ($1::text[])
+      GROUP BY kiosk HAVING count(*) >= \(QuotaTracker.Quota.gaps.limit)
+      """, [.array(names)])
+    return Set(found.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
+  }
+
+  /// Records kiosks in the table `over_quota`.
+  ///
+  /// - Parameters:
+  ///   - over: The exceeded quota of each kiosk, and the time until its entries are stored again.
+  ///   - refused: The number of entries of each kiosk that were not stored.
+  func saveOverQuota(
     _ over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)], _ refused: [KioskID: Int]
   ) throws(DatabaseError) {
     let kiosks = over.sorted { $0.key < $1.key }

@@ -15,12 +15,15 @@ struct QuotaTracker {
     case days
     /// Ledgers, which each backup that is restored adds one to.
     case ledgers
+    /// Ranges of missing entries.
+    case gaps
 
     var limit: Int {
       switch self {
       case .entries: 250_000
       case .days: 2000
       case .ledgers: 100
+      case .gaps: 10_000
       }
     }
   }

@@ -49,6 +49,14 @@ struct SequenceTracker: Equatable, Sendable {
     return true
   }
 
+  /// Returns whether the arrival of an entry would add a gap.
+  func opensGap(_ seq: Int) -> Bool {
+    if seq > high { return seq > high + 1 }
+    if seq < low { return seq < low - 1 }
+    let position = position(of: seq)
+    return position < gaps.endIndex && gaps[position].first < seq && seq < gaps[position].last
+  }
+
   /// Records that the ledger has all entries up to a number, even if they have not arrived yet.
   mutating func expect(through last: Int) {
     guard last > high else { return }

@@ -68,6 +68,18 @@ import Testing
     #expect(tracker.changes.count == 2)
   }
 
+  @Test(arguments: [
+    (4, false), (5, true), (7, true), (8, false), (12, false), (3, false), (20, false), (21, false),
+    (22, true),
+  ])
+  func anEntryWithinAGapOrBeyondTheEndOpensOne(seq: Int, opens: Bool) {
+    var tracker = tracker(1, 20, [(4, 8), (12, 12)], noting: [])
+    let count = tracker.gaps.count
+    #expect(tracker.opensGap(seq) == opens)
+    tracker.insert(seq)
+    #expect((tracker.gaps.count > count) == opens)
+  }
+
   @Test func aGapOfOneIsClosed() {
     let tracker = tracker(1, 20, [(2, 3), (7, 7), (9, 12)], noting: [7])
     #expect(gaps(tracker) == [[2, 3], [9, 12]])

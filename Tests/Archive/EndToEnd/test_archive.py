@@ -1092,6 +1092,32 @@ def test_a_lost_tail_that_grows_is_one_gap(
     has(database, GAPS, "7:4-5 7:7-9 7:11-11")
 
 
+def test_the_gaps_of_a_kiosk_are_limited(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    """k1 has 10,000 gaps, the most that it may have. An entry that opens another one is not stored."""
+    make_archive(gap_delay_seconds=86_400).start()
+    tell(client, "k1", event(1), event(2))
+    has(database, "SELECT count(*) FROM juice.event", "2")
+    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
+                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
+                   " FROM generate_series(1, 9999) n")
+    seqs = "SELECT string_agg(kiosk || ':' || seq, ' ' ORDER BY kiosk, seq) FROM juice.event"
+    tell(client, "k1", event(4))
+    has(database, seqs, "k1:1 k1:2 k1:4")
+    tell(client, "k1", event(6))
+    client.client.publish("kiosk/k1/health", '{"seq":9,"epoch":0}', 1, True).wait_for_publish(TIMEOUT)
+    tell(client, "k2", event(9))
+    has(database, seqs, "k1:1 k1:2 k1:4 k2:9")
+    assert database.query("SELECT kiosk, quota, refused FROM juice.over_quota") == "k1|gaps|1"
+    assert database.query("SELECT kiosk, count(*) FROM juice.gap GROUP BY 1 ORDER BY 1") == "k1|10000\nk2|1"
+    # The next entry and a missing one are stored, and then there is room for a gap.
+    tell(client, "k1", event(5), event(3))
+    has(database, seqs, "k1:1 k1:2 k1:3 k1:4 k1:5 k2:9")
+    tell(client, "k1", event(9))
+    has(database, GAPS + " WHERE kiosk = 'k1' AND epoch = 0", "0:6-8")
+
+
 def test_what_no_kiosk_has_is_not_asked_for_for_ever(
     make_archive: MakeArchive, database: Postgres, make_client: MakeClient
 ) -> None:
