@@ -604,7 +604,7 @@ import Testing
     ] { try await scene.kiosk(topic, payload, of: "k2") }
   }
 
-  /// What a phone has stored is sent when the kiosk's region is known.
+  /// A phone sends its stored reports when the region of the kiosk is known.
   @Test func aRouteWithAnUnknownKioskWaits() async throws {
     try await Scene.run { scene in
       let (rita, dan) = (try User.test("rita", .operator), try User.test("dan", .driver))

@@ -63,7 +63,7 @@ import Testing
     for topic in ["stock", "menu", "info", "health"] { #expect(fixture.retained(topic) != nil) }
   }
 
-  /// As on a computer without a hardware clock, whose time comes from the network.
+  /// A computer without a hardware clock gets its time from the network after the start.
   @Test(arguments: [3_600, -3_600] as [Int64]) func settingTheClockDoesNotChangeTheUptime(
     ahead: Int64
   ) throws {
