@@ -15,8 +15,8 @@ package struct LineLimit: Sendable {
   /// Counts a line.
   ///
   /// - Parameter uptime: The time by the monotonic clock.
-  /// - Returns: The number of suppressed lines as the end of this line, or an empty text if there
-  ///   are none. `nil` if this line must not be logged.
+  /// - Returns: The number of suppressed lines as the end of this line, an empty text if there are
+  ///   none, or `nil` if this line must not be logged.
   package mutating func admit(at uptime: Duration) -> String? {
     if let loggedAt, uptime - loggedAt < Self.interval {
       suppressed += 1

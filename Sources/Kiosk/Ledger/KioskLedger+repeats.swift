@@ -56,8 +56,8 @@ extension KioskLedger {
     }
   }
 
-  /// Returns the refund of a charge, which a decision of a person may follow, or else the last row about the charge; or
-  /// `nil` if there is none.
+  /// Returns the refund of a charge, which a decision of a person may follow, or else the last row about the charge,
+  /// or `nil` if there is none.
   private func row(ofCharge number: Int) throws(LedgerError) -> LedgerRow? {
     try reading { database in
       try database.rows(
