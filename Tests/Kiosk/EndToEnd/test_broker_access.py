@@ -85,6 +85,7 @@ def instances(pattern: str, own: str) -> list[str]:
         "<component>": ["sensor"],
         "<kiosk>": ["k1"],
         "<entity>": ["kiwi"],
+        "<request>": ["capture", "release", "refund", "state", "open"],
     }
     whole = {
         "kiosk/k1/<anything else>": [
