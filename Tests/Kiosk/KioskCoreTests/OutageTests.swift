@@ -397,6 +397,20 @@ import Testing
     #expect(try answer(kiosk, "mango") == "blocked")
   }
 
+  /// The gap of two hours ends at 13 °C, the fridge is cold again, and then the settings or the ledger
+  /// are read again.
+  @Test(arguments: [false, true]) func aReloadKeepsTheReadingThatEndsAGap(recovers: Bool) throws {
+    let kiosk = try kiosk()
+    try kiosk.cutPower(for: hour * 2, hasClock: false)
+    try kiosk.receive(.order("banana"))
+    try kiosk.receive(.reading(13))
+    try kiosk.receive(.reading(4))
+    if recovers { try kiosk.recover() } else { try kiosk.reload() }
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    #expect(try answer(kiosk, "mango") == "blocked")
+  }
+
   /// A thermometer sends twice within a minute, and no other message follows.
   @Test func theLastReadingIsStoredWithinAMinute() throws {
     let kiosk = try kiosk()

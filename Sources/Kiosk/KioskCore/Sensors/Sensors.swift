@@ -89,7 +89,10 @@ package struct Sensors: Sendable {
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Sensors) {
     live = other.live.filter { id, _ in settings.contains { $0.name == id } }
-    for (id, known) in live where !isOutside(known.value ?? records[id]?.value, of: id) {
+    for (id, known) in live
+    where other.records[id]?.isWaiting != true
+      && !isOutside(known.value ?? records[id]?.value, of: id)
+    {
       live[id]?.outsideSince = nil
     }
     (recordedAt, base) = (other.recordedAt, other.base)
