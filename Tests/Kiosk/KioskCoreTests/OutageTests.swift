@@ -411,6 +411,21 @@ import Testing
     #expect(try answer(kiosk, "mango") == "blocked")
   }
 
+  /// The gap of five hours ends at 4 °C, the time of the network makes it a decision for a person, and
+  /// then the settings or the ledger are read again.
+  @Test(arguments: [false, true]) func aReloadKeepsADecisionForAPerson(recovers: Bool) throws {
+    let kiosk = try kiosk()
+    try kiosk.cutPower(for: hour * 5, hasClock: false)
+    try kiosk.receive()
+    try kiosk.receive(.reading(4))
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    if recovers { try kiosk.recover() } else { try kiosk.reload() }
+    kiosk.pass(.seconds(60))
+    try kiosk.receive(.reading(4))
+    #expect(try answer(kiosk, "mango") == "blocked")
+  }
+
   /// A thermometer sends twice within a minute, and no other message follows.
   @Test func theLastReadingIsStoredWithinAMinute() throws {
     let kiosk = try kiosk()

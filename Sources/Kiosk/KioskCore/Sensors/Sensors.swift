@@ -456,8 +456,8 @@ package struct Sensors: Sendable {
   }
 
   /// Stores a record. Writes it to the ledger if it is new, an hour has begun or ended, or the
-  /// state, the silence or a discard has changed; but not if the state changes between `ok` and
-  /// `outside`, because a value near a limit can cause any number of such changes.
+  /// state, the silence, a discard or `isWaiting` has changed; but not if the state changes between
+  /// `ok` and `outside`, because a value near a limit can cause any number of such changes.
   private mutating func store(
     _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment
   ) {
@@ -466,7 +466,7 @@ package struct Sensors: Sendable {
     // guard: an hour that is over is stored with its entry
     let isSteady = before.map { old in
       old.isSilent == record.isSilent && old.isDiscarded == record.isDiscarded
-        && old.hour?.at == record.hour?.at
+        && old.isWaiting == record.isWaiting && old.hour?.at == record.hour?.at
         && (old.state == record.state
           || [old.state, record.state].allSatisfy { $0 == .ok || $0 == .outside })
     }
