@@ -464,6 +464,23 @@ import TimeZones
     try kiosk.ledger.verify()
   }
 
+  @Test func aSentOrderWhoseFruitHasExpiredIsNotSentAgain() throws {
+    let kiosk = try kiosk(machine: true)
+    kiosk.pass(hour * 72 - .seconds(1))
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.requests.count == 1)
+    try kiosk.receive(.message("offline", on: "machine/bar/status"))
+    kiosk.pass(.seconds(1))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
+    #expect(kiosk.requests == [#"{"job":2}"#])
+    #expect(try kiosk.made(2, "cancelled").statuses == [.failed])
+    try kiosk.receive()
+    #expect(kiosk.core.batches.expiredAmounts == ["kiwi": 10])
+    try kiosk.ledger.verify()
+  }
+
   /// Another attempt takes fresh fruit, which is not returned as the expired one.
   @Test func anotherAttemptHasItsOwnFruit() throws {
     let kiosk = try kiosk(machine: true, stock: ["kiwi": 3])

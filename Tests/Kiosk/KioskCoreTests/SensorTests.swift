@@ -297,7 +297,7 @@ import TimeZones
     try kiosk.receive(.order("kiwi"), .order("kiwi"))
     let decision = try read(8, after: .seconds(60))
     #expect(decision.steps == [.blocked])
-    #expect(kiosk.core.jobs.open.map(\.state) == [.sent])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
     #expect(kiosk.stock["kiwi"] == 7)
   }
 
@@ -310,8 +310,39 @@ import TimeZones
     #expect(try read(8, minutes: 60) == [.alarm])
     try kiosk.receive(.order("banana"), .order("banana"))
     try read(8, after: .seconds(60))
-    #expect(kiosk.core.jobs.open.map(\.state) == [.sent])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
     #expect(kiosk.stock["banana"] == 8)
+  }
+
+  /// The machine has its order, and is offline when the fruit is blocked. What it has begun goes on.
+  @Test(arguments: ["cancelled", "done"])
+  func aSentOrderOfBlockedFruitIsNotSentAgain(answer: String) throws {
+    var settings = Self.settings()
+    settings.orders.maximumAge = .seconds(86_400)
+    settings.machines = [KioskSettings.Machine(name: "bar", juices: ["kiwi"])]
+    try kiosk.reload(settings)
+    try kiosk.receive(.machineStatus("online"))
+    #expect(try read(8, minutes: 60) == [.alarm])
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.messagesForMachines().map(\.topic) == ["kiosk/k1/make/bar"])
+    try kiosk.receive(.machineStatus("offline"))
+    #expect(try read(8, after: .seconds(60)).steps == [.blocked])
+    try kiosk.receive(.machineStatus("online"))
+    #expect(kiosk.messagesForMachines().map(\.topic) == ["kiosk/k1/make/bar/cancel"])
+    let job = try #require(kiosk.core.jobs.open.first?.number)
+    func say(_ status: String) throws -> Decision {
+      try kiosk.receive(
+        Delivery(
+          message: Message(
+            topic: "kiosk/k1/made/bar", text: #"{"job":\#(job),"status":"\#(status)"}"#)))
+    }
+    if answer == "done" {
+      #expect(try say("started").results.isEmpty)
+      #expect(kiosk.core.jobs.open.map(\.state) == [.started])
+    }
+    #expect(try say(answer).statuses == [answer == "done" ? .ready : .failed])
+    #expect(kiosk.core.jobs.open.isEmpty)
+    #expect(kiosk.stock["kiwi"] == (answer == "done" ? 7 : 10))
   }
 
   /// Its fruit would return to the stock after the decision.

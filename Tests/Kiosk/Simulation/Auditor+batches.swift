@@ -171,6 +171,13 @@ extension Auditor {
     }
   }
 
+  /// Returns whether fruit of an open order may have expired.
+  func hasExpired(_ job: MachineModel.Job, at now: Duration) -> Bool {
+    (batches.taken[job.seq] ?? []).contains { part in
+      part.id.number > 0 && batches.held[part.id].map { $0.earliest <= now } ?? true
+    }
+  }
+
   // MARK: State
 
   /// Compares the ledger's batches with the model.

@@ -341,8 +341,8 @@ extension Auditor {
       if stored.number != job.number {
         fail(.ledger, "job \(job.seq) has the number \(stored.number), and not \(job.number)")
       }
-      if stored.state == .queued || stored.state == .sent && job.state == .queued,
-        job.program == nil, isBlocked(job.used) == .yes || isBlocked(machine: job.machine) == .yes
+      if stored.state == .queued || stored.state == .sent, job.program == nil,
+        isBlocked(job.used) == .yes || isBlocked(machine: job.machine) == .yes
       {
         fail(.forbidden, "job \(job) is \(stored.state), and blocked")
       }
@@ -389,8 +389,11 @@ extension Auditor {
     case .started:
       return (job.state == .sent || job.state == .lost) && !answers("started", of: job).isEmpty
     case .lost:
-      return job.state == .sent && waited >= .seconds(maker.start)
-        && isTooOld(job, at: now, wallClock: wallClock) != false
+      // The auditor may read the ledger after the order was sent, and then blocked.
+      let isBarred = job.program == nil && (job.mayBeBlocked || hasExpired(job, at: now))
+      return (job.state == .queued || job.state == .sent) && isBarred
+        || job.state == .sent && waited >= .seconds(maker.start)
+          && isTooOld(job, at: now, wallClock: wallClock) != false
     case .needsDecision:
       return job.state != .queued && !answers("unknown", of: job).isEmpty
         || job.state != .queued

@@ -92,6 +92,10 @@ extension Auditor {
       if sensor.isBlocked == .yes || !hasBlocked || !isOutside && !isUnknown {
         fail(.decision, "entry \(entry.seq) has no reason: \(step), \(sensor)")
       }
+      for job in openJobs
+      where job.used[SensorModel.fruit] != nil || job.machine == SensorModel.machine {
+        machineModel.jobs[job.seq]?.mayBeBlocked = true
+      }
       sensor.isWaiting = isUnknown
       (sensor.isBlocked, sensor.isAlarm, sensor.isDiscarded) = (.yes, false, false)
     case .alarm:

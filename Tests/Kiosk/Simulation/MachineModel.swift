@@ -68,6 +68,8 @@ struct MachineModel {
     /// Number of messages that clients had sent before its end.
     var sentBefore = 0
     var isMadeByMachine = false
+    /// Whether a sensor has blocked its fruit or machine since the order.
+    var mayBeBlocked = false
 
     var number: Int { numbers[numbers.count - 1] }
   }

@@ -6,7 +6,7 @@ package import KioskProtocol
 /// | state of a job | next state |
 /// |---|---|
 /// | `queued` | `sent` when its machine can take another job; returned if too old, blocked, or without fresh fruit |
-/// | `sent` | `started` when the machine has begun; `lost` if unanswered and too old |
+/// | `sent` | `started` when the machine has begun; `lost` if too old and unanswered, blocked, or without fresh fruit |
 /// | `started` | made, failed; `needsDecision` after `finishLimit`, not counting pauses |
 /// | `lost`, `needsDecision` | ends, or is `queued` again, by an answer or a decision; `lost` also `started` |
 ///

@@ -182,6 +182,13 @@ extension Kiosk {
       giveBack(job.used, of: job, Job.expired, in: &decision)
     }
     for job in overdue.lost { jobs.set(job, to: .lost) }
+    for job in jobs.open
+    where job.state == .sent && job.program == nil
+      && (jobs.blocks(job) || batches.fresh(job.used, of: job.seq) != job.used)
+    {
+      // guard: the fruit of a sent order is not made after it was blocked or has expired
+      jobs.set(job, to: .lost)
+    }
     for job in overdue.started { jobs.set(job, to: .needsDecision) }
     runSchedule(in: &decision)
     jobs.dispatch(at: now)
