@@ -273,6 +273,24 @@ import TimeZones
     #expect(try kiosk.receive(.order("kiwi")).statuses == [.ready])
   }
 
+  @Test func whatIsAddedToASensorThatBlocksIsBlocked() throws {
+    try block()
+    var settings = Self.settings(machines: ["bar"])
+    settings.sensors[0].fruits = ["kiwi", "banana"]
+    try kiosk.reload(settings)
+    let decision = try kiosk.receive(.order("banana"))
+    #expect(decision.steps == [.blocked])
+    #expect(try decision.reasons == [.blocked])
+    #expect(try kiosk.receive().steps.isEmpty)
+    try kiosk.restart()
+    #expect(report.fruits == ["kiwi", "banana"] && report.machines == ["bar"])
+    // What the settings no longer have stays blocked.
+    try kiosk.reload(Self.settings())
+    #expect(try kiosk.receive(.order("banana")).reasons == [.blocked])
+    try kiosk.receive(.decision("release"))
+    #expect(try kiosk.receive(.order("banana")).statuses == [.ready])
+  }
+
   // MARK: Machines
 
   @Test func aBlockedMachineTakesNoOrders() throws {

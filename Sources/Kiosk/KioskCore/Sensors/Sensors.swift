@@ -401,6 +401,7 @@ package struct Sensors: Sendable {
       if record.state == .blocked {
         // The doubt about the clock may have ended.
         decideGap(of: &record, sensor, &live, at: now, into: &changes)
+        blockAdded(to: sensor, in: &record, live, into: &changes)
         if record != records[name] { store(record, name, &live, at: now) }
         continue
       }
@@ -413,6 +414,23 @@ package struct Sensors: Sendable {
       changes.add(.blocked, name, live.value ?? record.value, sensor)
       store(record, name, &live, at: now)
     }
+  }
+
+  /// Blocks the fruits and machines that the settings have added to a sensor since it blocks.
+  private func blockAdded(
+    to sensor: KioskSettings.Sensor, in record: inout SensorRecord, _ live: Live,
+    into changes: inout Changes
+  ) {
+    let fruits = sensor.fruits.filter { !record.fruits.contains($0) }
+    let machines = sensor.machines.filter { !record.machines.contains($0) }
+    // guard: what is added to a sensor that blocks is blocked
+    guard record.state == .blocked, !fruits.isEmpty || !machines.isEmpty else { return }
+    record.fruits += fruits
+    record.machines += machines
+    changes.steps.append(
+      SensorStep(
+        .blocked, of: sensor.name, value: live.value ?? record.value, unit: sensor.unit,
+        fruits: record.fruits, machines: record.machines))
   }
 
   /// Records changes of state that are due by time, hours that are over, and the readings of the
@@ -456,8 +474,9 @@ package struct Sensors: Sendable {
   }
 
   /// Stores a record. Writes it to the ledger if it is new, an hour has begun or ended, or the
-  /// state, the silence, a discard or `isWaiting` has changed; but not if the state changes between
-  /// `ok` and `outside`, because a value near a limit can cause any number of such changes.
+  /// state, the silence, a discard, `isWaiting` or what is blocked has changed; but not if the state
+  /// changes between `ok` and `outside`, because a value near a limit can cause any number of such
+  /// changes.
   private mutating func store(
     _ record: SensorRecord, _ name: SensorID, _ live: inout Live, at now: Moment
   ) {
@@ -467,6 +486,7 @@ package struct Sensors: Sendable {
     let isSteady = before.map { old in
       old.isSilent == record.isSilent && old.isDiscarded == record.isDiscarded
         && old.isWaiting == record.isWaiting && old.hour?.at == record.hour?.at
+        && old.fruits == record.fruits && old.machines == record.machines
         && (old.state == record.state
           || [old.state, record.state].allSatisfy { $0 == .ok || $0 == .outside })
     }
