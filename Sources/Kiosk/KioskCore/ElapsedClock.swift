@@ -72,6 +72,8 @@ package struct ElapsedClock: Sendable {
   private var behind: Int64
   private var isAccepted = false
   private var isSaved = true
+  /// Whether the ledger has a record of this start of the computer.
+  private var isRecorded = false
 
   /// The smallest step of the clock that counts, in milliseconds. A time server adjusts smaller
   /// errors.
@@ -131,6 +133,7 @@ package struct ElapsedClock: Sendable {
       let known = record.at.milliseconds - record.uptime.milliseconds
       (offset, correction) = (known, known - current)
       base = record.elapsed - record.uptime
+      isRecorded = true
       (doubtful, isAccepted) = (record.doubtful, record.isAccepted)
     } else {
       wasOff = record != nil
@@ -157,10 +160,14 @@ package struct ElapsedClock: Sendable {
     (isAccepted, isSaved, behind) = (true, false, 0)
   }
 
-  /// Adds the clocks to a transaction that stores times, or if the doubt has changed.
+  /// Adds the clocks to a transaction that stores times, if the doubt has changed, or to the first
+  /// transaction since the start of the computer that changes an order.
   mutating func save(in transaction: inout LedgerTransaction, at now: Moment) {
-    guard !isSaved || transaction.state.keys.contains(where: \.kind.hasTimes) else { return }
-    isSaved = true
+    let needsRecord = transaction.state.keys.contains { key in
+      key.kind.hasTimes || !isRecorded && (key.kind == .job || key.kind == .charge)
+    }
+    guard !isSaved || needsRecord else { return }
+    (isSaved, isRecorded) = (true, true)
     transaction.clock = ClockRecord(
       at: now.timestamp, boot: now.evidence.boot, uptime: now.uptime, elapsed: now.uptime + base,
       behind: behind, doubtful: doubtful, isAccepted: isAccepted)

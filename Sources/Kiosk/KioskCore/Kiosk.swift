@@ -176,10 +176,15 @@ package struct Kiosk: ~Copyable, Sendable {
   }
 
   /// Determines how long the kiosk was off, whether it is within its hours, and the times of the
-  /// sensors of an earlier process. Call it at the start of the process: then the monotonic clock
+  /// sensors and orders of an earlier process. Call it at the start of the process: then the monotonic clock
   /// measures their times, also while the kiosk is offline.
   package mutating func begin(at now: Moment) {
     updateClock(at: now)
+    if elapsed.blocks, let last = elapsed.doubtful {
+      // guard: an order whose age is in doubt is not made
+      jobs.forgetAges(through: last, at: now)
+      charges.forgetAges(through: last, at: now)
+    }
     updateHours(at: now)
     sensors.begin(elapsed, at: now)
   }

@@ -343,6 +343,34 @@ import Testing
     #expect(try kiosk.receive().results.map(\.failure) == ["waited_too_long"])
   }
 
+  /// The clock stands still while the computer is off. A restart of the kiosk alone is no doubt.
+  @Test func anOrderFromBeforeATimeWithoutPowerIsTooOld() throws {
+    try kiosk.receive(.order("kiwi"), .order("kiwi"))
+    #expect(kiosk.orders.count == 1)
+    try kiosk.cutPower(for: .seconds(12 * 3_600), hasClock: false)
+    #expect(try kiosk.receive().results.map(\.failure) == ["waited_too_long"])
+    #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
+    try kiosk.receive(.made(#"{"job":2,"status":"cancelled"}"#))
+    #expect(kiosk.stock["kiwi"] == 10 && kiosk.core.jobs.open.isEmpty)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.accepted])
+    #expect(kiosk.orders.count == 1)
+    try kiosk.restart()
+    #expect(try kiosk.receive().results.isEmpty)
+    #expect(kiosk.orders.map { $0.prefix(9) } == ["make/bar "])
+  }
+
+  /// A new kiosk whose clock nothing confirms, with neither dates nor sensors.
+  @Test func aRestartKeepsTheAgesOfOrdersWithoutTheTimeOfTheNetwork() throws {
+    kiosk.losesItsClock(boot: 1)
+    try kiosk.restart()
+    try kiosk.receive(.order("kiwi"), .order("kiwi"))
+    try kiosk.restart()
+    #expect(try kiosk.receive().results.isEmpty)
+    #expect(kiosk.orders.map { $0.prefix(9) } == ["make/bar "])
+    kiosk.pass(.milliseconds(30_001))
+    #expect(try kiosk.receive().results.map(\.failure) == ["waited_too_long"])
+  }
+
   @Test func aJobComesAgainUntilTheMachineHasAnswered() throws {
     try kiosk.receive(.order("kiwi"))
     #expect(kiosk.orders.count == 1)

@@ -493,6 +493,15 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The clock stands still while the computer is off.
+  @Test func whatIsHeldAfterATimeWithoutPowerIsReleased() throws {
+    let kiosk = try asked()
+    try kiosk.cutPower(for: .seconds(12 * 3_600), hasClock: false)
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+    #expect(kiosk.machineRequests.isEmpty && kiosk.stock["kiwi"] == 10)
+  }
+
   @Test func whatIsHeldAfterARestartTooLateIsReleased() throws {
     let kiosk = try asked()
     kiosk.pass(.seconds(3600))

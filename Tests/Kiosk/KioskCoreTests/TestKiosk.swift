@@ -140,10 +140,12 @@ final class TestKiosk {
   }
 
   /// Makes the clock one that nothing confirms.
-  func losesItsClock() {
+  ///
+  /// - Parameter boot: The number of this start of the computer, or `nil` to keep it.
+  func losesItsClock(boot: Int? = nil) {
     now = Moment(
       timestamp: now.timestamp, day: now.day, uptime: now.uptime,
-      evidence: ClockEvidence(boot: now.evidence.boot, isConfirmed: false))
+      evidence: ClockEvidence(boot: boot ?? now.evidence.boot, isConfirmed: false))
   }
 
   /// Compares the clocks, as the controller does between batches.

@@ -282,6 +282,13 @@ package struct Jobs: Sendable {
     return age < .zero ? .seconds(1 << 32) : age
   }
 
+  /// Notes that the ages of the jobs up to an entry are unknown.
+  mutating func forgetAges(through seq: Int, at now: Moment) {
+    for job in open where job.number <= seq {
+      acceptedAt[job.seq] = now.uptime - .seconds(1 << 32)
+    }
+  }
+
   private func isTooOld(_ job: Job, at now: Moment) -> Bool { age(of: job, at: now) > maximumAge }
 
   /// Converts the ages of the orders of an earlier process to the monotonic clock.

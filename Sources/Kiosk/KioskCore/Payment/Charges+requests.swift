@@ -12,6 +12,13 @@ extension Charges {
     return age < .zero ? .seconds(1 << 32) : age
   }
 
+  /// Notes that the ages of the orders up to an entry are unknown.
+  mutating func forgetAges(through seq: Int, at now: Moment) {
+    for charge in open where charge.sale.map({ $0.seq <= seq }) ?? false {
+      acceptedAt[charge.number] = now.uptime - .seconds(1 << 32)
+    }
+  }
+
   func isTooOld(_ charge: Charge, at now: Moment) -> Bool {
     age(of: charge, at: now) > maximumAge
   }
