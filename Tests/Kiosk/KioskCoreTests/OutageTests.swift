@@ -347,6 +347,23 @@ import Testing
     #expect(try answer(kiosk, "mango") == "ready")
   }
 
+  /// Each process ends before its sensor has been without a reading for too long.
+  @Test func aRestartGivesASensorThatHasNeverSentAnythingNoMoreTime() throws {
+    let kiosk = try kiosk(hasSensor: false)
+    try kiosk.receive()
+    try kiosk.reload(try self.kiosk().settings)
+    try kiosk.receive()
+    for _ in 0..<2 {
+      kiosk.pass(hour)
+      try kiosk.restart()
+      #expect(try answer(kiosk, "mango") == "ready")
+    }
+    kiosk.pass(.milliseconds(1))
+    #expect(try answer(kiosk, "mango") == "blocked")
+    try kiosk.receive(.reading(4))
+    #expect(try answer(kiosk, "mango") == "ready")
+  }
+
   /// Without a hardware clock, the time of the network decides also for sensors.
   @Test(arguments: [(30, "ready"), (600, "blocked")])
   func theNetworksTimeDecidesAboutAGap(minutes: Int, expected: String) throws {

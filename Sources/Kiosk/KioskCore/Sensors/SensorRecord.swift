@@ -12,8 +12,8 @@ package struct SensorRecord: Hashable, Sendable {
   package var at: Timestamp
   /// The time of `at` as `ClockRecord.elapsed`.
   package var elapsed = Duration.zero
-  /// The duration without a reading until `at`, or `nil` if there was none. While the sensor
-  /// `isWaiting`, it began with the last reading before the gap.
+  /// The duration without a reading until `at`, also before the first one; or `nil` if the sensor was
+  /// not configured. While the sensor `isWaiting`, it began with the last reading before the gap.
   package var unread: Duration?
   /// The last recorded value in thousandths of the unit, or `nil` if there was no reading.
   package var value: Int?

@@ -59,8 +59,8 @@ package struct Sensors: Sendable {
     /// The uptime up to which the time is counted in an hour of the record.
     var countedAt: Duration
     var outsideSince: Duration?
-    /// The uptime of the last reading, also of an earlier process, or of the creation of this value
-    /// if there was none. It stays at the last reading before a gap while the sensor `isWaiting`.
+    /// The uptime of the last reading, also of an earlier process, or from which the kiosk has waited
+    /// for the first one. It stays at the last reading before a gap while the sensor `isWaiting`.
     var knownAt: Duration
     /// Whether there was a reading.
     var isKnown: Bool
@@ -348,7 +348,8 @@ package struct Sensors: Sendable {
     let unread = record?.unread
     var live = Live(
       readAt: now.uptime, countedAt: now.uptime - since,
-      knownAt: now.uptime - (unread.map { $0 + since } ?? .zero), isKnown: unread != nil)
+      knownAt: now.uptime - (unread.map { $0 + since } ?? .zero),
+      isKnown: unread != nil && record?.value != nil)
     if let outside = record?.outside,
       record?.isWaiting == true || isOutside(record?.value, of: name)
     {
@@ -455,7 +456,10 @@ package struct Sensors: Sendable {
         record = record.with(.alarm, at: now)
         changes.add(.alarm, name, live.value ?? record.value, sensor)
       }
-      if before != nil || record.isSilent { store(record, name, &live, at: now) }
+      // guard: a restart gives a sensor that was never read no more time
+      if before != nil || record.isSilent || sensor.blockAfter != nil {
+        store(record, name, &live, at: now)
+      }
       self.live[name] = live
     }
     recordMinute(at: now, hasEntries: hasEntries || !changes.steps.isEmpty)
@@ -499,7 +503,7 @@ package struct Sensors: Sendable {
     var record = record
     (record.at, record.value) = (now.timestamp, live.value ?? record.value)
     record.elapsed = now.uptime + base
-    record.unread = live.isKnown ? now.uptime - live.knownAt : nil
+    record.unread = now.uptime - live.knownAt
     record.outside = live.outsideSince.map { now.uptime - $0 }
     (records[name], written[name]) = (record, record)
     live.isUnwritten = false
