@@ -163,7 +163,8 @@ extension Kiosk {
       let sale = Charge.Sale(
         seq: seq, order: order, ticket: ticket, used: used, source: parsed.source,
         id: request.id, reply: parsed.reply, juiceName: name(of: order.juice) ?? order.juice.text,
-        payLimit: settings.payment?.payLimit ?? .zero)
+        payLimit: settings.payment?.payLimit ?? .zero,
+        needsMachine: jobs.assignment(of: order.juice, used).isNeeded)
       charges.add(
         Charge(
           number: number, device: device, sale: sale, amount: amount, at: now.timestamp,

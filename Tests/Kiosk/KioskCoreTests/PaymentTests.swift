@@ -1226,6 +1226,23 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The settings are reloaded between the order and the payment, and no machine makes the juice now.
+  @Test(arguments: [false, true])
+  func anOrderThatWasTakenForAMachineIsNotMadeWithoutOne(restarts: Bool) throws {
+    let kiosk = try asked()
+    var settings = kiosk.settings
+    settings.machines[0].juices = ["banana"]
+    try kiosk.reload(settings)
+    if restarts { try kiosk.restart() }
+    let held = try kiosk.receive(.paid("held", 350))
+    #expect(try held.results.map(\.failure) == ["machine_down"])
+    #expect(kiosk.actions == ["release"] && kiosk.stock["kiwi"] == 10)
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    #expect(kiosk.steps == ["awaiting_payment 350", "held 350", "returned", "released 350"])
+    try kiosk.ledger.verify()
+  }
+
   @Test func chargesOutliveARestart() throws {
     let kiosk = try begun()
     try kiosk.receive(.order("mango_kiwi"), .paid("held", 350, charge: 9))

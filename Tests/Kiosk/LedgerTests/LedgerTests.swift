@@ -483,7 +483,7 @@ import Testing
     let sale = Charge.Sale(
       seq: 3, order: order, ticket: ticket, used: ["kiwi": 6], source: panel, id: nil,
       reply: Reply(topic: nil, correlationData: []), juiceName: "Kiwi juice",
-      payLimit: .seconds(60))
+      payLimit: .seconds(60), needsMachine: true)
     let charges = [
       Charge(
         number: 1, device: "card", sale: nil, amount: euro, at: at, day: 7, state: .releasing),

@@ -42,10 +42,13 @@ package struct Charge: Hashable, Sendable {
     /// time to pay.
     package let juiceName: String
     package let payLimit: Duration
+    /// Whether a machine made the juice when the kiosk took the order. Then the order needs one, also
+    /// if the settings have no machine for the juice any more.
+    package let needsMachine: Bool
 
     package init(
       seq: Int, order: Order, ticket: Ticket, used: FruitAmounts, source: Source, id: Request.ID?,
-      reply: Reply?, juiceName: String, payLimit: Duration
+      reply: Reply?, juiceName: String, payLimit: Duration, needsMachine: Bool = false
     ) {
       self.seq = seq
       self.order = order
@@ -56,6 +59,7 @@ package struct Charge: Hashable, Sendable {
       self.reply = reply
       self.juiceName = juiceName
       self.payLimit = payLimit
+      self.needsMachine = needsMachine
     }
 
     /// The fruit of one glass.
@@ -160,6 +164,7 @@ extension Charge.Sale: FormattedMessage {
     reply = try members.optional("reply", \.reply)
     juiceName = try members.required("name", \.juiceName)
     payLimit = try members.required("pay_ms", \.payLimit)
+    needsMachine = members.flag("needs_machine", \.needsMachine)
   }
 }
 

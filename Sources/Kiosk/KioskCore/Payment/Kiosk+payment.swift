@@ -35,7 +35,9 @@ extension Kiosk {
     let now = decision.now
     guard let sale = charge.sale, let end = charge.end else { return }
     let (isNeeded, machine) = jobs.assignment(of: sale.order.juice, sale.recipe)
-    if let (reason, message) = obstacle(to: sale, lacksMachine: isNeeded && machine == nil) {
+    // guard: an order that was taken for a machine is not made without one
+    let lacksMachine = (isNeeded || sale.needsMachine) && machine == nil
+    if let (reason, message) = obstacle(to: sale, lacksMachine: lacksMachine) {
       record(.held, of: charge, charge.held, answer, in: &decision)
       let money = charge.moneyEnd(for: nil).text(settings.language)
       return endUnpaid(charge, text: reason, message: "\(message) \(money)", in: &decision)
