@@ -711,6 +711,29 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The device first answers that it holds nothing, and later that it does.
+  @Test func anAmountThatAPersonHasReleasedIsReleasedAgainAndNotKept() throws {
+    let kiosk = try asked()
+    try kiosk.receive(.paid("unknown"))
+    try kiosk.receive(.decide("release"))
+    _ = kiosk.charges
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.steps.last == "release")
+    for _ in 1...2 {
+      #expect(try kiosk.receive(.paid("held", 350)).transaction.records.isEmpty)
+      #expect(kiosk.state == .releasing && kiosk.actions == ["release"])
+      try kiosk.receive(.paid("released"))
+      #expect(kiosk.core.charges.open.isEmpty)
+    }
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .undecided && kiosk.steps.last == "captured 350")
+    #expect(try kiosk.receive(.paid("captured", 350)).transaction.records.isEmpty)
+    #expect(try kiosk.receive(.decide("refunded")).statuses == [.applied])
+    #expect(try kiosk.receive(.paid("captured", 350)).transaction.records.isEmpty)
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
   @Test func aReleaseThatNobodyAnswersIsForAPersonAndStillAskedFor() throws {
     let kiosk = try begun()
     try kiosk.receive(.made("failed", job: 3))

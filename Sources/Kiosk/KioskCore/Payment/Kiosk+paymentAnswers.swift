@@ -297,9 +297,11 @@ extension Kiosk {
     if let known = row?.entry.charge ?? (isNew ? (number, device) : nil) {
       guard known.device == device else { return }
       let last = isNew ? nil : row?.entry.status
+      // The last row is `release` if the charge had no hold to record as released.
       // guard: the answer about an ended charge counts only if that can still have money
       let isUnpaid =
-        isNew || last == .awaitingPayment || last == .released || last == .writtenOff
+        isNew || last == .awaitingPayment || last == .release || last == .released
+        || last == .writtenOff
       switch answer.status {
       // The order has ended, so the kiosk releases the hold.
       case .held where isUnpaid: charges.add(foreign, at: now.uptime)
