@@ -217,6 +217,25 @@ import Testing
     #expect(try kiosk.receive().events.isEmpty == !isDue)
   }
 
+  /// The clock is wrong at the cleaning, and is set right while the kiosk runs or while it is off.
+  @Test(arguments: [-36_000, 36_000], [false, true])
+  func aClockThatIsSetRightChangesNoAgeOfACleaning(ahead: Int64, isOff: Bool) throws {
+    let kiosk = try kiosk { $0.every = .seconds(24 * 3_600) }
+    try kiosk.cutPower(for: .seconds(1), hasClock: true)
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
+    kiosk.setClock(ahead: ahead)
+    try kiosk.receive(clean)
+    try kiosk.made(2, "done")
+    kiosk.setClock(ahead: -ahead)
+    if isOff { try kiosk.restart() }
+    try kiosk.receive()
+    kiosk.pass(.seconds(23 * 3_600))
+    try kiosk.restart()
+    #expect(try kiosk.receive().events.isEmpty)
+    kiosk.pass(.seconds(3_600))
+    #expect(try kiosk.receive().events.count == 1)
+  }
+
   @Test func glassesAreCountedInTheLedger() throws {
     let kiosk = try kiosk { ($0.everyGlasses, $0.isAutomatic) = (3, true) }
     try kiosk.receive(.order(#"{"juice":"kiwi","quantity":2}"#))

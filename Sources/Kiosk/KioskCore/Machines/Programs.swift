@@ -17,7 +17,7 @@ package struct ProgramRecord: Hashable, Sendable {
 
   package struct Due: Hashable, Sendable {
     package let seq: Int
-    package let at: Timestamp
+    package var at: Timestamp
     package let cause: MachineProgram.Cause
 
     package init(seq: Int, at: Timestamp, cause: MachineProgram.Cause) {
@@ -108,6 +108,14 @@ package struct Programs: Sendable {
 
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Programs) {
+    for id in other.records.changed {
+      // The ledger may lack a step of the clock.
+      guard var record = records[id], let old = other.records[id], record.seq == old.seq,
+        record.due?.seq == old.due?.seq, record.glasses == old.glasses
+      else { continue }
+      (record.at, record.madeAt, record.due) = (old.at, old.madeAt, old.due)
+      records[id] = record
+    }
     (edges, offset) = (other.edges, other.offset)
     timers = other.timers.filter { id, _ in
       let (own, old) = (records[id], other.records[id])
@@ -144,10 +152,20 @@ package struct Programs: Sendable {
     correction = 0
   }
 
-  /// Makes the times of earlier starts older by a step of the clock that is time which has passed.
+  /// Moves the times of the records by a step of the clock, because the next start compares them
+  /// with the clock. Makes the times of earlier starts older by a step that is time which has passed.
   mutating func apply(_ step: ElapsedClock.Step, _ elapsed: ElapsedClock) {
     // Before the first `update` the step belongs to the start.
-    correction = elapsed.correction + (timers.isEmpty ? step.passed.milliseconds : 0)
+    let isStart = timers.isEmpty
+    correction = elapsed.correction + (isStart ? step.passed.milliseconds : 0)
+    // While the clock is in doubt, a step forward may be time that has passed.
+    let moved = step.ages > 0 ? min(step.milliseconds, 0) : step.milliseconds
+    // At a start after which the computer was off, nobody knows what the step is.
+    if moved != 0, !isStart || elapsed.correction != 0 {
+      // guard: a clock that is set makes no program fresher at the next start
+      move(by: moved)
+      correction -= elapsed.correction
+    }
     guard step.passed > .zero else { return }
     func older(_ time: Duration) -> Duration { elapsed.older(time, by: step) }
     timers = timers.mapValues { timer in
@@ -155,6 +173,18 @@ package struct Programs: Sendable {
       timer.done = older(timer.done)
       (timer.made, timer.due) = (timer.made.map(older), timer.due.map(older))
       return timer
+    }
+  }
+
+  private mutating func move(by step: Int64) {
+    func moved(_ time: Timestamp) -> Timestamp {
+      Timestamp(milliseconds: time.milliseconds + step)
+    }
+    for (id, record) in records.records {
+      var record = record
+      (record.at, record.madeAt) = (moved(record.at), record.madeAt.map(moved))
+      if let due = record.due { record.due?.at = moved(due.at) }
+      records[id] = record
     }
   }
 
