@@ -250,6 +250,17 @@ import Testing
     #expect(kiosk.core.machineReports[0].report.programs[0].glassesLeft == 3)
   }
 
+  @Test func theGlassesBeforeAFailureAreCounted() throws {
+    let kiosk = try kiosk { $0.everyGlasses = 5 }
+    try kiosk.receive(.order(#"{"juice":"kiwi","quantity":3}"#))
+    try kiosk.receive(
+      .message(#"{"job":2,"status":"failed","used":{"kiwi":7},"made":2}"#, on: "made/bar"))
+    #expect(kiosk.core.machineReports[0].report.programs[0].glassesLeft == 3)
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.made(4, "failed")
+    #expect(kiosk.core.machineReports[0].report.programs[0].glassesLeft == 3)
+  }
+
   @Test func anIdleMachineIsRinsedOnce() throws {
     let kiosk = try kiosk(.rinse) { ($0.idle, $0.isAutomatic) = (.seconds(3_600), true) }
     kiosk.pass(.seconds(10 * 3_600))

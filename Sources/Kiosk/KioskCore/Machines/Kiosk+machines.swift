@@ -146,7 +146,7 @@ extension Kiosk {
     jobs.remove(job, isMade: isMade)
     // A juice that was not made costs nothing.
     let made = isMade ? job.quantity : glasses
-    if isMade { programs?.made(made, by: job.machine, at: now) }
+    if made > 0 { programs?.made(made, by: job.machine, at: now) }
     let amount = isMade ? job.amount : job.price(of: made)
     var message = message(about: outcome, of: job.terms.juiceName)
     if !isMade, amount != nil {

@@ -11,7 +11,7 @@ package struct ProgramRecord: Hashable, Sendable {
   package var isDone: Bool
   /// The entry with which the program became due, or `nil` if it is not due.
   package var due: Due?
-  /// The number of glasses of the orders that the machine has made since `at`, and the time of the last such order.
+  /// The number of glasses that the machine has made since `at`, and the time of the last ones.
   package var glasses = 0
   package var madeAt: Timestamp?
 
