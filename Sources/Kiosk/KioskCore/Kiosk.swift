@@ -204,6 +204,12 @@ package struct Kiosk: ~Copyable, Sendable {
     if programs != nil { updatePrograms(at: now, wasWithinHours: before) }
   }
 
+  /// Updates the hours if they have begun or ended. While the kiosk is offline it decides nothing, and
+  /// the programs at opening and closing need the time of each.
+  package mutating func noteHours(at now: Moment) {
+    if isWithinHours(at: now.timestamp) != isWithinHours { updateHours(at: now) }
+  }
+
   package func alert(of fruit: Fruit.ID) -> StockAlert { levels[fruit] ?? .ok }
 
   /// Returns the number of fruits with a level.

@@ -230,6 +230,8 @@ package actor Controller {
     try ledger.checkFile()
     if isConnected, !isOnline { try await goOnline() }
     try recordClockStep()
+    // guard: a program at closing is due also if the kiosk is offline until it opens
+    if !isOnline { core.noteHours(at: clock.now()) }
     try await applyReload()
     try await fireTimers()
     try await performMaintenance()

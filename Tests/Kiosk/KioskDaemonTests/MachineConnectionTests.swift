@@ -1,6 +1,7 @@
 import JuiceDomain
 import KioskCore
 import KioskProtocol
+import Ledger
 import MessageBroker
 import Testing
 
@@ -29,5 +30,29 @@ import Testing
     #expect(bar.take().map(\.topic) == ["kiosk/k1/make/bar/cancel"])
     fixture.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
     #expect(try panel.takeResults().map(\.status) == [.accepted, .ready])
+  }
+
+  /// The kiosk opens at ten and closes at eleven, and is offline from nine to twelve.
+  @Test(arguments: [MachineProgram.Cause.opening, .closing])
+  func aProgramAtAnEdgeOfTheHoursIsDueAfterAnOutage(edge: MachineProgram.Cause) throws {
+    let saturday = try #require(OpeningHours.Interval("10:00-11:00"))
+    var program = KioskSettings.Machine.Program()
+    program.at = edge
+    fixture.settings.machines[0].programs[.clean] = program
+    fixture.settings.hours = OpeningHours([.sat: saturday])
+    try fixture.startKiosk()
+    fixture.crashConnection(for: .seconds(3 * 3_600))
+    #expect(try causes() == [], "nothing is recorded while the kiosk is offline")
+    fixture.advance(by: .seconds(120))
+    #expect(fixture.retained("status") == "online")
+    #expect(try causes() == [edge.rawValue])
+  }
+
+  /// The causes of the programs that became due.
+  private func causes() throws -> [String] {
+    try fixture.ledger { try $0.rows(after: 0).map(\.row.entry.outcome) }.compactMap { outcome in
+      guard case .program(let step) = outcome, step.kind == .due else { return nil }
+      return step.reason
+    }
   }
 }
