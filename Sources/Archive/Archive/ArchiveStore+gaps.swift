@@ -64,7 +64,8 @@ extension ArchiveStore {
   /// Records the first entry of a ledger, as its kiosk reported it. Deletes or shortens the gaps
   /// below it, and records a gap if entries are missing at the end of the preceding ledger. Ignores
   /// a preceding ledger that would exceed the kiosk's quota. Has no effect unless `low` is the first
-  /// expected entry of the ledger, and is below `seq`.
+  /// expected entry of the ledger, and is below `seq`. Has no effect either if there is a preceding
+  /// ledger and its gap would exceed the kiosk's quota: the kiosk is then asked again.
   ///
   /// - Parameters:
   ///   - low: The number of the first requested entry.
@@ -74,11 +75,19 @@ extension ArchiveStore {
     _ ledger: LedgerKey, low: Int, with seq: Int, before: Int?
   ) throws(DatabaseError) {
     let values = [ledger.kiosk.text, "\(ledger.epoch)", "\(seq)"]
+    let hasPlace =
+      before == nil
+      ? ""
+      : """
+      AND (SELECT count(*) FROM gap WHERE kiosk = $1 AND NOT (epoch = $2::bigint AND last < $3::bigint))
+        < \(QuotaTracker.Quota.gaps.limit)
+      """
     try database.transaction { () throws(DatabaseError) in
       let begun = try database.run(
         """
         UPDATE ledger SET low = $3::bigint
         WHERE kiosk = $1 AND epoch = $2::bigint AND low = \(low) AND low < $3::bigint
+        \(hasPlace)
         """, values)
       guard begun.count > 0 else { return }
       try database.run(

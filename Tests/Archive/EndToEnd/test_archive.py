@@ -1118,6 +1118,31 @@ def test_the_gaps_of_a_kiosk_are_limited(
     has(database, GAPS + " WHERE kiosk = 'k1' AND epoch = 0", "0:6-8")
 
 
+def test_the_gap_of_an_earlier_ledger_is_within_the_limit(
+    make_archive: MakeArchive, database: Postgres, make_client: MakeClient
+) -> None:
+    """k1 has 10,000 gaps, and answers that it has entries of a ledger that the archive does not know."""
+    make_archive(gap_delay_seconds=1).start()
+    client = make_client("kiosk/k1/replay/juice-archive")
+    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
+                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
+                   " FROM generate_series(1, 9999) n")
+    tell(client, "k1", event(20, epoch=7))
+    part = {"from": 18, "to": 20}
+    question = ask(client)
+    since = len(client.messages)
+    answer(client, question, "replaying", **part, before=9)
+    answer(client, question, "done", **part)
+    has(database, "SELECT first, last, requests FROM juice.gap WHERE epoch = 7", "1|19|1")
+    assert database.query("SELECT count(*), max(epoch) FROM juice.gap") == "10000|7"
+    assert database.query("SELECT max(epoch) FROM juice.ledger") == "7"
+    # Once there is place for the gap, the next answer counts.
+    database.query("DELETE FROM juice.gap WHERE epoch = 5 AND last = 2")
+    question = client.messages.first(lambda m: m.json["epoch"] == 7, since).json
+    answer(client, question, "replaying", **part, before=9)
+    has(database, GAPS + " WHERE epoch > 5", "7:18-19 9:1-17")
+
+
 def test_what_no_kiosk_has_is_not_asked_for_for_ever(
     make_archive: MakeArchive, database: Postgres, make_client: MakeClient
 ) -> None:
