@@ -7,7 +7,8 @@ package import Postgres
 /// partitions begin, too, so that a limit that is set after years frees space at once. `ledger` and `gap` still show which entries
 /// have arrived, so that the archiver recognizes an entry that arrives again.
 extension DailySums {
-  /// Begins a new partition and deletes old ones, if they are due; deletes old conflicts.
+  /// Begins a new partition and deletes old ones, if they are due; deletes old conflicts, and the jobs of
+  /// closed days that wait for their orders: such a day is not computed again.
   ///
   /// - Returns: The number of deleted partitions.
   package func retire() throws(DatabaseError) -> Int {
@@ -35,7 +36,8 @@ extension DailySums {
       """
       DELETE FROM conflict WHERE ctid IN (
         SELECT ctid FROM conflict WHERE detected < now() - interval '1 day' * \(days)
-        LIMIT \(Self.maximumConflictsDeleted))
+        LIMIT \(Self.maximumConflictsDeleted));
+      DELETE FROM cup_waiting WHERE (kiosk, day) IN (SELECT kiosk, day FROM closed_day)
       """)
     return deleted
   }

@@ -924,6 +924,25 @@ def test_old_entries_are_deleted_and_their_sums_stay(
         assert database.query(f"SELECT count(*) FROM juice.{table}") == "0", table
 
 
+def test_a_job_of_a_deleted_day_waits_for_no_order(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    archive = make_archive(keep_days=10).start()
+    tell(client, "k1", event(1), event(3, "made", 60, job=2, machine="bar", juice="kiwi", quantity=1))
+    sums_are_complete(database, 2)
+    assert database.query("SELECT job FROM juice.cup_waiting") == "2"
+    archive.stop()
+    database.query("UPDATE juice.part SET began = now() - interval '2 days'")
+    archive.start()
+    has(database, "SELECT count(*) FROM juice.part", "2")
+    assert database.query("SELECT job FROM juice.cup_waiting") == "2"
+    archive.stop()
+    database.query("UPDATE juice.part SET ended = now() - interval '11 days' WHERE number = 1")
+    archive.start().wait_for_log("entries older than archive.keep_days are deleted")
+    assert database.query("SELECT count(*) FROM juice.cup_waiting") == "0"
+    assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "1|1"
+
+
 def test_the_newest_fruits_of_a_kiosk_outlast_their_partition(
     make_archive: MakeArchive, database: Postgres, client: Client
 ) -> None:
