@@ -332,7 +332,7 @@ import TimeZones
     #expect(kiosk.stock["banana"] == 8)
   }
 
-  /// The machine has its order, and is offline when the fruit is blocked. What it has begun goes on.
+  /// The machine has its order, and is offline when the fruit is blocked. A job that it has begun goes on.
   @Test(arguments: ["cancelled", "done"])
   func aSentOrderOfBlockedFruitIsNotSentAgain(answer: String) throws {
     var settings = Self.settings()

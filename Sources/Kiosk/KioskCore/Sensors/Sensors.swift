@@ -456,7 +456,7 @@ package struct Sensors: Sendable {
         record = record.with(.alarm, at: now)
         changes.add(.alarm, name, live.value ?? record.value, sensor)
       }
-      // guard: a restart gives a sensor that was never read no more time
+      // guard: the time limit of a sensor that was never read is that of the first start
       if before != nil || record.isSilent || sensor.blockAfter != nil {
         store(record, name, &live, at: now)
       }
