@@ -160,7 +160,7 @@ package struct Programs: Sendable {
     correction = elapsed.correction + (isStart ? step.passed.milliseconds : 0)
     // While the clock is in doubt, a step forward may be time that has passed.
     let moved = step.ages > 0 ? min(step.milliseconds, 0) : step.milliseconds
-    // At a start after which the computer was off, nobody knows what the step is.
+    // At a start after the computer was off, the step is unknown.
     if moved != 0, !isStart || elapsed.correction != 0 {
       // guard: a clock that is set makes no program fresher at the next start
       move(by: moved)
