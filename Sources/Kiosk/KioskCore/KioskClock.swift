@@ -67,3 +67,8 @@ package struct KioskClock: Sendable {
     #endif
   }
 }
+
+extension Duration {
+  /// The age of an order or a program whose age is unknown: above each limit.
+  static var unknownAge: Duration { .seconds(1 << 32) }
+}

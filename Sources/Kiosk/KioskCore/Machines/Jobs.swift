@@ -279,13 +279,13 @@ package struct Jobs: Sendable {
   private func age(of job: Job, at now: Moment) -> Duration {
     if let acceptedAt = acceptedAt[job.seq] { return now.uptime - acceptedAt }
     let age = now.timestamp.since(job.at)
-    return age < .zero ? .seconds(1 << 32) : age
+    return age < .zero ? .unknownAge : age
   }
 
   /// Notes that the ages of the jobs up to an entry are unknown.
   mutating func forgetAges(through seq: Int, at now: Moment) {
     for job in open where job.number <= seq {
-      acceptedAt[job.seq] = now.uptime - .seconds(1 << 32)
+      acceptedAt[job.seq] = now.uptime - .unknownAge
     }
   }
 

@@ -191,7 +191,7 @@ package struct Programs: Sendable {
   private func uptime(of time: Timestamp, _ now: Moment) -> Duration {
     let age = now.timestamp.since(time) + .milliseconds(correction)
     // guard: a clock that was set back makes nothing fresh
-    return now.uptime - (age < .zero ? .seconds(1 << 32) : age)
+    return now.uptime - (age < .zero ? .unknownAge : age)
   }
 
   /// Returns the uptime at which a program becomes due by time, and the cause. Returns `nil` if no

@@ -9,13 +9,13 @@ extension Charges {
   private func age(of charge: Charge, at now: Moment) -> Duration {
     if let acceptedAt = acceptedAt[charge.number] { return now.uptime - acceptedAt }
     let age = now.timestamp.since(charge.at)
-    return age < .zero ? .seconds(1 << 32) : age
+    return age < .zero ? .unknownAge : age
   }
 
   /// Notes that the ages of the orders up to an entry are unknown.
   mutating func forgetAges(through seq: Int, at now: Moment) {
     for charge in open where charge.sale.map({ $0.seq <= seq }) ?? false {
-      acceptedAt[charge.number] = now.uptime - .seconds(1 << 32)
+      acceptedAt[charge.number] = now.uptime - .unknownAge
     }
   }
 
