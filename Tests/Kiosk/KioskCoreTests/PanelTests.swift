@@ -195,12 +195,13 @@ import Testing
       ])
     let kiosk = try TestKiosk(settings: settings)
     func press(_ gateway: String, _ packet: Int, _ keys: String = "[1,0]") throws {
+      let address = gateway == "s1" ? remote : remote.uppercased()
       try kiosk.receive(
         message(
           "\(gateway)/events/rpc",
           #"{"method":"NotifyEvent","params":{"events":[{"component":"script:1","id":1,"#
             + #""event":"shelly-blu","data":{"pid":\#(packet),"button":\#(keys),"#
-            + #""address":"\#(remote)"},"ts":\#(packet)}]}}"#))
+            + #""address":"\#(address)"},"ts":\#(packet)}]}}"#))
       kiosk.pass(.milliseconds(400))
       if restarts { try kiosk.restart() }
     }
@@ -242,6 +243,31 @@ import Testing
         panel("a", "home/A/BTtoMQTT/38398F71EEFF", "1"),
         panel("b", "home/A/BTtoMQTT/38398F71EEFF", "1"),
         panel("c", "hall/button", "single_press"), panel("d", "bar/button", "single_press")) == [])
+  }
+
+  /// Each format has a counter of its own.
+  @Test func aRemoteThatPanelsReceiveInDifferentFormatsCountsTwice() {
+    func generic(_ name: String, action: String = "/button", key: String? = nil) -> PanelBinding {
+      PanelBinding(
+        name: name,
+        dialect: .generic(
+          GenericFormat(
+            action: JSONPointer(action), key: key.flatMap { JSONPointer($0) },
+            counter: JSONPointer("/packet"))),
+        topic: "home/\(name)/38398F71EEFF", buttons: ["1": .order(Order(juice: "banana"))])
+    }
+    let shelly = PanelBinding(
+      name: "s", dialect: .shellyGen2, topic: "s",
+      buttons: ["38:39:8f:71:ee:ff_single": .order(Order(juice: "banana"))])
+    func counts(_ other: PanelBinding) -> [String] {
+      PanelBinding.sharedRemotes(of: [generic("a"), other]).map {
+        $0.contains("a press counts once") ? "once" : "twice"
+      }
+    }
+    #expect(counts(generic("b")) == ["once"])
+    #expect(counts(generic("b", action: "/button/0")) == ["twice"])
+    #expect(counts(generic("b", key: "/id")) == ["twice"])
+    #expect(counts(shelly) == ["twice"])
   }
 
   /// ESPHome in deep sleep: the device sleeps before it could send OFF.

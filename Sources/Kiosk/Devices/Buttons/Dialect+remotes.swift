@@ -44,7 +44,7 @@ extension PanelBinding {
           let remote = panel.remotes.intersection(other.remotes).min()
         else { return nil }
         let names = "panels \(other.name) and \(panel.name) receive the same remote \(remote): "
-        return panel.countsRemotes && other.countsRemotes
+        return panel.countsRemotes && other.countsRemotes && panel.dialect == other.dialect
           ? names + "a press counts once, for the panel that receives it first"
           : names
             + "a press counts twice; bind the remote in one panel, with a wildcard in its topic"
@@ -52,7 +52,8 @@ extension PanelBinding {
     }
   }
 
-  /// Whether the messages have a counter that is common to all panels which receive the remote.
+  /// Whether the messages have a counter that is common to all panels of the same dialect which
+  /// receive the remote.
   private var countsRemotes: Bool {
     switch dialect {
     case .shellyGen2: true

@@ -45,7 +45,7 @@ package struct GenericFormat: Hashable, Sendable {
     let mark =
       if let remote = Dialect.remote(on: filter) {
         Signal.Mark(
-          .remoteCounter, key: "\(remote)\(action?.description ?? "") \(input ?? "")", value: count)
+          .remoteCounter(remote), key: "\(action?.description ?? "") \(input ?? "")", value: count)
       } else {
         Signal.Mark(.counter, key: input ?? "", value: count)
       }

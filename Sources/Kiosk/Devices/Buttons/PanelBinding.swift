@@ -59,7 +59,7 @@ package struct PanelBinding: Hashable, Sendable {
     }
     let mark = signal.mark.flatMap { mark -> PanelMessage.Mark? in
       // Another panel may bind the press, and receive it later by another gateway.
-      if mark.kind == .remoteCounter, requests.isEmpty, !isRetained { return nil }
+      if case .remoteCounter = mark.kind, requests.isEmpty, !isRetained { return nil }
       return PanelMessage.Mark(mark, of: name, isRetained: isRetained)
     }
     return PanelMessage(requests: requests, mark: mark)
@@ -105,8 +105,9 @@ extension PanelMessage.Mark {
   /// Returns `nil` for a retained birth message: the device may have started long ago.
   fileprivate init?(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
     // The name of a panel has no space.
-    let live = mark.kind == .remoteCounter ? "remote \(mark.key)" : "\(panel)/\(mark.key)"
-    hasLateCopies = mark.kind == .counter || mark.kind == .remoteCounter
+    let owner = if case .remoteCounter(let remote) = mark.kind { "remote \(remote)" } else { panel }
+    let live = "\(owner)/\(mark.key)"
+    hasLateCopies = owner != panel || mark.kind == .counter
     isForAll = mark.kind == .start
     if isForAll, isRetained { return nil }
     let kept = live + " (kept)"

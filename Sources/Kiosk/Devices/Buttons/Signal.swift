@@ -54,16 +54,17 @@ package struct Signal: Hashable, Sendable {
   /// with the same key is no new press.
   package struct Mark: Hashable, Sendable {
     /// The name of the counter or contact, unique within the panel; of a `remoteCounter` unique
-    /// among all devices. `PanelMessage.Mark` adds the name of the panel as a prefix.
+    /// within the remote. `PanelMessage.Mark` adds the name of the panel or remote as a prefix.
     package let key: String
     package let value: String
     package let kind: Kind
 
-    package enum Kind: Sendable {
+    package enum Kind: Hashable, Sendable {
       /// A counter whose value is new for each press.
       case counter
-      /// The counter of a radio remote that gateways of several panels may receive.
-      case remoteCounter
+      /// The counter of a radio remote that gateways of several panels may receive: its address,
+      /// as `Dialect.remote` returns it.
+      case remoteCounter(String)
       /// The state of a contact.
       case contact
       /// The start of a device that sleeps between presses: its contacts have opened while it

@@ -42,17 +42,20 @@ enum ShellyGen2 {
       } else {
         [("", button)]
       }
-    let address = data["address"]?.word
-    let device = address ?? component
+    let device = data["address"]?.word ?? component
     let presses = keys.compactMap { key, action -> Signal.Press? in
       guard let number = action.wholeNumber, let word = forwardedWord[number] else { return nil }
       var press = Signal.Press(inputs: ["\(device)\(key)"], words: [word], wordsAlone: false)
       if number >= 128 { press.leastDebounce = Signal.Press.debounceWhileHeld }
       return press
     }
-    return Signal(
-      presses: Array(presses.prefix(1)),
-      mark: Signal.Mark(address == nil ? .counter : .remoteCounter, key: device, value: count))
+    let mark =
+      if let remote = Dialect.remote(on: device) {
+        Signal.Mark(.remoteCounter(remote), key: "", value: count)
+      } else {
+        Signal.Mark(.counter, key: device, value: count)
+      }
+    return Signal(presses: Array(presses.prefix(1)), mark: mark)
   }
 
   /// The kiosk's words for the numbers of button events (bthome.io/format). A Shelly repeats 254
