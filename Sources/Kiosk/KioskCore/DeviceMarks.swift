@@ -14,15 +14,31 @@ struct DeviceMarks: Sendable {
   /// The uptime at which this process received each counter with late copies, by key and value.
   private var uptimes: [String: [String: Duration]] = [:]
 
-  /// The maximum number of keys: a device that sends ever new keys must not exhaust the memory.
-  static let maximum = 10_000
+  /// The number of keys of each panel and remote.
+  private var counts: [String: Int] = [:]
 
-  init(_ values: [String: RecentCounters]) { self.values = Journaled(values) }
+  /// The maximum number of keys of a panel or remote: a device that sends ever new keys must not exhaust
+  /// the memory, or stop other devices.
+  static let maximum = 1_000
+
+  /// Creates the marks from the content of the ledger, without those of removed panels.
+  init(_ values: [String: RecentCounters], of panels: [PanelBinding]) {
+    self.values = Journaled(values)
+    let owners = panels.reduce(into: Set<String>()) { $0.formUnion($1.markOwners) }
+    for key in values.keys {
+      let owner = PanelMessage.Mark.owner(of: key)
+      if owners.contains(owner) {
+        counts[owner, default: 0] += 1
+      } else {
+        self.values[key] = nil
+      }
+    }
+  }
 
   /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: DeviceMarks) {
     (reconnectedAt, receivedSinceReconnect) = (other.reconnectedAt, other.receivedSinceReconnect)
-    uptimes = other.uptimes
+    uptimes = other.uptimes.filter { values[$0.key] != nil }
   }
 
   /// Records a reconnect of the kind that `reconnectedAt` describes.
@@ -72,13 +88,17 @@ struct DeviceMarks: Sendable {
     return counters.contains(mark.value, at: now, receivedAt: uptimes[mark.key]?[mark.value])
   }
 
-  /// Stores a mark, unless its key is new and there are `maximum` keys already.
+  /// Stores a mark, unless its key is new and its panel or remote has `maximum` keys already.
   ///
   /// - Returns: Whether the mark is stored.
   @discardableResult
   private mutating func store(_ mark: PanelMessage.Mark, at now: Moment) -> Bool {
     let before = values[mark.key]
-    guard before != nil || values.records.count < Self.maximum else { return false }
+    if before == nil {
+      let owner = PanelMessage.Mark.owner(of: mark.key)
+      guard counts[owner, default: 0] < Self.maximum else { return false }
+      counts[owner, default: 0] += 1
+    }
     guard mark.hasLateCopies else {
       values[mark.key] = RecentCounters(mark.value)
       return true

@@ -87,7 +87,7 @@ package struct Kiosk: ~Copyable, Sendable {
     // guard: a restart keeps the debounce
     debounce = Debounce(state.presses)
     // guard: a restart keeps a device's counter
-    marks = DeviceMarks(state.marks)
+    marks = DeviceMarks(state.marks, of: settings.panels)
     jobs = Jobs(settings, state: state)
     programs = Programs(settings, records: state.programs)
     charges = Charges(settings, state: state)

@@ -425,19 +425,39 @@ import Testing
     #expect(decision.transaction.isEmpty)
   }
 
+  /// Another panel's new buttons count, and a removed panel's counters are deleted.
   @Test func theMemoryOfCountersIsBounded() throws {
     var settings = KioskSettings.test()
     let format = GenericFormat(
       action: JSONPointer("/a"), key: JSONPointer("/k"), counter: JSONPointer("/n"))
-    settings.panels = [
+    settings.panels = ["p", "q"].map { name in
       PanelBinding(
-        name: "p", dialect: .generic(format), topic: "acme",
-        buttons: ["x": .order(Order(juice: "tea"))])
-    ]
+        name: name, dialect: .generic(format), topic: name,
+        buttons: ["x": .order(Order(juice: "banana"))])
+    }
     settings.orders.maximumPerSecond = 0
     let kiosk = try TestKiosk(settings: settings)
-    let deliveries = (0..<10_100).map { message("acme", #"{"a":"y","k":\#($0),"n":1}"#) }
-    try kiosk.receive(deliveries)
+    func press(_ panel: String, _ key: String, _ action: String = "x", n: String = "1")
+      -> Delivery
+    {
+      message(panel, #"{"a":"\#(action)","k":"\#(key)","n":"\#(n)"}"#)
+    }
+    try kiosk.receive((0...DeviceMarks.maximum).map { press("p", "\($0)") })
     #expect(try kiosk.ledger.state().marks.count == DeviceMarks.maximum)
+    // A press that is not bound leaves none.
+    try kiosk.receive((0...DeviceMarks.maximum).map { press("q", "\($0)", "y") })
+    try kiosk.receive(.restock(#"{"add":{"banana":10}}"#))
+    try kiosk.receive(press("q", "new"))
+    #expect(kiosk.stock["banana"] == 8)
+    #expect(try kiosk.ledger.state().marks.count == DeviceMarks.maximum + 1)
+
+    settings.panels.removeFirst()
+    try kiosk.reload(settings)
+    try kiosk.receive(press("q", "new", n: "2"))
+    #expect(try kiosk.ledger.state().marks.keys.sorted() == ["q/new"])
+    #expect(kiosk.stock["banana"] == 6)
+    let long = String(repeating: "7", count: 65)
+    #expect(try kiosk.receive(press("q", "new", n: long)).reasons == [.malformed])
+    #expect(try kiosk.receive(press("q", long, n: "3")).reasons == [.malformed])
   }
 }

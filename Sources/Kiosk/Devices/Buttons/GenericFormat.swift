@@ -40,6 +40,9 @@ package struct GenericFormat: Hashable, Sendable {
     guard let count = json[counter]?.word else {
       throw Unreadable("there is no counter at \(counter)")
     }
+    if let input, input.utf8.count > Signal.Mark.maximumSize {
+      throw Unreadable("a key of \(input.utf8.count) bytes; at most \(Signal.Mark.maximumSize)")
+    }
     // Several gateways publish the press of one remote, each on its own topic, also for several
     // panels. The messages of a remote may have a counter for each of its buttons.
     let mark =

@@ -57,13 +57,22 @@ package struct PanelBinding: Hashable, Sendable {
           debounce: debounce, leastDebounce: press.leastDebounce)
       }
     }
-    let mark = signal.mark.flatMap { mark -> PanelMessage.Mark? in
-      // Another panel may bind the press, and receive it later by another gateway.
-      if case .remoteCounter = mark.kind, requests.isEmpty, !isRetained { return nil }
-      return PanelMessage.Mark(mark, of: name, isRetained: isRetained)
+    guard let mark = signal.mark, !mark.kind.isOfPress || signal.presses.contains(where: isBound)
+    else { return PanelMessage(requests: requests, mark: nil) }
+    guard mark.value.utf8.count <= Signal.Mark.maximumSize else {
+      throw Unreadable(
+        "a counter of \(mark.value.utf8.count) bytes; at most \(Signal.Mark.maximumSize)")
     }
-    return PanelMessage(requests: requests, mark: mark)
+    return PanelMessage(
+      requests: requests, mark: PanelMessage.Mark(mark, of: name, isRetained: isRetained))
   }
+
+  private func isBound(_ press: Signal.Press) -> Bool {
+    press.names.contains { buttons[$0] != nil }
+  }
+
+  /// The names of the panel and of its remotes, as `PanelMessage.Mark.owner(of:)` returns them.
+  package var markOwners: Set<String> { remotes.reduce(into: [name]) { $0.insert("remote \($1)") } }
 }
 
 /// The content of a message of a bound device.
@@ -82,7 +91,7 @@ package struct PanelMessage: Hashable, Sendable {
 
   /// A value by which a repeated message is recognized.
   package struct Mark: Hashable, Sendable {
-    /// The key, unique to the device and its counter or contact.
+    /// The key, unique to the device and its counter or contact: its owner, a slash and a name.
     package let key: String
     package let value: String
     /// Another key, or `nil`. A message is also a repeat if the last value of this key is equal.
@@ -94,6 +103,20 @@ package struct PanelMessage: Hashable, Sendable {
     package let hasLateCopies: Bool
     /// Whether the value replaces the values of all marks whose keys begin with `key`.
     package let isForAll: Bool
+
+    /// Returns the panel, or the remote of several panels, that a key belongs to.
+    package static func owner(of key: String) -> String { String(key.prefix { $0 != "/" }) }
+  }
+}
+
+extension Signal.Mark.Kind {
+  /// Whether a press that is not bound needs no mark. Another panel may bind the press of a remote, and
+  /// receive it later by another gateway.
+  fileprivate var isOfPress: Bool {
+    switch self {
+    case .counter, .remoteCounter: true
+    case .contact, .start, .repeatedCounter: false
+    }
   }
 }
 

@@ -59,6 +59,9 @@ package struct Signal: Hashable, Sendable {
     package let value: String
     package let kind: Kind
 
+    /// The maximum number of bytes of a counter, and of the `key` of a `GenericFormat` with a counter.
+    static let maximumSize = 64
+
     package enum Kind: Hashable, Sendable {
       /// A counter whose value is new for each press.
       case counter
