@@ -5,6 +5,7 @@ Usage: at_once.py PORT FILE      the broker's port, and the file that survives a
 """
 import json
 import os
+import queue
 import sys
 
 import paho.mqtt.client as mqtt
@@ -16,6 +17,7 @@ file = open(sys.argv[2], "a+")
 file.seek(0)
 whole = [line for line in file.read().split("\n") if line.endswith("}")]  # a power cut may cut the last one
 charges = {charge["charge"]: charge for charge in map(json.loads, whole)}
+requests = queue.SimpleQueue()  # paho's thread sends and receives while a customer pays
 
 def store(charge, status):
     known = charges[charge["charge"]] = charge | {"status": status}
@@ -23,7 +25,7 @@ def store(charge, status):
     os.fsync(file.fileno())  # on the disk before anything else happens
     return known
 
-def received(client, _, message):
+def received(client, message):
     asked, what = json.loads(message.payload), message.topic.removeprefix(CHARGE)
     if what == "/open":
         say_open(client)
@@ -54,10 +56,13 @@ def say_open(client):
 def connected(client, *_):
     client.subscribe([(CHARGE, 1), (CHARGE + "/+", 1)])
     client.publish(STATUS + "/status", "online", 1, True)
-    say_open(client)
+    requests.put(None)
 
 client = mqtt.Client(client_id="juice-coins", clean_session=True)
-client.on_connect, client.on_message = connected, received
+client.on_connect, client.on_message = connected, lambda _, __, message: requests.put(message)
 client.will_set(STATUS + "/status", "offline", 1, True)
 client.connect("127.0.0.1", int(sys.argv[1]))
-client.loop_forever()
+client.loop_start()
+while True:
+    message = requests.get()
+    received(client, message) if message else say_open(client)

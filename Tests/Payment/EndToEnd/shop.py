@@ -31,6 +31,7 @@ class Box:
         os.fsync(moves)
         return True
     def accept(self, charge):
+        while os.path.exists({waits!r}): time.sleep(0.01)
         time.sleep(random.uniform(0, 0.1))
         return random.random() < 0.8 and self.move("accept", charge)
     def keep(self, charge): self.move("keep", charge)
@@ -129,7 +130,10 @@ class SmallDevice(Daemon):
         self.coins.touch()
         self.journal = folder / "coins"
         self.journal.touch()
-        (folder / "coin_box.py").write_text(BOX.format(path=str(self.coins)))
+        #: While this file exists, the customer has not paid yet.
+        self.waits = folder / "waits"
+        (folder / "coin_box.py").write_text(
+            BOX.format(path=str(self.coins), waits=str(self.waits)))
 
     def start(self) -> "SmallDevice":
         self.execute(

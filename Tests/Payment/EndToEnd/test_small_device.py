@@ -57,3 +57,22 @@ def test_the_small_device_is_killed(
             assert moves.get(charge, []) in allowed[end["status"]], (charge, end, moves.get(charge))
     assert all(len(set(kinds)) == len(kinds) for kinds in moves.values()), "a coin moved twice"
     say(f"{CHARGES} charges, kills {dict(killer.killed)}: {Counter(e['status'] for e in kiosk.ends.values())}")
+
+
+@pytest.mark.parametrize("program", ["device.py", "at_once.py"])
+def test_the_prompt_is_published_while_the_customer_pays(
+    tmp_path: Path, broker: Mosquitto, program: str
+):
+    device = SmallDevice(tmp_path, broker, program)
+    device.waits.touch()
+    device.start()
+    shop = Shop(broker, "coins")
+    try:
+        shop.status("online")
+        since = shop.charge(100)
+        shop.answer(100, "waiting", since=since)
+        device.waits.unlink()
+        shop.answer(100, "held", "captured", "declined", since=since)
+    finally:
+        device.kill()
+        shop.close()
