@@ -178,6 +178,14 @@ def test_a_fruit_without_a_pump_is_a_failure(esp32: ESPHome, recipe: dict[str, i
     assert esp32.pumped == [] and Asking(esp32).make(6) == ["started"]
 
 
+def test_a_program_pours_its_fruit(esp32: ESPHome) -> None:
+    kiosk = Asking(esp32)
+    program = {"job": 5, "program": "clean", "quantity": 1, "recipe": {"kiwi": 5}}
+    assert kiosk.answers(esp32.hear(esp32.topics[0], program), 5) == ["started"]
+    assert esp32.pumps == {3}
+    assert kiosk.finish(5) == ["done"]
+
+
 def test_each_glass_has_a_cup(esp32: ESPHome) -> None:
     def texts(published: list[tuple[str, str, bool]]) -> list[tuple[str, str | None]]:
         answers = [json.loads(each[1]) for each in published]
