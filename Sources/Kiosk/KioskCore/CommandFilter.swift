@@ -225,7 +225,10 @@ extension Delivery {
       guard case .machine(let status) = request.command, status.missingFruits.isEmpty else {
         return .failure(Rejection(.malformed, "a payment device is out of no fruit"))
       }
-      return .success(Request(command: .payment(status)))
+      guard case .fault(let reason) = status else {
+        return .success(Request(command: .payment(status)))
+      }
+      return .success(Request(command: .payment(.fault(reason.asPaymentReason))))
     }
   }
 

@@ -1206,6 +1206,13 @@ import Testing
     #expect(kiosk.stock["kiwi"] == 7)
   }
 
+  @Test func aCardNumberInTheFaultOfADeviceIsDropped() throws {
+    let kiosk = try Self.kiosk()
+    try kiosk.receive(.device("fault: card 4111 1111 1111 1111"))
+    #expect(try kiosk.ledger.state().paymentDevices["terminal"]?.status == .fault(""))
+    #expect(!kiosk.reports.isEmpty && !kiosk.reports.contains { $0.contains("4111") })
+  }
+
   @Test func aDeviceServesItsPanels() throws {
     var settings = try Self.settings()
     settings.payment?.devices = [

@@ -120,7 +120,7 @@ extension String {
   }
 
   /// The text as a device's reason; empty if it may contain a card number.
-  var asPaymentReason: String { asReason.asReceiptText ?? "" }
+  package var asPaymentReason: String { asReason.asReceiptText ?? "" }
 }
 
 extension UInt8 {
