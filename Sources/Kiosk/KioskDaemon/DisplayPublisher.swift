@@ -54,12 +54,13 @@ struct DisplayPublisher: Sendable {
     for index in screens.indices where screens[index].hasChanges {
       guard screens[index].delay(at: now) == nil else { continue }
       screens[index].hasChanges = false
-      guard let message = message(screens[index].display), message != screens[index].shown else {
-        continue
-      }
-      screens[index].shown = message
+      let next = message(screens[index].display)
+      guard next != screens[index].shown else { continue }
+      // Also without a message: after it, the next one may equal the last one.
+      screens[index].shown = next
+      guard let next else { continue }
       screens[index].shownAt = now
-      messages.append(message)
+      messages.append(next)
     }
     return messages
   }

@@ -173,4 +173,20 @@ import Testing
     fixture.publish(#"{"add":{"mango":3}}"#, to: "kiosk/k1/restock/desk", by: panel)
     #expect(texts(screen) == ["ON"])
   }
+
+  @Test(arguments: [false, true]) func aLampMayHaveOneMessage(isForSoldOut: Bool) throws {
+    let push = Push(topic: "screen", payload: try Template("blink"))
+    let lamp = Display(
+      content: .availability(
+        "mango", available: isForSoldOut ? nil : push, soldOut: isForSoldOut ? push : nil))
+    let fixture = try Self.fixture([lamp])
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    let desk = try fixture.panel()
+    try fixture.startKiosk()
+    for amount in [0, 10, 0, 10] {
+      fixture.advance(by: .seconds(1))
+      fixture.publish(#"{"set":{"mango":\#(amount)}}"#, to: "kiosk/k1/restock/desk", by: desk)
+    }
+    #expect(texts(screen) == Array(repeating: "blink", count: isForSoldOut ? 2 : 3))
+  }
 }
