@@ -201,7 +201,8 @@ package struct CommandFilter: Sendable {
   }
 
   private mutating func isExpected(_ topic: String) -> Bool {
-    otherTopics.contains(topic) || settings.topics.sender(requestingReportOn: topic) != nil
+    otherTopics.contains(topic) || sensors[topic] != nil
+      || settings.topics.sender(requestingReportOn: topic) != nil
       || !panels.panels(subscribedTo: topic).isEmpty
   }
 }

@@ -481,6 +481,7 @@ import TimeZones
     }
     try kiosk.receive(.sensor(#"{"temperature":4}"#), .sensor("4"))
     #expect(report.state == .blocked && report.value == 12_500 && report.ignored == 0)
+    #expect(kiosk.commandFilter.dropped == 0)
   }
 
   @Test func aValueThatNeverChangesIsNoReadingIfSoConfigured() throws {
