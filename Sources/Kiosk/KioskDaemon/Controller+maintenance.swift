@@ -18,6 +18,7 @@ extension Controller {
     let now = clock.now()
     return [
       sales.wait(at: now.timestamp), displays.wait(at: now.timestamp), core.wait(at: now),
+      birthWait(at: now.uptime),
     ].compactMap(\.self).min()
   }
 

@@ -72,6 +72,10 @@ package actor Controller {
   private(set) var failure: LedgerError?
   /// The error that last ended a connection or a connection attempt, or `nil` before the first error.
   private var outage: BrokerError?
+  /// Whether a birth message has arrived since the last call of `publishState`.
+  private var hasBirth = false
+  /// The uptime of the last answer to a birth message, or `nil` before the first.
+  private var birthAnsweredAt: Duration?
   var healthAt: Timestamp?
   var refusals = Refusals()
 
@@ -79,6 +83,10 @@ package actor Controller {
   /// progress. `saveConfirmation` also records a smaller number, every 30 seconds while the kiosk is online.
   /// After a crash the uplink publishes the entries without a recorded confirmation again.
   private static let maximumUnsavedEntries = 1000
+
+  /// Minimum time between two answers to birth messages. Anyone who may publish them could otherwise make
+  /// the kiosk publish a hundred messages for each.
+  private static let birthInterval = Duration.seconds(1)
 
   /// Maximum time for which a turn of the loop in `run` blocks until an event arrives.
   private static let maximumCycleInterval = Duration.seconds(10)
@@ -195,7 +203,7 @@ package actor Controller {
     case .deliveries(let deliveries):
       try ledger.checkFile()
       try await cycle(deliveries)
-      if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
+      if settings.hasBirth(among: deliveries) { hasBirth = true }
       // guard: the state of payment that another client has cleared is published again
       if isOnline, settings.hasClearedPayment(among: deliveries) {
         await publish(settings.topics.payments(of: core))
@@ -229,6 +237,7 @@ package actor Controller {
     }
     try ledger.checkFile()
     if isConnected, !isOnline { try await goOnline() }
+    try await answerBirth()
     try recordClockStep()
     // guard: a program at closing is due also if the kiosk is offline until it opens
     if !isOnline { core.noteHours(at: clock.now()) }
@@ -378,8 +387,23 @@ package actor Controller {
     log.note("online")
   }
 
+  /// Publishes all retained topics after a birth message, unless the last answer was just before.
+  private func answerBirth() async throws(LedgerError) {
+    let uptime = clock.now().uptime
+    guard isOnline, birthWait(at: uptime) == .zero else { return }
+    birthAnsweredAt = uptime
+    try await publishState(isForBirth: true)
+  }
+
+  /// Returns the time until the answer to a birth message, or `nil` if none is due.
+  func birthWait(at uptime: Duration) -> Duration? {
+    guard hasBirth else { return nil }
+    return birthAnsweredAt.map { max(.zero, $0 + Self.birthInterval - uptime) } ?? .zero
+  }
+
   /// Publishes all retained topics, and clears the obsolete ones. Sales reports follow in later turns.
-  func publishState() async throws(LedgerError) {
+  func publishState(isForBirth: Bool = false) async throws(LedgerError) {
+    hasBirth = false
     let moment = clock.now()
     let now = moment.timestamp
     // Most computers without a hardware clock set their clock after the start of the kiosk.
@@ -407,7 +431,7 @@ package actor Controller {
     await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
     state.published(core)
     topics.published(current, serial: tracker.lastSerial, at: clock.now().uptime)
-    sales.reset()
+    sales.reset(keepingInterval: isForBirth)
     await broker.acknowledge()
   }
 

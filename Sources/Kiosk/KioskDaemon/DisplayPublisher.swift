@@ -22,7 +22,7 @@ struct DisplayPublisher: Sendable {
       return interval - now.since(shownAt)
     }
 
-    mutating func reset() { (shown, shownAt, hasChanges) = (nil, nil, true) }
+    mutating func reset() { (shown, hasChanges) = (nil, true) }
   }
 
   init(_ displays: [Display]) { screens = displays.map { Screen(display: $0) } }
@@ -34,10 +34,14 @@ struct DisplayPublisher: Sendable {
 
   /// Records that the content of the displays is unknown.
   mutating func connectionLost() {
-    for index in screens.indices { screens[index].reset() }
+    for index in screens.indices {
+      screens[index].reset()
+      screens[index].shownAt = nil
+    }
   }
 
-  /// Resets each display whose birth message has arrived: it has restarted, and shows nothing.
+  /// Resets each display whose birth message has arrived: it has restarted, and shows nothing. The limit of
+  /// its updates still applies.
   mutating func handle(_ deliveries: [Delivery]) {
     for index in screens.indices {
       guard let birth = screens[index].display.birth else { continue }

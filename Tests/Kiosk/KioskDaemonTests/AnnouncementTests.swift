@@ -40,6 +40,8 @@ import Testing
     try fixture.startKiosk()
     let said = Set(home.take().map(\.topic))
     fixture.publish(payload, to: topic, by: home)
+    // Sales reports are published at most every two seconds.
+    fixture.advance(by: .seconds(2))
     let again = Set(home.take().map(\.topic))
     #expect(again == said.subtracting(["kiosk/k1/events"]))
     #expect(again.isSuperset(of: [Self.topic, "kiosk/k1/status", "kiosk/k1/stock/kiwi"]))
@@ -61,6 +63,19 @@ import Testing
     fixture.advance(by: .seconds(40))
     #expect(home.take().map(\.topic).allSatisfy { $0 == "kiosk/k1/health" })
     #expect(fixture.retained("health")?.contains(#""dropped":0,"#) == true)
+  }
+
+  @Test func birthsThatFollowQuicklyAreAnsweredOnceASecond() throws {
+    try fixture.startKiosk()
+    _ = home.take()
+    for _ in 0..<20 { fixture.publish("online", to: "homeassistant/status", by: home) }
+    #expect(home.take().count { $0.topic == Self.topic } == 1)
+    fixture.advance(by: .milliseconds(999))
+    #expect(home.take().isEmpty)
+    fixture.advance(by: .seconds(10))
+    let later = home.take().map(\.topic)
+    #expect(later.count { $0 == Self.topic } == 1)
+    #expect(later.count { $0 == "kiosk/k1/sales" } == 1)
   }
 
   /// The ledger lists the new topics, so that a kiosk without dates clears them.

@@ -65,7 +65,12 @@ import Testing
     #expect(texts(screen) == ["10"])
     fixture.publish("Offline", to: "tele/screen/LWT", by: screen)
     #expect(texts(screen) == [])
-    fixture.publish("Online", to: "tele/screen/LWT", by: screen)
+    fixture.advance(by: .seconds(1))
+    for _ in 0..<10 { fixture.publish("Online", to: "tele/screen/LWT", by: screen) }
+    #expect(texts(screen) == ["10"])
+    fixture.advance(by: .milliseconds(499))
+    #expect(texts(screen) == [])
+    fixture.advance(by: .seconds(60))
     #expect(texts(screen) == ["10"])
   }
 

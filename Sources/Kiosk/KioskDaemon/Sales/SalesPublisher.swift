@@ -52,8 +52,11 @@ struct SalesPublisher: ~Copyable, Sendable {
   mutating func clockSet() { (history, hasChanged) = (nil, true) }
 
   /// Makes `due` return all reports, whether they have changed or not.
-  mutating func reset() {
-    (lastPublished, publishedAt, hasChanged, hasNewDailySales) = (nil, nil, true, true)
+  ///
+  /// - Parameter keepingInterval: Whether the time since the last publication still counts.
+  mutating func reset(keepingInterval: Bool = false) {
+    (lastPublished, hasChanged, hasNewDailySales) = (nil, true, true)
+    if !keepingInterval { publishedAt = nil }
   }
 
   /// Returns the time until `due` reads a page or computes the reports.
