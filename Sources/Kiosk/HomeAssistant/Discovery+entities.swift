@@ -13,37 +13,40 @@ extension Discovery {
     return all + [service, orders] + [refill].compactMap(\.self) + diagnostics
   }
 
-  /// The entities of fruits, juices, machines, programs, payment devices and sensors that are no
-  /// longer configured.
+  /// The entities that the kiosk may have had before and does not have now: those of fruits, juices,
+  /// machines, programs, payment devices and sensors that are no longer configured, and those that
+  /// need a price, a capacity or a date.
   var formerEntities: [Entity] {
-    func departed<Thing>(_ topic: (Identifier<Thing>) -> String) -> [Identifier<Thing>] {
+    func recorded<Thing>(_ topic: (Identifier<Thing>) -> String) -> [Identifier<Thing>] {
       retainedTopics.compactMap { retained in
         Identifier<Thing>(retained.split(separator: "/").last ?? "")
           .flatMap { topic($0) == retained ? $0 : nil }
       }.sorted()
     }
-    let fruits = departed(topics.stock(of:)).filter { !menu.contains($0) }
-    let juices = departed(topics.servings(of:)).filter { menu.juice($0) == nil }
+    let fruits = recorded(topics.stock(of:))
+    let juices = recorded(topics.servings(of:))
     var former = self
     former.capacities = FruitAmounts(fruits.map { (fruit: $0, amount: 1) })
     var all = fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
     all += juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
-    let dated: [Fruit.ID] = departed(topics.freshness)
-    all += dated.filter { !hasDates || !menu.contains($0) }
-      .map { expiry(of: $0, LocalizedName(fallback: $0.text)) }
-    if !hasDates, !dated.isEmpty { all.append(expired) }
-    let known: [MachineID] = departed(topics.report)
-    for machine in known {
-      if !machines.contains(machine) { all += self.entities(of: machine) }
-      for program in MachineProgram.allCases {
-        let id = ProgramID(machine: machine, program: program)
-        if !programs.contains(id) { all += self.entities(of: id) }
+    let dated: [Fruit.ID] = recorded(topics.freshness)
+    all += dated.map { expiry(of: $0, LocalizedName(fallback: $0.text)) }
+    if !dated.isEmpty { all.append(expired) }
+    let machines: [MachineID] = recorded(topics.report)
+    for machine in machines {
+      all += self.entities(of: machine)
+      all += MachineProgram.allCases.flatMap {
+        self.entities(of: ProgramID(machine: machine, program: $0))
       }
     }
-    let devices = departed(topics.payment).filter { !paymentDevices.contains($0) }
-    all += devices.flatMap { self.entities(of: $0) }
-    let gone = departed(topics.sensor).filter { sensors[$0] == nil }
-    return all + gone.flatMap { self.entities(of: $0, .celsius) }
+    for device in recorded(topics.payment) {
+      all += self.entities(of: device)
+      all.append(Entity(.sensor, "taken_\(device)", "") { _ in })
+    }
+    all += recorded(topics.sensor).flatMap { self.entities(of: $0, .celsius) }
+    if !retainedTopics.isEmpty { all.append(Entity(.button, "refill", "") { _ in }) }
+    var listed = Set(entities.map(\.id))
+    return all.filter { listed.insert($0.id).inserted }
   }
 
   // MARK: Fruits

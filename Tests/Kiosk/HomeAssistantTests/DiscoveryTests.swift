@@ -182,6 +182,12 @@ import Testing
     discovery.retainedTopics = ["kiosk/k1/payment/terminal"]
     let former = try components(discovery).map(\.key)
     #expect(former.contains("payment_terminal") && former.contains("taken_terminal"))
+    #expect(Set(former).count == former.count)
+    // The device stays, and the prices are gone.
+    discovery.paymentDevices = ["terminal"]
+    discovery.menu = .standard
+    #expect(
+      try components(discovery).filter { $0.value["name"] == nil }.map(\.key) == ["taken_terminal"])
   }
 
   @Test mutating func aSensorIsWatched() throws {
@@ -303,6 +309,11 @@ import Testing
     discovery.capacities["kiwi"] = 0
     #expect(try messages(discovery)["number/kiosk_k1/set_kiwi/config"] == nil)
     #expect(try messages(discovery)["sensor/kiosk_k1/stock_kiwi/config"] != nil)
+    discovery.form = .device
+    discovery.retainedTopics = ["kiosk/k1/stock/kiwi", "kiosk/k1/stock/mango"]
+    let former = try components(discovery).filter { $0.value["name"] == nil }
+    #expect(former.map(\.key) == ["set_kiwi"])
+    #expect(former.first?.value["platform"] == .string("number"))
   }
 
   @Test(arguments: [
