@@ -329,3 +329,14 @@ def test_learn_prints_nothing_that_a_device_could_mean(
         assert re.match(r"# |panels:$|  - name: panel|    (device|topic|buttons): ", line), line
     checked = add(kiosk, pasted).command("check")
     assert checked.returncode == 0, checked.stderr
+
+
+def test_the_access_list_has_the_topics_of_the_examples() -> None:
+    """As comments, which the owner of such a device copies."""
+    rules = re.findall(r"^#topic write (\S+)$", (ROOT / "deploy/mosquitto/acl").read_text(), re.M)
+    allowed = re.compile("|".join(re.escape(rule).replace(r"\+", "[^/]+") for rule in rules))
+    published = re.compile(
+        r"(?:(?:pay|ready|out_of_stock|rejected|available|sold_out): {|^  - )topic: ([^\s,}]+)", re.M)
+    topics = [topic for file in EXAMPLES.glob("*.yaml") for topic in published.findall(file.read_text())]
+    assert {"cmnd/counter_button/Buzzer", "bench/light/ring/command"} <= set(topics)
+    assert [topic for topic in topics if not allowed.fullmatch(topic)] == []
