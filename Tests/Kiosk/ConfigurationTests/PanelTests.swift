@@ -192,6 +192,11 @@ import Testing
         + "write the device's topic"
     ),
     (
+      "displays: [{topic: d, text: x, birth: {topic: kiosk/k1/status, payload: online}}]",
+      "k.yaml:1:40: displays.1.birth.topic: is one of the kiosk's own topics below kiosk/k1; "
+        + "write the device's topic"
+    ),
+    (
       "panels: [{name: p, \(z), "
         + "feedback: {pay: {topic: kiosk/k1/service/p, payload: x}}}]",
       "k.yaml:1:95: panels.1.feedback.pay.topic: is one of the kiosk's own topics below kiosk/k1; "

@@ -30,7 +30,7 @@ struct DisplayReader {
       let text = section.require(
         "text", .template(of: menu, devices: devices, isOfResult: false))
       let retain = section.read("retain", .boolean) ?? false
-      let birth = section.optional("birth") { Birth(&$0) }
+      let birth = section.optional("birth") { Birth(&$0, base: base) }
       let rate = section.read("max_per_second", .integer(1...100))
       guard let topic, let text, section.collector.errors.count == errorsBefore else { return }
       displays.append(
@@ -64,7 +64,7 @@ struct FeedbackReader {
       feedback.ready = section.optional("ready") { Push(&$0, menu: menu, base: base) }
       feedback.outOfStock = section.optional("out_of_stock") { Push(&$0, menu: menu, base: base) }
       feedback.rejected = section.optional("rejected") { Push(&$0, menu: menu, base: base) }
-      let birth = section.optional("birth") { Birth(&$0) }
+      let birth = section.optional("birth") { Birth(&$0, base: base) }
       section.section("juices", unknown: "there is no such juice") { section in
         for juice in menu.juices.map(\.id) where section.has(juice.text) {
           section.section(juice.text) { section in
@@ -97,8 +97,8 @@ extension Push {
 }
 
 extension Birth {
-  fileprivate init?(_ section: inout Section) {
-    let topic = section.require("topic", .topic)
+  fileprivate init?(_ section: inout Section, base: String) {
+    let topic = section.require("topic", .deviceTopic(outside: base))
     let payload = section.require("payload", .text)
     guard let topic, let payload else { return nil }
     self.init(topic: topic, payload: payload)

@@ -12,7 +12,8 @@ extension Format where Value == String {
     return name
   }
 
-  /// Returns the format of a topic on which the kiosk publishes messages for a device.
+  /// Returns the format of a topic on which the kiosk publishes messages for a device, or the device
+  /// its birth message.
   ///
   /// - Parameter base: The first levels of the kiosk's own topics. A message there would replace
   ///   the kiosk's state, or be a command to the kiosk.
