@@ -219,6 +219,18 @@ def test_a_backup_in_their_folder_is_read_with_their_rights(place: Place) -> Non
     place.judge()
 
 
+@pytest.mark.parametrize("command", ["run", "doctor", "check"])
+def test_the_settings_beside_the_ledger_are_read_with_their_rights(place: Place, command: str) -> None:
+    """Otherwise a link there would show the user parts of files that only root may read."""
+    (place.ours / "ledger.sqlite.settings").write_text("root's own")
+    (place.theirs / "deep").symlink_to(place.ours)
+    os.lchown(place.theirs / "deep", THEM, THEM)
+    place.kiosk.configure(None, {"ledger": {"path": str(place.theirs / "deep/ledger.sqlite")}})
+    done = place.run(command)
+    assert done.returncode != 0, done
+    assert "ledger.sqlite.settings.good cannot be read by nobody" in " ".join((done.stdout + done.stderr).split())
+
+
 def test_what_the_handbook_tells_root_to_do(place: Place, make_broker: MakeBroker) -> None:
     kiosk, copy = place.kiosk, place.ours / "copy.sqlite"
     passwords = [place.ours / "password", place.theirs.parent / "password"]

@@ -38,7 +38,7 @@ struct Check: AsyncParsableCommand {
   }
 
   private func check() async throws {
-    let configuration = try menu.map(load(under:)) ?? options.loadWithMenu()
+    let configuration = try menu.map(load(under:)) ?? loadAsOwner()
     if let problem = configuration.menuProblem {
       throw ConfigurationErrors(
         Diagnostic(
@@ -162,6 +162,20 @@ struct Check: AsyncParsableCommand {
       }
       json.member("warnings", warnings)
     }
+  }
+
+  /// Returns the configuration with the stored menu and the stored change. As root, reads the passwords
+  /// before it switches to the owner of the ledger's folder.
+  private func loadAsOwner() throws -> KioskConfiguration {
+    let text = try options.text()
+    var own = try text.configuration()
+    // `passwordWarning` or the login reports a password that cannot be read.
+    try? own.broker.loadPassword()
+    try? own.uplink?.broker.loadPassword()
+    var configuration = try text.withMenuAsOwner()
+    configuration.broker = own.broker
+    configuration.uplink = own.uplink
+    return configuration
   }
 
   private func load(under file: String) throws -> KioskConfiguration {

@@ -57,30 +57,38 @@ struct Doctor: PreparedCommand {
   /// - Returns: The findings of these checks, and the examinations of the kiosk's broker and of its
   ///   uplink; `nil` in place of an examination that cannot run or of an uplink that is not configured.
   private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
-    var configuration: KioskConfiguration
+    let text: KioskConfiguration.Text
+    var own: KioskConfiguration
     do throws(ConfigurationErrors) {
-      let text = try KioskConfiguration.Text(
-        path: options.file, environment: ProcessInfo.processInfo.environment)
-      configuration = try text.withMenu()
+      text = try options.text()
+      own = try text.configuration()
     } catch {
       return (.configuration(error), nil, nil)
     }
-    let path = configuration.ledgerPath
-    let password: [Finding] = .password(configuration.broker)
-    var findings: [Finding] = .configuration(configuration, file: options.file) + password
-    if let warning = options.serviceLinksWarning {
-      findings.append(.note(.configuration, "environment", warning))
-    }
+    let path = own.ledgerPath
+    let password: [Finding] = .password(own.broker)
     // As root, the doctor reads the passwords before it switches to the ledger folder's owner.
     // `password`, `uplinkPassword` or the login reports a password that cannot be read.
-    try? configuration.broker.loadPassword()
-    let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
-    findings += uplinkPassword
-    try? configuration.uplink?.broker.loadPassword()
+    try? own.broker.loadPassword()
+    let uplinkPassword: [Finding] = own.uplink.map { .password($0.broker) } ?? []
+    try? own.uplink?.broker.loadPassword()
+    var more: [Finding] = []
+    if let warning = options.serviceLinksWarning {
+      more.append(.note(.configuration, "environment", warning))
+    }
+    more += uplinkPassword
     do throws(Failure) { try FolderOwner(ofFolderOf: path).switchUser() } catch {
       let finding = Finding.error(.permissions, path, error.message, fix: "follow the message")
-      return (findings + [finding], nil, nil)
+      let findings: [Finding] = .configuration(own, file: options.file) + password
+      return (findings + more + [finding], nil, nil)
     }
+    // The owner of the folder may have put links in place of the files beside the ledger.
+    var configuration: KioskConfiguration
+    do throws(ConfigurationErrors) { configuration = try text.withMenu() } catch {
+      return (.configuration(error), nil, nil)
+    }
+    (configuration.broker, configuration.uplink) = (own.broker, own.uplink)
+    var findings: [Finding] = .configuration(configuration, file: options.file) + password + more
     var ledger = LedgerView()
     let ledgerFindings = ledger.read(path)
     let clock = MachineClock.current

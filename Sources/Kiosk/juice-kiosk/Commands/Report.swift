@@ -71,8 +71,7 @@ struct Report: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let configuration = try options.loadWithMenu()
-    try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
+    let configuration = try options.text().withMenuAsOwner()
     if haccp { return try printSafety(configuration) }
     if charges || payments != nil { return try printCharges(configuration) }
     var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)

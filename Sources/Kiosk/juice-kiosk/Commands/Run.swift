@@ -27,10 +27,9 @@ struct Run: PreparedCommand {
 
   func prepare() throws -> @Sendable () async throws -> Void {
     let text = try options.text()
-    let configuration = try text.withMenu()
     // As root, the program switches to the owner of the ledger's folder. As this user, it reads the
-    // password and, at each reload, the configuration.
-    try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
+    // files beside the ledger, the password and, at each reload, the configuration.
+    let configuration = try text.withMenuAsOwner()
     return { try await serve(configuration, text) }
   }
 

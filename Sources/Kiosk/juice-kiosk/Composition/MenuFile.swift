@@ -48,12 +48,16 @@ extension ConfigurationOptions {
   func text() throws(ConfigurationErrors) -> KioskConfiguration.Text {
     try KioskConfiguration.Text(path: file, environment: ProcessInfo.processInfo.environment)
   }
-
-  /// Returns the configuration with the stored menu and the stored change; see `withMenu()`.
-  func loadWithMenu() throws -> KioskConfiguration { try text().withMenu() }
 }
 
 extension KioskConfiguration.Text {
+  /// Switches a root process to the owner of the ledger's folder, and returns the configuration as
+  /// `withMenu()` does. A link of the owner then leads only to files that the owner may read.
+  func withMenuAsOwner() throws -> KioskConfiguration {
+    try FolderOwner(ofFolderOf: try configuration().ledgerPath).switchUser()
+    return try withMenu()
+  }
+
   /// Returns the configuration with the stored menu of the chain and the stored change of an
   /// operator, if there are any. If the menu cannot be read or does not fit the file, the
   /// configuration has the file's own menu and `menuProblem`. If the change cannot be read, the
