@@ -122,14 +122,15 @@ extension KioskLedger {
       "AND charge IN (SELECT charge FROM entry WHERE seq > ? AND seq <= ? AND charge IS NOT NULL)",
     having: "MIN(log.seq) > ? AND MIN(log.seq) <= ?")
 
-  // The undecided amount is the amount that the device may still hold or have captured.
+  // The undecided amount is the amount that is captured, or that a person's capture would take.
   private static func chargeRows(where condition: String = "", having: String) -> String {
     """
     SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
       step.released, step.refunded, step.cash, step.isOpen, step.receipt, ordered.source, ordered.ticket, ordered.juice,
       ordered.quantity, ending.amount AS sold,
       IIF(open.value ->> 'state' = 'undecided', COALESCE(open.value ->> '$.captured.units',
-        open.value ->> '$.held.units', open.value ->> 'units'), 0) AS undecided
+        open.value ->> '$.wanted.units', open.value ->> '$.held.units',
+        open.value ->> 'units'), 0) AS undecided
     FROM (SELECT charge, MIN(device) AS device, MIN(at) AS at,
           MIN(currency) AS currency,
           MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS seq,

@@ -1321,6 +1321,26 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  @Test func aCaptureThatAPersonRequestsTakesThePriceOfTheMadeGlasses() throws {
+    let kiosk = try begun(quantity: 2)
+    try kiosk.receive(.made("failed", job: 3, #","made":1"#))
+    _ = kiosk.charges
+    try kiosk.receive(.paid("unknown"))
+    #expect(kiosk.core.charges.reports[0].report.charges.map(\.amount.units) == [350])
+    let rows = try kiosk.ledger.charges(since: Timestamp(milliseconds: 0))
+    #expect(rows.map(\.undecided) == [350])
+    #expect(try kiosk.receive(.decide("capture")).statuses == [.accepted])
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("held", 700))
+    #expect(
+      kiosk.charges == [
+        #"charge/terminal/capture {"charge":\#(Self.first),"amount":350,"currency":"EUR"}"#
+      ])
+    #expect(try kiosk.receive(.paid("captured", 350)).statuses == [.applied])
+    #expect(kiosk.state == .captured)
+    try kiosk.ledger.verify()
+  }
+
   @Test func aRequestThatNobodyAnswersIsNotDone() throws {
     let kiosk = try begun()
     try kiosk.receive(.made("done", job: 3), .paid("captured", 350))

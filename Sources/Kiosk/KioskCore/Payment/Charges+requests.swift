@@ -226,8 +226,8 @@ extension Charges {
     report.charges = own.lazy.filter { $0.state == .undecided }.prefix(PaymentReport.limit).map {
       PaymentReport.Charge(
         charge: $0.number, job: $0.sale?.seq, ticket: $0.sale?.ticket.number,
-        amount: $0.captured ?? $0.held ?? $0.amount, reason: $0.reason ?? "", request: $0.request,
-        decisions: $0.possibleDecisions, at: $0.at)
+        amount: $0.captured ?? $0.wanted ?? $0.held ?? $0.amount, reason: $0.reason ?? "",
+        request: $0.request, decisions: $0.possibleDecisions, at: $0.at)
     }
     if let record = records[device.name] {
       report.difference = record.difference

@@ -39,7 +39,8 @@ extension Kiosk {
     switch step.kind {
     case .refund: save(charge.with(.refunding), in: &decision)
     case .capture:
-      charge.wanted = charge.held
+      // guard: a person's capture takes the price of the glasses that were made
+      charge.wanted = charge.wanted ?? charge.held
       save(charge.with(.capturing), in: &decision)
     case .release: save(charge.with(.releasing), in: &decision)
     case .captured, .kept:
