@@ -646,6 +646,47 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The device refunds a part while the juice is made. The broker delivers its answers again.
+  @Test(arguments: [true, false])
+  func theRestOfARefundBeforeTheEndIsForAPerson(isMade: Bool) throws {
+    let kiosk = try begun()
+    for _ in 1...2 {
+      try kiosk.receive(.paid("captured", 350), .paid("refunded", 100))
+      #expect(kiosk.state == .gone && kiosk.core.charges[Self.first]?.captured?.units == 250)
+    }
+    let end = try kiosk.receive(.made(isMade ? "done" : "failed", job: 3))
+    if !isMade {
+      #expect(
+        try end.results.map(\.message) == [
+          "Sorry, Kiwi juice could not be made. Please ask us about your money."
+        ])
+    }
+    #expect(kiosk.state == .undecided)
+    try kiosk.restart()
+    try kiosk.receive(.paid("held", 350), .paid("captured", 350), .paid("refunded", 100))
+    let moves = kiosk.steps.filter { $0.hasPrefix("captured") || $0.hasPrefix("refunded") }
+    #expect(moves == ["captured 350", "refunded 100"])
+    try kiosk.ledger.verify()
+    #expect(kiosk.report.contains(#""decisions":["captured","refunded","cash"]"#))
+    #expect(try kiosk.receive(.decide("refunded")).statuses == [.applied])
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.steps.last == "refunded 250")
+    try kiosk.ledger.verify()
+  }
+
+  /// The device refunds the price of the glass that the machine then does not make.
+  @Test func aRefundOfTheGlassThatIsNotMadeIsTheLast() throws {
+    let kiosk = try begun(quantity: 2)
+    try kiosk.receive(.paid("captured", 700), .paid("refunded", 350))
+    let failed = try kiosk.receive(.made("failed", job: 3, #","made":1"#))
+    #expect(
+      try failed.results.map(\.message) == [
+        "Sorry, only 1 of 2 Kiwi juice were made. You pay €3.50."
+      ])
+    #expect(kiosk.state == .captured)
+    #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
+    try kiosk.ledger.verify()
+  }
+
   /// The acknowledgement of both answers is lost, and the broker delivers them again.
   @Test func aHoldThatHasEndedIsNotRecordedAgain() throws {
     let kiosk = try begun()
@@ -1085,6 +1126,17 @@ import Testing
     #expect(kiosk.state == .undecided)
     try kiosk.receive(.decide("refunded"))
     #expect(kiosk.steps.suffix(2) == ["refund", "refunded 350"])
+    try kiosk.ledger.verify()
+  }
+
+  /// The same while the juice is being made.
+  @Test func aRefundOfMoreThanWasCapturedBeforeTheEndIsForAPerson() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.paid("captured", 350), .paid("refunded", 351))
+    try kiosk.receive(.made("done", job: 3))
+    #expect(kiosk.state == .undecided && kiosk.report.contains("refunded 3.51 EUR"))
+    #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
+    #expect(try kiosk.receive(.decide("captured")).statuses == [.applied])
     try kiosk.ledger.verify()
   }
 

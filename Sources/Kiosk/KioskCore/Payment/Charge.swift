@@ -87,7 +87,7 @@ package struct Charge: Hashable, Sendable {
     self.reason = reason
   }
 
-  /// Whether the device has refunded the amount before the order has ended.
+  /// Whether the device has refunded the whole amount before the order has ended.
   var isRefunded: Bool { goal == .undecided && captured == nil }
 
   /// Returns the charge in another state, which is also its goal, and without a reason.
@@ -188,7 +188,8 @@ package enum ChargeState: String, CaseIterable, Hashable, Sendable {
   case waiting
   /// The money is held, and the juice is being made.
   case held
-  /// The device holds no amount and has captured none, although the juice is being made.
+  /// The device holds no amount, although the juice is being made. It has captured none, or has refunded
+  /// it, at least in part.
   case gone
   /// The device must capture the amount, release the hold, or refund the captured amount.
   case capturing, releasing, refunding

@@ -8,7 +8,7 @@ import KioskProtocol
 /// | `queued` | `sent` when its device is free; the order ends after `orders.maximumAge` |
 /// | `sent`, `waiting` | `held`; the order ends if the device declines, or after the time to pay |
 /// | `held` | `capturing` when the juice is made, `releasing` when not, `gone` if the hold ends |
-/// | `gone` | `held` if the device captures; ends if the juice is not made, else `undecided` |
+/// | `gone` | `held` if the device captures; ends if the juice is not made and nothing captured, else `undecided` |
 /// | `capturing` | `captured`; `undecided` if the device does not capture within `patience` |
 /// | `releasing` | ends when the device no longer holds an amount; `undecided` likewise |
 /// | `captured` | `refunding` if a person requests it; ends at the end of the day |

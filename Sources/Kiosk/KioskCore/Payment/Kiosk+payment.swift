@@ -133,20 +133,26 @@ extension Kiosk {
   /// the device has already captured another amount, or holds nothing for a glass that was made, a person decides.
   mutating func settle(order seq: Int, glasses: Int, in decision: inout Decision) {
     guard var charge = charges.charge(ofOrder: seq) else { return }
+    // A device that has refunded before the end of the order does not refund again.
+    let isRefunded = charge.goal == .undecided
     let price = glasses == charge.sale?.order.quantity ? charge.amount : charge.price(of: glasses)
     charge.wanted = price
     switch (price, charge.state, charge.captured) {
     case (let price?, _, let captured?):
-      let isRight = price == captured
-      save(
-        isRight ? charge.with(.captured) : charge.undecided(.capturing, "captured \(captured)"),
-        in: &decision)
+      // A person still decides about a refund of more than was captured.
+      var settled =
+        price == captured && charge.state != .undecided
+        ? charge.with(.captured)
+        : charge.undecided(.capturing, charge.reason ?? "captured \(captured)")
+      if isRefunded { settled.goal = .undecided }
+      save(settled, in: &decision)
     case (nil, _, _?):
-      save(charge.undecided(.releasing, "captured, not made"), in: &decision)
+      save(
+        charge.undecided(isRefunded ? .undecided : .releasing, "captured, not made"),
+        in: &decision)
     case (_?, .gone, nil):
       save(
-        charge.undecided(charge.isRefunded ? .undecided : .capturing, "made, not paid"),
-        in: &decision)
+        charge.undecided(isRefunded ? .undecided : .capturing, "made, not paid"), in: &decision)
     case (nil, .gone, nil): close(charge, in: &decision)
     case (_?, _, nil): save(charge.with(.capturing), in: &decision)
     case (nil, _, nil): save(charge.with(.releasing), in: &decision)

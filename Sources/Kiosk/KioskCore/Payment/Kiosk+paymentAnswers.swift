@@ -243,7 +243,9 @@ extension Kiosk {
     if charge.state == .sent || charge.state == .waiting {
       endUnpaid(charge, .unknown, isOver: true, in: &decision)
     } else if charge.state == .held || charge.state == .gone {
-      (charge.held, charge.captured) = (nil, nil)
+      let rest = charge.captured.map { Money(units: $0.units - money.units, $0.currency) }
+      // guard: the rest of a refund before the end of the order stays captured
+      (charge.held, charge.captured) = (nil, rest.flatMap { $0.units > 0 ? $0 : nil })
       var gone = charge.with(.gone)
       // The device does not refund again.
       gone.goal = .undecided
