@@ -274,6 +274,94 @@ import ZVT
     #expect(world.totals.last?.captured.units == 350)
   }
 
+  // MARK: Completions with a failed result
+
+  @Test(arguments: modes)
+  func anEndOfDayWithAFailedCompletionIsMadeAgain(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode)
+    try pay(&world, 17)
+    world.terminal.habits.failsInCompletion = 0x6C
+    try world.endDay()
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.terminal.days == 1 && world.totals.isEmpty)
+    world.terminal.habits.failsInCompletion = nil
+    world.now += .seconds(1800)
+    try world.wait()
+    #expect(world.terminal.days == 2)
+    #expect(world.totals.last?.captured.units == 350)
+  }
+
+  @Test(arguments: modes)
+  func aRefundWithAFailedCompletionIsNotRefunded(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode)
+    try pay(&world, 17)
+    world.terminal.habits.failsInCompletion = 0x6C
+    try world.send(.refund(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    let names = world.published.map(\.status.name)
+    #expect(!names.contains("refunded"))
+    #expect(world.terminal.booked.values.reduce(0, +) == 350)
+  }
+
+  @Test(arguments: modes)
+  func aCaptureWithAFailedCompletionIsNotCaptured(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode, .init(paymentEnd: .failedInCompletion))
+    try world.send(request(17))
+    try world.wait()
+    #expect(world.published.last?.status.name == "held")
+    world.terminal.habits.failsInCompletion = 0x6C
+    try world.send(.capture(charge: 17, amount: 350))
+    for _ in 0..<3 { try world.wait() }
+    let names = world.published.map(\.status.name)
+    #expect(!names.contains("captured"))
+    #expect(world.terminal.booked.isEmpty)
+  }
+
+  @Test func aReleaseWithAFailedCompletionIsNotReleased() throws {
+    var world = try world(.reservation)
+    try world.send(request(17))
+    try world.wait()
+    world.terminal.habits.failsInCompletion = 0x6C
+    try world.send(.release(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    let names = world.published.map(\.status.name)
+    #expect(!names.contains("released"))
+    #expect(world.terminal.holds.count == 1)
+  }
+
+  /// The hold is gone, and the terminal says so in the completion.
+  @Test func aReleaseThatIsCompletedAsAlreadyReversedIsReleased() throws {
+    var world = try world(.reservation)
+    try world.send(request(17))
+    try world.wait()
+    world.terminal.habits.failsInCompletion = 0xB4
+    try world.send(.release(charge: 17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.status.name == "released")
+  }
+
+  /// The status reports success, and the completion a failure: the device asks which is right.
+  @Test(arguments: [true, false])
+  func aReservationWithAFailedCompletionIsAskedAbout(isHeld: Bool) throws {
+    var world = try world(
+      .reservation, .init(holdEnd: isHeld ? .failedWithHold : .failedWithoutHold))
+    try world.send(request(17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.status.name == (isHeld ? "held" : "declined"))
+    #expect(world.published.last?.reason == (isHeld ? nil : "cancelled"))
+    #expect(world.terminal.holds.count == (isHeld ? 1 : 0))
+  }
+
+  /// The terminal neither aborts the command nor repeats its last result.
+  @Test(arguments: modes)
+  func aDeclineThatIsCompletedHasAReason(mode: DeviceSettings.Mode) throws {
+    var world = try world(mode, .init(repeats: false, declines: 0x71))
+    try world.send(request(17))
+    for _ in 0..<3 { try world.wait() }
+    #expect(world.published.last?.status.name == "declined")
+    #expect(world.published.last?.reason == "not enough credit")
+  }
+
   // MARK: Pace
 
   /// The terminal asks again as soon as it has an answer, ten times.

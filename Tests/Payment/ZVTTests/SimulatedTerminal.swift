@@ -11,7 +11,10 @@ struct SimulatedTerminal {
   }
 
   /// The end of a payment whose goods are made.
-  enum PaymentEnd { case booked, aborted, failed }
+  enum PaymentEnd { case booked, aborted, failed, failedInCompletion }
+
+  /// The end of a reservation whose status reports success.
+  enum HoldEnd { case held, failedWithHold, failedWithoutHold }
 
   /// Deviations of terminals.
   struct Habits {
@@ -40,6 +43,12 @@ struct SimulatedTerminal {
     var paymentEnd = PaymentEnd.booked
     /// Whether an end of day is completed with a failed result.
     var failsEndOfDay = false
+    /// The failed result of a capture, release, reversal or end of day that is not executed, which
+    /// only the completion has.
+    var failsInCompletion: UInt8?
+    var holdEnd = HoldEnd.held
+    /// The failed result with which a prompt is completed.
+    var declines: UInt8?
   }
 
   var habits = Habits()
@@ -125,6 +134,10 @@ struct SimulatedTerminal {
         ? APDU(0x8000).bytes + APDU(0x060F, [0x9C]).bytes : APDU(0x849C).bytes
     }
     switch packet.control {
+    case 0x0601 where habits.declines != nil, 0x0622 where habits.declines != nil:
+      let failure = Result(code: habits.declines ?? 0, receipt: counter, amount: 0, trace: traces)
+      last = failure
+      steps = [.send(status(failure)), .send(APDU(0x060F))]
     case 0x8000: return next()
     case 0x06B0 where habits.ignoresAborts: return APDU(0x04FF, [0x0A]).bytes
     case 0x06B0:
@@ -143,6 +156,9 @@ struct SimulatedTerminal {
     case 0x0622 where !habits.reserves: return APDU(0x8483).bytes
     case 0x0622: steps = habits.hasCustomer ? [.hold(amount(data))] : [.ask(0)]
     case 0x0623 where data.count == 3: steps = [.send(open)]
+    case 0x0623...0x0650 where habits.failsInCompletion != nil:
+      if packet.control == 0x0650 { days += 1 }
+      steps = [.send(failedCompletion)]
     case 0x0623:
       let receipt = number(data[1...2])
       steps = book(receipt, (holds[receipt] ?? 0) - number(data[4...9]))
@@ -181,10 +197,12 @@ struct SimulatedTerminal {
     case .ask: return []
     case .hold(let amount):
       let result = made(amount)
-      holds[result.receipt] = amount
-      holders[result.receipt] = customer
-      moves += 1
-      steps = [.send(APDU(0x060F))]
+      if habits.holdEnd != .failedWithoutHold {
+        holds[result.receipt] = amount
+        holders[result.receipt] = customer
+        moves += 1
+      }
+      steps = [.send(habits.holdEnd == .held ? APDU(0x060F) : failedCompletion)]
       return status(result).bytes
     case .pay(let amount):
       count()
@@ -202,6 +220,7 @@ struct SimulatedTerminal {
       switch habits.paymentEnd {
       case .booked: return APDU(0x060F).bytes
       case .aborted: return APDU(0x061E, [0x6C]).bytes
+      case .failedInCompletion: return failedCompletion.bytes
       case .failed: return (last.map { status($0).bytes } ?? []) + APDU(0x060F).bytes
       }
     case 0x8466:
@@ -280,6 +299,8 @@ struct SimulatedTerminal {
     moves += 1
     return done(amount)
   }
+
+  private var failedCompletion: APDU { APDU(0x060F, [0x27, habits.failsInCompletion ?? 0x6C]) }
 
   private var open: APDU {
     guard habits.lists else {

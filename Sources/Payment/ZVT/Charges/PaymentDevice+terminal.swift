@@ -158,12 +158,14 @@ extension PaymentDevice {
       terminal = completion?.fields.terminal ?? status?.terminal ?? terminal
       lastReceipt = status?.receipt ?? lastReceipt
     }
+    // guard: a failed result of a completed command is no success
+    let result = outcome.abortedIfFailed
     switch step {
     case .register: endRegistration(outcome, at: now, &actions)
     case .enquire: endEnquiry(outcome, at: now, &actions)
     case .openReservations: endOpenReservations(outcome, &actions)
     case .lastResult: endLastResult(outcome, &actions)
-    case .endOfDay: endEndOfDay(outcome, at: now, &actions)
+    case .endOfDay: endEndOfDay(result, at: now, &actions)
     case .display(let charge):
       // The text is optional, so an abort has no consequence.
       if case .refused = outcome { showsText = false }
@@ -171,11 +173,11 @@ extension PaymentDevice {
         finish(record, .released, &actions)
       }
     case .begin(let charge): endBegin(charge, outcome, at: now, &actions)
-    case .capture(let charge): endCapture(charge, outcome, &actions)
-    case .release(let charge): endReturn(charge, outcome, to: .released, &actions)
-    case .refund(let charge): endReturn(charge, outcome, to: .refunded, &actions)
+    case .capture(let charge): endCapture(charge, result, &actions)
+    case .release(let charge): endReturn(charge, result, to: .released, &actions)
+    case .refund(let charge): endReturn(charge, result, to: .refunded, &actions)
     case .releaseForeign(let receipt):
-      endReleaseOfForeign(receipt, outcome, at: now, &actions)
+      endReleaseOfForeign(receipt, result, at: now, &actions)
     }
   }
 
@@ -239,10 +241,8 @@ extension PaymentDevice {
       return endGoods(record, outcome, at: now, &actions)
     }
     let wasReleased = record.state == .releasing
-    switch outcome {
-    case .completed(let status?, _)
-    where status.resultCode ?? 0 == 0
-      && (record.method == .goodsFirst || status.receipt != nil):
+    switch outcome.abortedIfFailed {
+    case .completed(let status?, _) where record.method == .goodsFirst || status.receipt != nil:
       noteBeginning(status, &actions)
       take(status, &record)
       record.held = status.amount ?? record.price.units
@@ -271,7 +271,8 @@ extension PaymentDevice {
     case .aborted(let code, let status, _):
       let reason = ended?.hasTimedOut == true && code == .timeout ? "timeout" : code.text
       record.reason = wasReleased ? record.reason : reason
-      let isProof = code.isDecline || (status?.resultCode ?? 0) != 0
+      // After a successful status only the terminal knows whether it has the money.
+      let isProof = status.map { $0.resultCode ?? 0 != 0 } ?? code.isDecline
       if record.method == .goodsFirst, isProof {
         return finish(record, wasReleased ? .released : .declined, &actions)
       }
@@ -289,7 +290,7 @@ extension PaymentDevice {
     defer { approvedAt = nil }
     switch (outcome, record.state) {
     case (.completed(let status, _), .capturing)
-    where session.goods != .beingMade && status?.resultCode ?? 0 == 0
+    where session.goods != .beingMade && outcome.failure == nil
       && (session.goods == .made || status?.amount == record.asked):
       if let status { take(status, &record) }
       finish(record, .captured, &actions)
@@ -305,9 +306,7 @@ extension PaymentDevice {
         }
       }
       record.reason = "the terminal waited no longer"
-      if case .completed(let status?, _) = outcome, let code = status.resultCode, code != 0 {
-        record.reason = ResultCode(code).text
-      }
+      if let failure = outcome.failure { record.reason = failure.text }
       ask(about: record, &actions)
     }
   }
@@ -317,7 +316,7 @@ extension PaymentDevice {
   ) {
     guard var record = journal.records[charge], let asked = record.asked else { return }
     switch outcome {
-    case .completed(let status, _) where status?.resultCode ?? 0 == 0:
+    case .completed(let status, _):
       // After a partial reversal, some terminals report the captured amount, others the released
       // one.
       if let amount = status?.amount, amount != asked, amount != (record.held ?? 0) - asked {
@@ -337,7 +336,7 @@ extension PaymentDevice {
     case .aborted(let code, _, _):
       record.reason = code.text
       ask(about: record, &actions)
-    case .completed, .lost: ask(about: record, &actions)
+    case .lost: ask(about: record, &actions)
     }
   }
 
@@ -348,7 +347,7 @@ extension PaymentDevice {
   ) {
     guard var record = journal.records[charge] else { return }
     switch outcome {
-    case .completed(let status, _) where status?.resultCode ?? 0 == 0:
+    case .completed(let status, _):
       // The record keeps the receipt of the payment, so that a person can find the payment. It stores both
       // in one entry, so that no later review attributes the result to another command.
       record.reversal = status.flatMap(resultID)
@@ -367,7 +366,7 @@ extension PaymentDevice {
     case .aborted(let code, _, _):
       record.reason = code.text
       ask(about: record, &actions)
-    case .completed, .lost: ask(about: record, &actions)
+    case .lost: ask(about: record, &actions)
     }
   }
 
@@ -378,12 +377,8 @@ extension PaymentDevice {
     (needsReview, evidence) = (true, Evidence())
     let problem: String
     switch outcome {
-    case .completed(let status, _):
-      let code = status?.resultCode ?? 0
-      guard code != 0 else {
-        return actions.append(.log("released the unknown hold of receipt \(receipt)"))
-      }
-      problem = ResultCode(code).text
+    case .completed:
+      return actions.append(.log("released the unknown hold of receipt \(receipt)"))
     case .aborted(let code, _, _), .refused(let code): problem = code.text
     case .lost: problem = "the connection was lost"
     }
@@ -398,8 +393,6 @@ extension PaymentDevice {
   ) {
     let problem: ResultCode
     switch outcome {
-    case .completed(let status?, _) where status.resultCode ?? 0 != 0:
-      problem = ResultCode(status.resultCode ?? 0)
     case .completed(let status, _):
       endOfDayIsDue = false
       var net = status?.totals?.amount ?? status?.amount
@@ -427,7 +420,11 @@ extension PaymentDevice {
         actions.append(.log("end of day \(total.total): \(sums)"))
       }
       return
-    case .aborted(let code, _, _), .refused(let code): problem = code
+    case .aborted(let code, let status, _):
+      // After a successful status, the terminal may have closed its day.
+      if let status, status.resultCode ?? 0 == 0 { hasLostEndOfDay = true }
+      problem = code
+    case .refused(let code): problem = code
     case .lost:
       hasLostEndOfDay = true
       return
@@ -519,6 +516,23 @@ extension PaymentDevice {
     if record != journal.records[record.charge] { store(record, &actions) }
     unclear.insert(record.charge)
     (needsReview, evidence) = (true, Evidence())
+  }
+}
+
+extension TerminalSession.Outcome {
+  /// The failed result of a completed command, or `nil` if there is none. Some terminals report it in
+  /// the status, others in the completion only.
+  fileprivate var failure: ResultCode? {
+    guard case .completed(let status, let completion) = self else { return nil }
+    let codes = [status?.resultCode, completion?.fields.resultCode].compactMap(\.self)
+    return codes.first { $0 != 0 }.map { ResultCode($0) }
+  }
+
+  /// The outcome, or an abort in place of a completion with a failed result: neither proves that no
+  /// money moved.
+  fileprivate var abortedIfFailed: Self {
+    guard case .completed(let status, _) = self, let failure else { return self }
+    return .aborted(failure, status: status, nil)
   }
 }
 

@@ -37,8 +37,8 @@ package struct TerminalSession: Sendable {
 
   /// The outcome of a command.
   package enum Outcome: Hashable, Sendable {
-    /// The terminal completed the command; the status can contain a failure. The values are the command's last status
-    /// information and the completion, each `nil` if it is absent or cannot be read.
+    /// The terminal completed the command; the status or the completion can contain a failure. The values are the
+    /// command's last status information and the completion, each `nil` if it is absent or cannot be read.
     case completed(Fields?, TerminalMessage.Completion?)
     /// The terminal aborted the command, which does not prove that no money moved. The last value is the abort's fields.
     case aborted(ResultCode, status: Fields?, Fields?)
