@@ -475,7 +475,7 @@ import TimeZones
     #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
     try kiosk.receive(.message("online", on: "machine/bar/status"))
     #expect(kiosk.requests == [#"{"job":2}"#])
-    #expect(try kiosk.made(2, "cancelled").statuses == [.failed])
+    #expect(try kiosk.made(2, "cancelled").results.map(\.failure) == ["expired"])
     try kiosk.receive()
     #expect(kiosk.core.batches.expiredAmounts == ["kiwi": 10])
     try kiosk.ledger.verify()

@@ -358,7 +358,10 @@ import TimeZones
       #expect(try say("started").results.isEmpty)
       #expect(kiosk.core.jobs.open.map(\.state) == [.started])
     }
-    #expect(try say(answer).statuses == [answer == "done" ? .ready : .failed])
+    try kiosk.restart()
+    let end = try say(answer)
+    #expect(try end.statuses == [answer == "done" ? .ready : .failed])
+    #expect(try end.results.map(\.failure) == [answer == "done" ? nil : "blocked"])
     #expect(kiosk.core.jobs.open.isEmpty)
     #expect(kiosk.stock["kiwi"] == (answer == "done" ? 7 : 10))
   }

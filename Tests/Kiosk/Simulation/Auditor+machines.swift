@@ -268,6 +268,8 @@ extension Auditor {
     after decision: (choice: String, left: [String: Int])?, _ at: Timestamp, _ now: Duration
   ) -> Bool {
     let hasLeft = job.state != .queued
+    let isCancelled =
+      (job.state == .sent || job.state == .lost) && !answers("cancelled", of: job).isEmpty
     switch outcome {
     case .made:
       return decision?.choice == "poured" || hasLeft && !answers("done", of: job).isEmpty
@@ -287,11 +289,12 @@ extension Auditor {
       return decision?.choice == "give_back" && decision?.left == changes
     case .returned(_, "waited_too_long", job.used):
       return hasLeft
-        ? !answers("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .lost)
-        : isTooOld(job, at: now, wallClock: at.milliseconds) != false
-    case .returned(_, "expired", job.used): return !hasLeft && hasExpired(at: now)
+        ? isCancelled : isTooOld(job, at: now, wallClock: at.milliseconds) != false
+    case .returned(_, "expired", job.used):
+      return (!hasLeft || isCancelled) && hasExpired(at: now)
     case .returned(_, "blocked", job.used):
-      return !hasLeft && mayBeBlocked(used: job.used, makers: [job.machine])
+      return hasLeft
+        ? isCancelled && job.mayBeBlocked : mayBeBlocked(used: job.used, makers: [job.machine])
     case .returned(_, "payment_lost", job.used):
       guard !hasLeft, let charge = payments.charge(ofOrder: job.seq) else { return false }
       return ["declined", "released", "refunded"].contains { payments.has(charge, $0) }

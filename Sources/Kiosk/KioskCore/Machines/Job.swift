@@ -20,6 +20,8 @@ package struct Job: Hashable, Sendable {
   /// The time of the entry `number`.
   package var at: Timestamp
   package var state: JobState
+  /// The reason why a sent order became `lost`, or `nil` if it was too old.
+  package var lostReason: String?
   /// The response topic and correlation data that the sender requested.
   package let reply: Reply?
   package let terms: Terms
@@ -130,6 +132,7 @@ extension Job: OpenRecord {
     machine = try members.required("machine", \.machine)
     state = try members.required("state", \.state)
     at = try members.required("at", \.at)
+    lostReason = members.optional("lost_reason", \.lostReason)
     let program = members.optional("program", \.program)
     let ticket = members.ticket(\.ticket)
     members.writes("day") { $0.ticket?.day }

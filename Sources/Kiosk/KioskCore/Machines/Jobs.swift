@@ -216,10 +216,16 @@ package struct Jobs: Sendable {
 
   /// Changes the state of a job.
   ///
-  /// - Parameter uptime: The uptime at which the machine reported the state, or `nil` if the
-  ///   kiosk has set the state by itself. Then the next request to the machine is due.
-  mutating func set(_ job: Job, to state: JobState, receivedAt uptime: Duration? = nil) {
+  /// - Parameters:
+  ///   - uptime: The uptime at which the machine reported the state, or `nil` if the kiosk has set the
+  ///     state by itself. Then the next request to the machine is due.
+  ///   - reason: The reason why the order is `lost`, or `nil` if it is too old.
+  mutating func set(
+    _ job: Job, to state: JobState, receivedAt uptime: Duration? = nil,
+    because reason: String? = nil
+  ) {
     jobs[job.seq]?.state = state
+    jobs[job.seq]?.lostReason = reason
     timers[job.seq] = uptime.map { JobTimer(since: $0, requestedAt: $0) }
   }
 

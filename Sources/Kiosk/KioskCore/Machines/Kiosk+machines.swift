@@ -65,7 +65,7 @@ extension Kiosk {
       let left = job.used.subtracting(usedFruit(of: job, reported: used))
       end(job, job.failed(reason, changes: left), made: made, in: &decision)
     case (.cancelled, .sent), (.cancelled, .lost):
-      giveBack(job.used, of: job, "waited_too_long", in: &decision)
+      giveBack(job.used, of: job, job.lostReason ?? "waited_too_long", in: &decision)
     // A program that may have run counts as not done: repeating it is harmless.
     case (.cancelled, .started) where job.program != nil, (.unknown, _) where job.program != nil:
       end(job, job.failed("unknown", changes: [:]), in: &decision)
@@ -186,8 +186,9 @@ extension Kiosk {
     where job.state == .sent && job.program == nil
       && (jobs.blocks(job) || batches.fresh(job.used, of: job.seq) != job.used)
     {
+      let reason = jobs.blocks(job) ? RejectionReason.blocked.rawValue : Job.expired
       // guard: the fruit of a sent order is not made after it was blocked or has expired
-      jobs.set(job, to: .lost)
+      jobs.set(job, to: .lost, because: reason)
     }
     for job in overdue.started { jobs.set(job, to: .needsDecision) }
     runSchedule(in: &decision)
