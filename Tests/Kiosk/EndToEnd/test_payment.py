@@ -18,7 +18,7 @@ from arrivals import TIMEOUT, eventually
 from client import BASE, Client, retained
 from conftest import MakeKiosk
 from daemon import Daemon
-from kiosk import ROOT, Kiosk, environment, program
+from kiosk import ROOT, Kiosk, environment, one_line, program
 from mosquitto import Mosquitto
 from pouring import TerminalMachine
 
@@ -164,6 +164,21 @@ def test_a_captured_charge_is_refunded_once(kiosk: Kiosk, device: Device, panel:
     again = kiosk.command("charge", charge, "refund")
     assert again.returncode == 65 and "no_decision_needed" in again.stderr
     eventually(lambda: sums(kiosk) == device.sums() == {"captured": PRICE, "refunded": PRICE})
+    kiosk.verify()
+
+
+def test_a_refund_without_an_answer_need_not_be_requested_again(
+    kiosk: Kiosk, device: Device, panel: Client
+) -> None:
+    device.start()
+    wait_for_device(panel)
+    charge = pay(kiosk, device, panel)
+    device.kill()
+    late = kiosk.command("charge", str(charge), "refund", "--timeout", "2")
+    assert late.returncode == 75, late
+    assert "has not answered yet" in one_line(late.stderr) and "repeat" not in late.stderr
+    device.start()
+    eventually(lambda: device.states()[charge] == "refunded")
     kiosk.verify()
 
 

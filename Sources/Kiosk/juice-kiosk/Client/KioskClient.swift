@@ -74,6 +74,11 @@ struct KioskClient {
         throw BrokerError.publishRefused(topic: topic, reason: reason).failure
       case .offline, .confirmed, .updated, .sessionBegan: continue
       case nil where last != nil:
+        // The same id would only be answered that the request is accepted.
+        if case .charge = request.command {
+          throw .tryAgain(
+            "the payment device has not answered yet: see juice-kiosk report --charges")
+        }
         let id = request.id.map { " --id \($0)" } ?? ""
         throw .tryAgain(
           "the \(last == .accepted ? "machine" : "payment") is not done yet: repeat the command "
