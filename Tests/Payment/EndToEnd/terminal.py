@@ -22,6 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "card_seconds": 0.05,
     "prompt_seconds": 60,  # time after which the terminal itself ends a prompt
     "decline": 0x05,
+    "completes": False,  # ends a declined authorisation by a completion instead of an abort
     "amount_off": 0,  # holds so much more than asked
     "poll_seconds": 0.1,  # time between two questions whether the goods are made
     "patience": 60,  # time after which it asks no more
@@ -453,7 +454,7 @@ class Terminal:
         amount = number(found[0x04]) + behaviour["amount_off"]
         if (code := self.prompt()) is not None:
             self.lead(self.status(code))
-            return self.abort(code)
+            return self.end(packet("060f")) if behaviour["completes"] else self.abort(code)
         asked = self.journal.add("asking", amount=amount, **self.journal.next())
         numbers = {key: asked[key] for key in ("receipt", "trace", "at", "amount")}
         self.make_noise()

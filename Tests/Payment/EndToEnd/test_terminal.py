@@ -436,6 +436,10 @@ def test_holds_of_no_charge_are_a_fault(
     # The journal is lost.
     device.journal.unlink()
     assert "holds 1 amount(s) of no charge" in device.command("doctor").stdout
+    settings = json.loads(device.configuration.read_text())
+    settings["terminal"]["unknown_holds"] = "ignore"
+    device.configuration.write_text(json.dumps(settings))
+    assert "of no charge" not in device.command("doctor").stdout
     device = make_device()
     shop.status(f"fault: unknown hold, receipt {held['receipt']}")
     shop.ask("release", 17, "unknown")
@@ -682,6 +686,13 @@ def test_check_and_doctor(
     assert "id 52523535, GER-APP-v2.0.9" in found.stdout
     begin(device.journal, -1)
     assert device.command("doctor").returncode == 0
+    with open(device.journal, "a") as journal:
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        total = {"total": 1, "at": at, "currency": "EUR", "captured": 350, "refunded": 0, "count": 1}
+        journal.write(json.dumps({"day": total}) + "\n")
+    found = device.command("doctor")
+    assert found.returncode == 0, found.stdout
+    assert f"note day: end of day 1: {at}, not compared" in " ".join(found.stdout.split())
     begin(device.journal, -2)
     found = device.command("doctor")
     assert found.returncode == 1 and "no end of day yet" in found.stdout, found.stdout
@@ -691,10 +702,11 @@ def test_check_and_doctor(
     assert "cannot be reached" in device.command("doctor").stdout
 
 
-@pytest.mark.parametrize("habit", ["asks at once", "gives up", "keeps the amount"])
+@pytest.mark.parametrize("habit", ["asks at once", "gives up", "keeps the amount", "declines"])
 def test_the_doctor_tries_the_pace(habit: str, make_device: MakeDevice, terminal: TerminalProcess):
     terminal.behave(poll_seconds=0, counts=True, patience={"gives up": 1}.get(habit, 60),
-                    keeps=habit == "keeps the amount")
+                    keeps=habit == "keeps the amount", completes=True,
+                    customer="decline" if habit == "declines" else "present")
     device = make_device(asks=3, ask_seconds=1)
     device.kill()
     seen = device.command("doctor", "--pace")
@@ -703,6 +715,7 @@ def test_the_doctor_tries_the_pace(habit: str, make_device: MakeDevice, terminal
         "asks at once": "ok pace: 127.0.0.1:%d: asks 3 times, and waits 3 s",
         "gives up": "warning pace: 127.0.0.1:%d: asks 1 times, and waits",
         "keeps the amount": "error pace: 127.0.0.1:%d: asks 3 times, and waits 3 s for the goods; it keeps",
+        "declines": "warning pace: 127.0.0.1:%d: no question came: declined",
     }[habit] % terminal.port
     assert expected in text, text
     assert "chosen by mode auto: goods first for one glass with ready_seconds below 3" in text

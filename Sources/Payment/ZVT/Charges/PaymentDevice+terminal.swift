@@ -520,14 +520,6 @@ extension PaymentDevice {
 }
 
 extension TerminalSession.Outcome {
-  /// The failed result of a completed command, or `nil` if there is none. Some terminals report it in
-  /// the status, others in the completion only.
-  fileprivate var failure: ResultCode? {
-    guard case .completed(let status, let completion) = self else { return nil }
-    let codes = [status?.resultCode, completion?.fields.resultCode].compactMap(\.self)
-    return codes.first { $0 != 0 }.map { ResultCode($0) }
-  }
-
   /// The outcome, or an abort in place of a completion with a failed result: neither proves that no
   /// money moved.
   fileprivate var abortedIfFailed: Self {

@@ -46,6 +46,14 @@ package struct TerminalSession: Sendable {
     case refused(ResultCode)
     /// The connection was lost, and with it the result of the command.
     case lost
+
+    /// The failed result of a completed command, or `nil` if there is none. Some terminals report it in
+    /// the status, others in the completion only.
+    package var failure: ResultCode? {
+      guard case .completed(let status, let completion) = self else { return nil }
+      let codes = [status?.resultCode, completion?.fields.resultCode].compactMap(\.self)
+      return codes.first { $0 != 0 }.map { ResultCode($0) }
+    }
   }
 
   private enum State: Sendable {

@@ -163,6 +163,8 @@ struct DoctorReport {
         "the terminal has captured \(total.terminalNet ?? 0) less refunds, the journal "
           + "\(total.captured.units - total.refunded.units)",
         fix: "compare the receipts of the day with the charges of the report")
+    } else if let total, total.terminalNet == nil {
+      note("day", "end of day \(total.total)", "\(total.at), not compared with the terminal")
     } else if let total {
       ok("day", "end of day \(total.total)", "\(total.at), equal to the journal")
     }
@@ -231,7 +233,7 @@ struct DoctorReport {
     let unknown = own.map { own in (report.openReceipts ?? []).filter { !own.contains($0) } } ?? []
     if report.openReceipts == nil {
       note("terminal", place, "does not list open reservations: set terminal.mode to goods_first")
-    } else if let receipt = unknown.first {
+    } else if let receipt = unknown.first, configuration.device.foreignHolds != .ignore {
       error(
         "terminal", place,
         "holds \(unknown.count) amount(s) of no charge, the first with receipt \(receipt)",

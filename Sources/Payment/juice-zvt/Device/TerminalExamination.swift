@@ -177,7 +177,9 @@ struct TerminalExamination {
         var pace = report.pace ?? Pace()
         pace.end = now
         switch outcome {
-        case .completed: pace.isKept = true
+        case .completed:
+          pace.reason = outcome.failure
+          pace.isKept = outcome.failure == nil
         case .aborted(let code, _, _), .refused(let code): pace.reason = code
         case .lost: break
         }
