@@ -49,7 +49,8 @@ def test_a_hold_that_the_backup_lacks_is_for_a_person(
         kiosk.start()
         report = reports(lambda report: bool(report.get("charges")), since).json
         assert [(c["charge"], c["amount"]) for c in report["charges"]] == [(held["charge"], 299)]
-        eventually(lambda: "needs a decision" in kiosk.command("doctor").stdout)
+        hint = f"juice-kiosk charge {held['charge']}: capture, release, captured, released"
+        eventually(lambda: hint in " ".join(kiosk.command("doctor").stdout.split()))
         assert list(terminal.journal.open.values()) == [299], "nothing is released by itself"
         assert kiosk.command("charge", str(held["charge"]), "release").returncode == 0
         eventually(lambda: not terminal.journal.open)

@@ -183,7 +183,9 @@ struct DevicesCheck {
           + topics.paid(by: id)
         : "restart the device; one of your own must answer \(topics.charge(.open, by: id))"
     case .charge(let charge, _):
-      return "juice-kiosk charge \(charge): captured, released, refund"
+      let found = reports.payments.values.lazy.flatMap(\.charges).first { $0.charge == charge }
+      let decisions = found?.decisions.map(\.rawValue).joined(separator: ", ")
+      return decisions.map { "juice-kiosk charge \(charge): \($0)" }
     case .difference: return "juice-kiosk report --charges"
     case .sensor(.clock):
       return "juice-kiosk sensor clock release REASON; a hardware clock (RTC) with a battery "
