@@ -272,7 +272,7 @@ actor TerminalBoard {
         if case .integer(let cents) = json["amount"] { begin(number, cents) }
         return
       case "release" where isNew: terminal.refuse(number, .released)
-      case "capture" where isNew: terminal.refuse(number, .unknown)
+      case "capture" where isNew, "refund" where isNew: terminal.refuse(number, .unknown)
       default: break
       }
       return send(about: number)

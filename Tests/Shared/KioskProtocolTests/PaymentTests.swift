@@ -249,6 +249,7 @@ import Testing
     #expect(play(again.request(.refund, 17, units: nil)) == ["refunded"])
     #expect(play(again.endDay(at: Self.now)) == ["300 300"])
     #expect(play(again.endDay(at: Self.now)) == ["0 0"])
+    #expect(play(again.request(.refund, 19, units: nil)) == ["unknown"] && again.last == 19)
   }
 
   @Test func aPromptDoesNotOutliveAPowerCut() throws {

@@ -91,7 +91,8 @@ package struct PaymentFirmware: Sendable {
       actions = [store(charge, .released, nil)]
     case (.refund, .captured): actions = [store(charge, .refunded, known?.money)]
     case (.release, nil) where charge > last: actions = [store(charge, .released, nil)]
-    case (.capture, nil) where charge > last: actions = [store(charge, .unknown, nil)]
+    case (.capture, nil) where charge > last, (.refund, nil) where charge > last:
+      actions = [store(charge, .unknown, nil)]
     default: break
     }
     if prompt?.charge == charge, records[charge]?.state != .prompted { prompt = nil }
