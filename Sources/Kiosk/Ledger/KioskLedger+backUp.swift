@@ -20,13 +20,17 @@ extension KioskLedger {
   /// Writes a copy to an open file, for example a pipe. Creates the copy beside the ledger, where
   /// space is most likely available, and unlinks it before writing the first byte.
   package func backUp(writingTo descriptor: Int32) throws(LedgerError) {
-    let copy = "\(path).copy-\(getpid())"
-    try backUp(to: copy)
-    let file = open(copy, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    unlink(copy)
-    guard file >= 0 else { throw LedgerFile.failure(at: copy) }
-    let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-    try FileWriter.copy(handle.fileDescriptor, named: copy) { (bytes) throws(LedgerError) in
+    let copy = "\(path).copy"
+    // All processes use the same path, one after the other, so that each removes what a killed one has left.
+    let file = try LedgerFile(path: copy).locked { () throws(LedgerError) -> FileHandle in
+      unlink(copy)
+      try backUp(to: copy)
+      defer { unlink(copy) }
+      let file = open(copy, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+      guard file >= 0 else { throw LedgerFile.failure(at: copy) }
+      return FileHandle(fileDescriptor: file, closeOnDealloc: true)
+    }
+    try FileWriter.copy(file.fileDescriptor, named: copy) { (bytes) throws(LedgerError) in
       try FileWriter.write(bytes, to: descriptor, named: "standard output")
     }
   }

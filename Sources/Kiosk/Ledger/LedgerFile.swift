@@ -114,6 +114,17 @@ struct LedgerFile: Sendable {
     try Self.sync(other)
   }
 
+  /// Calls `body` while no other process does so for this file. The lock (flock) is that of `PATH.lock`.
+  func locked<Result>(_ body: () throws(LedgerError) -> Result) throws(LedgerError) -> Result {
+    let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o640)
+    guard lock >= 0 else { throw failure(at: path + ".lock") }
+    defer { close(lock) }
+    while flock(lock, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw failure(at: path + ".lock") }
+    }
+    return try body()
+  }
+
   private func copyPermissions(from other: LedgerFile) {
     var status = stat()
     chmod(path, stat(other.path, &status) == 0 ? status.st_mode & 0o777 : 0o640)

@@ -44,6 +44,20 @@ import Testing
     #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
   }
 
+  @Test func aCopyThatAKilledProcessHasLeftIsRemoved() throws {
+    for suffix in ["", ".partial", ".partial-journal"] {
+      try Data("a part".utf8).write(to: URL(filePath: "\(place.path).copy\(suffix)"))
+    }
+    let other = place.folder.appending(path: "other.sqlite")
+    try Data().write(to: other)
+    let file = try FileHandle(forWritingTo: other)
+    try place.open(readOnly: true).backUp(writingTo: file.fileDescriptor)
+    try file.close()
+    #expect(try KioskLedger(path: other.path, readOnly: true).verify() == 2)
+    let all = ["ledger.sqlite", "ledger.sqlite.copy.lock", "ledger.sqlite.lock", "other.sqlite"]
+    #expect(try files == ["backup.sqlite"] + all)
+  }
+
   @Test func aBackupOverwritesNothing() throws {
     let error = LedgerError.cannotOpen(
       path: backup, detail: "there is a file already; choose another name")
