@@ -12,6 +12,7 @@ import pytest
 from arrivals import TIMEOUT, eventually
 from client import Client, retained
 from conftest import MakeKiosk
+from interrupted import RENAME
 from kiosk import Kiosk
 from mosquitto import Mosquitto
 from test_reload import reload, write
@@ -240,7 +241,7 @@ def test_a_kiosk_starts_without_a_broken_change(kiosk: Kiosk, panel: Client, con
     assert [f["severity"] for f in findings if f["where"] == "a file beside the ledger"] == ["warning"]
 
 
-@pytest.mark.parametrize("call", ["openat", "fsync", "rename", None])
+@pytest.mark.parametrize("call", ["openat", "fsync", RENAME, None])
 def test_a_kiosk_killed_while_it_stores_a_change_has_the_old_or_the_new_one(
     kiosk: Kiosk, panel: Client, broker: Mosquitto, call: str | None
 ) -> None:
@@ -256,7 +257,7 @@ def test_a_kiosk_killed_while_it_stores_a_change_has_the_old_or_the_new_one(
     command = {"id": "s2", "replaces": "s1", "currency": "EUR", "prices": {"kiwi": "2.00"}, "low": {"kiwi": 2}}
     panel.publish("kiosk/k1/settings/minji", json.dumps(command))
     if call:
-        assert kiosk.process.wait(60) != 0
+        assert kiosk.process.wait(60) == -signal.SIGKILL
         kiosk.process = None
     else:
         eventually(lambda: json.loads(file(kiosk).read_bytes())["id"] == "s2")
