@@ -264,16 +264,13 @@ def test_the_holds_of_a_device_outlive_a_kiosk_that_is_restored_from_a_backup(
 
 @pytest.mark.parametrize("has_machine", [False, True])
 def test_whoever_ends_at_whatever_moment(
-    make_kiosk: MakeKiosk, broker: Mosquitto, has_machine: bool
+    make_kiosk: MakeKiosk, broker: Mosquitto, chance: random.Random, has_machine: bool
 ) -> None:
     """Kills kiosk, device, machine and broker at random moments, and compares ledger and journal."""
-    seed = int(os.environ.get("KIOSK_SEED", random.randrange(1 << 30)))
-    print(f"KIOSK_SEED={seed}")
-    chance = random.Random(seed)
     machines = {"machines": [{"name": "bar", "start_seconds": 2, "finish_seconds": 5}]}
     stock = {"stock": {"initial": 10_000, "capacity": 100_000}}
     kiosk = make_kiosk(**SETTINGS, **stock, **(machines if has_machine else {})).start()
-    device = Device(kiosk, broker.port, seed).start()
+    device = Device(kiosk, broker.port, chance.getrandbits(30)).start()
     machine = TerminalMachine(kiosk) if has_machine else None
     if machine:
         machine.start("--seconds", "0.05")

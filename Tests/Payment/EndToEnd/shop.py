@@ -1,6 +1,7 @@
 """A terminal, juice-zvt, and a kiosk that speaks the contract of payment devices and nothing else."""
 
 import json
+import random
 import subprocess
 import sys
 from functools import partial
@@ -24,6 +25,8 @@ HERE = Path(__file__).parent
 BOX = """
 import json, os, random, time
 moves = os.open({path!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+# Not the same numbers again after each kill.
+random.seed(f"{seed} {{os.fstat(moves).st_size}}")
 class Box:
     def move(self, kind, charge):
         line = json.dumps(dict(kind=kind, charge=charge["charge"], amount=charge["amount"]))
@@ -123,7 +126,9 @@ class Device(Daemon):
 class SmallDevice(Daemon):
     """A program of config/payment with a coin box."""
 
-    def __init__(self, folder: Path, broker: Mosquitto, program: str = "device.py") -> None:
+    def __init__(
+        self, folder: Path, broker: Mosquitto, chance: random.Random, program: str = "device.py"
+    ) -> None:
         super().__init__()
         self.folder, self.broker, self.program = folder, broker, program
         self.coins = folder / "moves"
@@ -133,7 +138,7 @@ class SmallDevice(Daemon):
         #: While this file exists, the customer has not paid yet.
         self.waits = folder / "waits"
         (folder / "coin_box.py").write_text(
-            BOX.format(path=str(self.coins), waits=str(self.waits)))
+            BOX.format(path=str(self.coins), waits=str(self.waits), seed=chance.getrandbits(32)))
 
     def start(self) -> "SmallDevice":
         self.execute(
@@ -277,8 +282,9 @@ MakeDevice = Callable[..., Device]
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[TerminalProcess]:
+def terminal(tmp_path: Path, chance: random.Random) -> Iterator[TerminalProcess]:
     terminal = TerminalProcess(tmp_path)
+    terminal.behave(seed=chance.getrandbits(32))
     yield terminal.start()
     terminal.kill()
 

@@ -44,6 +44,7 @@ DEFAULTS: dict[str, Any] = {
     "noise": False,  # print blocks with card numbers, a long packet, an unknown command
     "half": False,  # ends a status information in its middle, and is silent then
     "terminal": "52523535",
+    "seed": 0,  # of all that is random
     "closes": 0.0,  # how often it makes its end of day by itself before a command: receipts begin at 1 again
 }
 
@@ -179,7 +180,8 @@ class Terminal:
     def __init__(self, port: int, journal: Path, behaviour: Path) -> None:
         self.journal = Journal(journal)
         self.behaviour_file = behaviour
-        self.chance = random.Random()
+        # Not the same numbers again after each power cut.
+        self.chance = random.Random(f"{self.behaviour['seed']} {len(self.journal.lines)}")
         if (asked := self.journal.asking) is not None:
             self.end_without_register(asked)
         self.server = socket.create_server(("127.0.0.1", port))

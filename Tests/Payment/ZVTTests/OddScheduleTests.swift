@@ -17,15 +17,17 @@ import ZVT
     let environment = ProcessInfo.processInfo.environment
     let count = environment["ZVT_SCHEDULES"].flatMap { UInt64($0) } ?? 500
     let first = environment["ZVT_SEED"].flatMap { UInt64($0) } ?? 1
-    var unknown = 0
+    var (unknown, captured) = (0, 0)
     for seed in Self.found + Array(first..<first + count) {
       var schedule = OddSchedule(seed: seed)
       let flaw = try schedule.run()
       #expect(flaw == nil, "seed \(seed): \(schedule.trace.joined(separator: "; "))")
       unknown += schedule.unknown
+      captured += schedule.captured
       if flaw != nil { return }
     }
-    print("\(count) schedules from seed \(first): \(unknown) charges are for a person")
+    #expect(captured > 0, "no charge was captured")
+    print("\(count) schedules from seed \(first): \(captured) captured, \(unknown) for a person")
   }
 }
 
@@ -36,6 +38,7 @@ private struct OddSchedule {
   private var world: World
   private(set) var trace: [String] = []
   private(set) var unknown = 0
+  private(set) var captured = 0
   private var last = 0
   /// The charges whose juice was made, by the answer that the device had given before.
   private var made: Set<Int> = []
@@ -150,7 +153,7 @@ private struct OddSchedule {
       let (taken, held) = (world.terminal.taken(of: charge), world.terminal.held(of: charge))
       let isRight: Bool
       switch record.state {
-      case .captured: isRight = taken == record.booked && held == 0
+      case .captured: (isRight, captured) = (taken == record.booked && held == 0, captured + 1)
       case .declined, .released, .refunded: isRight = taken == 0 && held == 0
       case .held: isRight = held == record.held || record.isBookedEarly && taken == record.held
       case .unknown: (isRight, unknown) = (true, unknown + 1)
