@@ -4,6 +4,7 @@ import bisect
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import ssl
@@ -727,6 +728,10 @@ def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> 
     # The key may be on the device only.
     (tmp_path / "clients/panel2.key").unlink()
     assert "Made" not in make_accounts(tmp_path, "--client-certificates").stdout
+    # As after a run that was killed between the key and its certificate.
+    shutil.copy(tmp_path / "clients/window.key", tmp_path / "clients/panel1.key")
+    assert make_accounts(tmp_path, "--client-certificates").stdout.count("Made") == 1
+    assert "Made" not in make_accounts(tmp_path, "--client-certificates").stdout
     # The script renews a certificate that might expire before it runs again in a year, and no other.
     for days, expected in [(398, 398), (395, 825)]:
         for name in ["server", "clients/panel1"]:
@@ -745,6 +750,29 @@ def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> 
         (tmp_path / "drawer.key").rename(tmp_path / "authority/ca.key")
         assert make_accounts(tmp_path, "--client-certificates").returncode == 0
         assert days_left("server.crt") == days_left("clients/panel1.crt") == expected
+
+
+def test_a_run_makes_what_a_killed_one_has_left_out(tmp_path: Path) -> None:
+    """Kills the script before each of the files that it renews gets its place."""
+    broker = SecuredBroker(tmp_path, ACCOUNTS)
+    mv, moves = tmp_path / "mv", tmp_path / "moves"
+    mv.write_text(
+        f'#!/bin/sh\necho >>{moves}\n[ "$(wc -l <{moves})" != "$CUT" ] || {{ kill -KILL $PPID; exit 1; }}\n'
+        'PATH=${PATH#*:} exec mv "$@"\n')
+    mv.chmod(0o755)
+    for cut in range(1, 100):
+        moves.unlink(missing_ok=True)
+        killed = make_accounts(broker.kiosk, "--new-server-certificate", "--new-password", "panel1",
+                               PATH=f"{tmp_path}:{os.environ['PATH']}", CUT=f"{cut}")
+        broker.make()
+        try:
+            assert gets_in(broker.start(), "panel1"), f"killed before move {cut}"
+        finally:
+            broker.stop()
+        if killed.returncode == 0:
+            break
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert cut > 5
 
 
 @pytest.mark.parametrize(
