@@ -17,6 +17,12 @@ def test_our_own_sources_pass() -> None:
     assert check(ROOT / "Sources").returncode == 0
 
 
+def test_a_folder_without_targets_is_no_success(tmp_path: pathlib.Path) -> None:
+    assert check(tmp_path).returncode == 66
+    # The project's own sources, wherever it is run.
+    assert subprocess.run([ROOT / "deploy/check-imports"], cwd=tmp_path).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("target", "line"),
     [
