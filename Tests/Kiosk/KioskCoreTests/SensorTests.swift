@@ -95,6 +95,20 @@ import TimeZones
     #expect(try kiosk.receive(.order("kiwi")).reasons == [.blocked])
   }
 
+  /// Half a degree, or a quarter of a range below two degrees.
+  @Test(arguments: [(0, 7000, 6.501, 6.5), (1000, 2000, 1.751, 1.75)])
+  func anAlarmEndsOnlyAtADistanceFromTheLimit(
+    minimum: Int, maximum: Int, near: Double, far: Double
+  ) throws {
+    var settings = Self.settings()
+    (settings.sensors[0].minimum, settings.sensors[0].maximum) = (minimum, maximum)
+    try kiosk.reload(settings)
+    #expect(try read(8, minutes: 11) == [.alarm])
+    #expect(try read(near, minutes: 1).isEmpty)
+    #expect(report.state == .alarm)
+    #expect(try read(far, minutes: 1) == [.ok])
+  }
+
   @Test func withoutBlockAfterNothingIsBlocked() throws {
     try kiosk.reload(Self.settings(blockAfter: nil))
     #expect(try read(8, minutes: 600) == [.alarm])
