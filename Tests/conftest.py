@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Callable, Iterator, TypeVar
@@ -61,14 +62,26 @@ def folders(above: Path, name: str) -> Iterator[Path]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a file that share a server or a group run in one process, from the beginning; the others anywhere."""
+    """Tests of a file that share a server run in one process, or in two, each with its server, if they are many.
+
+    A process takes one after the other: first the groups that a file names, which are slow, then those of most tests.
+    """
     def shares(item: pytest.Item) -> bool:
         fixtures = item._fixtureinfo.name2fixturedefs.values()
         return any(fixture.scope == "module" for fixtures in fixtures for fixture in fixtures)
 
-    for item in filter(shares, items):
-        item.add_marker(pytest.mark.xdist_group(item.path.name))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is not None, reverse=True)
+    def group(item: pytest.Item) -> str:
+        marker = item.get_closest_marker("xdist_group")
+        return marker.args[0] if marker else ""
+
+    sharing = list(filter(shares, items))
+    counts = Counter(item.path for item in sharing)
+    numbers = {path: itertools.count() for path in counts}
+    for item in sharing:
+        part = next(numbers[item.path]) % (2 if counts[item.path] > 30 else 1)
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.name}:{part}"))
+    sizes = Counter(map(group, items))
+    items.sort(key=lambda item: (not group(item), ":" in group(item), -sizes[group(item)]))
 
 
 def pytest_sessionfinish() -> None:
