@@ -105,8 +105,8 @@ def assert_unmoved(kiosk: Kiosk) -> None:
     assert sum("changes" in entry for entry in entries) == 1
 
 
-@pytest.mark.parametrize("version", ["5", "3.1.1"])
-@pytest.mark.parametrize("kind", CASES)
+# The payload is read alike with both versions of MQTT: one kind of command shows it.
+@pytest.mark.parametrize(("kind", "version"), [*((kind, "5") for kind in CASES), ("order", "3.1.1")])
 def test_each_gets_its_reason_and_nothing_moves(
     broker, make_kiosk: MakeKiosk, make_client, kind: str, version: str
 ) -> None:
@@ -124,31 +124,28 @@ def test_each_gets_its_reason_and_nothing_moves(
     assert sender.order("banana")["status"] == "ready"
 
 
-@pytest.mark.parametrize(
-    "kind, payload", [("order", ORDER), ("restock", RESTOCK), ("service", SERVICE)]
-)
-@pytest.mark.parametrize(
-    "properties", [
-        {"ResponseTopic": f"{BASE}/order/hostile/" + "/" * 205},
-        {"ResponseTopic": f"{BASE}/order/hostile/" + "x" * 60_000},
-        {"ResponseTopic": f"{BASE}/order/hostile/" + "x" * 257},
-        {"CorrelationData": b"x" * 60_000},
-        {"CorrelationData": b"x" * 257},
-        {"UserProperty": [("x", "y" * 60_000)]},
-        {"UserProperty": [("", "")] * 12_000},
-        {"ResponseTopic": "x" * 20_000, "CorrelationData": b"x" * 20_000,
-         "UserProperty": [("x" * 10_000, "y" * 10_000)]},
-    ], ids=["levels", "response topic", "just too long", "correlation data", "just too much",
-            "user property", "user properties", "all"],
-)
-def test_properties_that_are_too_large(
-    kiosk: Kiosk, panel: Client, broker: Mosquitto, properties: dict, kind: str, payload: str
-) -> None:
-    if "//" in properties.get("ResponseTopic", "") and broker.checks_response_topics():
-        pytest.skip("this mosquitto does not relay such a topic; relay.py tries it")
-    result = panel.ask(f"{kind}/hostile", payload, **properties)
-    assert result.json["reason"] == "too_large"
-    assert result.correlation is None or len(result.correlation) <= 256
+TOO_LARGE = {
+    "levels": {"ResponseTopic": f"{BASE}/order/hostile/" + "/" * 205},
+    "response topic": {"ResponseTopic": f"{BASE}/order/hostile/" + "x" * 60_000},
+    "just too long": {"ResponseTopic": f"{BASE}/order/hostile/" + "x" * 257},
+    "correlation data": {"CorrelationData": b"x" * 60_000},
+    "just too much": {"CorrelationData": b"x" * 257},
+    "user property": {"UserProperty": [("x", "y" * 60_000)]},
+    "user properties": {"UserProperty": [("", "")] * 12_000},
+    "all": {"ResponseTopic": "x" * 20_000, "CorrelationData": b"x" * 20_000,
+            "UserProperty": [("x" * 10_000, "y" * 10_000)]},
+}
+
+
+def test_properties_that_are_too_large(kiosk: Kiosk, panel: Client, broker: Mosquitto) -> None:
+    for what, properties in TOO_LARGE.items():
+        # Some mosquittos do not relay such a topic; relay.py tries it.
+        if what == "levels" and broker.checks_response_topics():
+            continue
+        for kind, payload in ("order", ORDER), ("restock", RESTOCK), ("service", SERVICE):
+            result = panel.ask(f"{kind}/hostile", payload, **properties)
+            assert result.json["reason"] == "too_large", (what, kind)
+            assert result.correlation is None or len(result.correlation) <= 256
     assert_unmoved(kiosk)
 
 
