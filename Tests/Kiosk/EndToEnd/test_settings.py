@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from arrivals import TIMEOUT, eventually
+from arrivals import eventually
 from client import Client, retained
 from conftest import MakeKiosk
+from faults import Faults
 from interrupted import RENAME
 from kiosk import Kiosk
 from mosquitto import Mosquitto
@@ -295,12 +296,14 @@ def test_a_kiosk_keeps_its_hours(make_kiosk: MakeKiosk, panel: Client) -> None:
     assert [e["status"] for e in kiosk.ledger() if e.get("source") == "service/minji"] == ["open"]
 
 
-def test_without_a_command_the_state_follows_the_clock(make_kiosk: MakeKiosk, panel: Client) -> None:
-    """Opens at a full minute, in 30 to 90 seconds, whatever the time of day is."""
-    now = datetime.now(timezone.utc)
-    start = (now + timedelta(minutes=1, seconds=30)).strftime("%H:%M")
-    end = (now + timedelta(hours=2)).strftime("%H:%M")
-    make_kiosk(hours={day: f"{start}-{end}" for day in DAYS}).start()
+def test_without_a_command_the_state_follows_the_clock(
+    make_kiosk: MakeKiosk, faults: Faults, panel: Client
+) -> None:
+    """Opens at a full minute, whatever the time of day is: the clock is set to two seconds before it."""
+    start = (datetime.now(timezone.utc) + timedelta(hours=2)).replace(second=0, microsecond=0)
+    hours = f"{start:%H:%M}-{start + timedelta(hours=2):%H:%M}"
+    make_kiosk(hours=dict.fromkeys(DAYS, hours)).start(**faults.variables)
     panel.messages.first(lambda m: m.topic == "kiosk/k1/service" and m.text == "closed")
-    panel.messages.first(lambda m: m.topic == "kiosk/k1/service" and m.text == "open", 0, 90 + TIMEOUT)
+    faults.set_clock(start - timedelta(seconds=2) - datetime.now(timezone.utc))
+    panel.messages.first(lambda m: m.topic == "kiosk/k1/service" and m.text == "open")
     assert panel.order("kiwi")["status"] == "ready"
