@@ -22,7 +22,7 @@ from mosquitto import Mosquitto
 from scene import STOCK
 
 FLOOD = ROOT / "Tests/Shared/EndToEnd/flood.py"
-MESSAGES = int(os.environ.get("KIOSK_FLOOD", "100000"))
+MESSAGES = int(os.environ.get("KIOSK_FLOOD", "20000"))
 # Maximum rate of one sender (the default), and the rate of a faulty one.
 PER_SECOND, TOO_MUCH = 50, 5000
 # Maximum number of rejections answered per second.

@@ -432,10 +432,9 @@ def test_a_person_runs_a_program_with_the_keyboard(
 
 
 @pytest.mark.parametrize("step", ["queued", "begun", "ended"])
+# Two of them end in `test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost`, at random moments.
 @pytest.mark.parametrize(
-    "ends", [("kiosk",), ("broker",), ("machine",), ("kiosk", "broker"), ("broker", "machine"),
-             ("machine", "kiosk"), ("kiosk", "broker", "machine")], ids="+".join,
-)
+    "ends", [("kiosk",), ("broker",), ("machine",), ("kiosk", "broker", "machine")], ids="+".join)
 def test_whoever_ends_at_whatever_step_comes_back(
     broker, kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher, ends: tuple[str, ...], step: str
 ) -> None:
