@@ -320,6 +320,9 @@ def drive(
         " && document.activeElement.id == 'drive-on'"
     )
     phone.photograph("stop-waiting-phone")
+    # A link of the card opens the stop, and deletes nothing.
+    phone.send("#saved a")
+    phone.wait_for("City Hall", "#saved")
     # Back to the route and on, as if by links.
     phone.open(path)
     phone.wait_for("City Hall", "#saved")

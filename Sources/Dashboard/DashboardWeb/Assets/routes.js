@@ -288,9 +288,10 @@ const cacheForOffline = async () => {
   document.getElementById("offline-ready").textContent = document.getElementById("saved").dataset.offlineReady;
 };
 
-// Deletes the stored entry when the user follows a link that decides about unsent numbers.
+// Deletes the stored entry when the user follows a link that decides about unsent numbers. The card of the
+// stored entries has an attribute of the same name, with the text of a button.
 document.addEventListener("click", ({ target }) => {
-  if (target.closest?.("[data-discard]")) discard(location.pathname);
+  if (target.closest?.("a[data-discard]")) discard(location.pathname);
 });
 bindForm();
 show();
