@@ -549,6 +549,35 @@ def test_a_kiosk_that_does_not_answer_is_asked_again(
     assert restocks(kiosks["k1"]) == [{"kiwi": 7}]
 
 
+def test_a_delivery_that_fails_stores_no_part_of_a_deleted_entry(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk]
+) -> None:
+    phone = make_browser(width=390).log_in()
+    path = plan(phone, "k1")
+    phone.open(f"{path}/kiosks/k1")
+    phone.ask("""
+        [window.running, window.most] = [0, 0];
+        window.fetch = (address) => {
+          if (!String(address).includes("/routes/")) return new Promise(() => {});
+          window.most = Math.max(window.most, ++window.running);
+          return new Promise((_, reject) => {
+            window.fail = () => { window.running--; reject(new TypeError()); };
+          });
+        };""")
+    fill(phone, kiwi="+7")
+    phone.press("form[data-fill] .primary")
+    eventually(lambda: phone.ask("return window.running") == 1)
+    # The page may send all stops meanwhile: this one is not sent twice at the same time.
+    phone.ask("dispatchEvent(new Event('online'))")
+    assert phone.ask("return window.most") == 1
+    phone.ask("""
+        Object.keys(localStorage).forEach((name) => localStorage.removeItem(name));
+        window.fail();""")
+    eventually(lambda: phone.one("form[data-fill] .primary").is_enabled())
+    assert phone.ask("return Object.keys(localStorage).filter((name) => name.startsWith('stop:'))") == []
+    assert phone.ask("return window.most") == 1 and restocks(kiosks["k1"]) == []
+
+
 def test_a_stop_without_scripts(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk], make_client: MakeClient
 ) -> None:

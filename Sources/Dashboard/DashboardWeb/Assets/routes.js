@@ -27,7 +27,10 @@ const entries = () => Object.keys(localStorage)
   .filter((stop) => stop.user === user() || stop.state === "other");
 
 const save = (path, changes) => {
-  localStorage.setItem(key(path), JSON.stringify({ ...entry(path), ...changes }));
+  const stored = entry(path);
+  // A delivery can end after its entry was deleted, for example on another page.
+  if (!stored && !changes.fields) return;
+  localStorage.setItem(key(path), JSON.stringify({ ...stored, ...changes }));
   show();
 };
 
@@ -129,7 +132,7 @@ const refusal = (response) => {
   return response.ok ? null : "refused";
 };
 
-const deliver = async (path) => {
+const attempt = async (path) => {
   const stop = entry(path);
   if (!stop || !UNSENT.includes(stop.state)) return;
   try {
@@ -158,6 +161,10 @@ const deliver = async (path) => {
     save(path, { state: stop.state === "unknown" ? "unknown" : "waiting" });
   }
 };
+
+// One delivery at a time: a second one of the same stop could end later, with an earlier state.
+let last = Promise.resolve();
+const deliver = (path) => (last = last.catch(() => {}).then(() => attempt(path)));
 
 const exchange = (page) => {
   document.querySelector("main").replaceChildren(...page.querySelector("main").childNodes);
