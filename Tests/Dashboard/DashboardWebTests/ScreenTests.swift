@@ -408,7 +408,8 @@ import Testing
         "id=t2&add.kiwi=5", "id=t2&do=restock&add.kiwi=5", "id=t2&service=closed",
         "id=t2&decision=refund.1795251600", "id=t2&remove.kiwi=1&reason=spoiled",
         "id=t2&program=clean.bar", "id=t2&juice=kiwi&juice=mango", "screen=tablet&do=revoke",
-        "id=a%2Fb&juice=kiwi",
+        "id=a%2Fb&juice=kiwi", "id=t2&juice=kiwi&at=-1",
+        "id=t2&juice=kiwi&at=Infinity", "id=t2&juice=kiwi&at=99999999999999999999",
       ] {
         #expect(try await scene.post(path, form).status == .badRequest, "\(form)")
       }
@@ -428,6 +429,28 @@ import Testing
       try await scene.dashboard.screens.replace(nil, for: "k1", .tablet)
       #expect(try await scene.post(path, "id=t3&juice=kiwi").status == .notFound)
       #expect(try await scene.get("\(path)/live").status == .notFound)
+    }
+  }
+
+  /// A stalled network can deliver a press minutes later, when the customer is gone.
+  @Test func aLatePressIsNotSent() async throws {
+    try await Self.run { scene in
+      func at(_ age: Int64) -> String { "&at=\(scene.now.milliseconds - age)" }
+      let late = try await scene.post("/tablet/\(Self.token)", "id=t0&juice=kiwi\(at(5001))")
+      #expect(late.text.contains("Your order was not sent."))
+      let older = try await Self.press(scene, Self.result(.ready), more: at(5000)).command
+      #expect(older == Self.order.replacing("09:00:00", with: "08:59:55"))
+      let ahead = try await Self.press(scene, Self.result(.ready), more: at(-9000)).command
+      #expect(ahead == Self.order, "a time of the future is now")
+    }
+  }
+
+  @Test func anOrderIsSentAgainWithoutTheTimeOfItsPress() async throws {
+    try await Scene.run(answerTimeout: .milliseconds(1)) { scene in
+      try await scene.authenticate("minji")
+      let order = "csrf_token=\(scene.csrfToken)&id=v1&juice=kiwi&at=\(scene.now.milliseconds)"
+      let page = try await scene.post("/kiosks/k1/panel", order).text
+      #expect(page.contains("name=\"id\" value=\"v1\"") && !page.contains("name=\"at\""))
     }
   }
 

@@ -2,8 +2,11 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
 
 from arrivals import eventually
 from client import Client
@@ -90,7 +93,78 @@ def test_a_link_that_is_revoked_shows_nothing(
     browser.send("form:has([value=tablet]) [value=revoke]")
     # The open page cannot order any more.
     tablet.press("#juice-kiwi")
-    eventually(lambda: not tablet.all("#juice-kiwi"))
+    tablet.wait_for("Out of service at the moment.")
+    assert not tablet.one("#juice-kiwi").is_displayed()
     assert [entry["status"] for entry in kiosk.ledger()] == ["opened"]
     # The console rightly reports the refused requests.
     tablet.leave()
+
+
+def open_buttons(browser: Browser, make_browser: MakeBrowser, page: str) -> Browser:
+    """Opens a page with the buttons of the menu, on a device whose clock is wrong."""
+    browser.log_in(path="/kiosks/k1")
+    path = browser.create_link("tablet") if page == "tablet" else "/kiosks/k1/panel"
+    device = make_browser(width=1024, height=768)
+    clock = {"source": "const now = Date.now; Date.now = () => now() - 86_400_000"}
+    device.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", clock)
+    if page == "tablet":
+        device.open(path)
+    else:
+        device.log_in(path=path)
+    device.wait_for("Kiwi juice", "#buttons")
+    return device
+
+
+@pytest.mark.parametrize("page", ["tablet", "panel"])
+def test_a_press_without_an_answer_is_not_sent_again_by_itself(
+    browser: Browser, make_browser: MakeBrowser, kiosk: Kiosk, page: str
+) -> None:
+    device = open_buttons(browser, make_browser, page)
+    # The first press arrives, and its answer is lost.
+    device.ask("""
+        const send = window.fetch;
+        [window.isTheSamePage, window.isSent, window.forms] = [true, false, []];
+        window.fetch = (address, options = {}) => {
+          if (options.method !== "POST") return send(address, options);
+          window.forms.push(String(options.body));
+          if (window.forms.length > 1) return send(address, options);
+          send(address, { ...options, signal: undefined }).then(() => { window.isSent = true; });
+          return new Promise((_, reject) => { window.loseTheAnswer = reject; });
+        };""")
+    device.press("#juice-kiwi")
+    eventually(lambda: device.ask("return window.isSent"))
+    device.ask("window.loseTheAnswer(new TypeError())")
+    device.wait_for("No answer yet. Your juice may still be made", ".message")
+    # The customer presses again: both presses are one order.
+    device.press("#juice-kiwi")
+    device.wait_for("Ticket 1", ".message")
+    assert device.ask("return window.isTheSamePage")
+    forms = [parse_qs(form) for form in device.ask("return window.forms")]
+    assert len(forms) == 2 and forms[0]["id"] == forms[1]["id"]
+    # The time of a press is by the clock of the server.
+    for form in forms:
+        assert abs(time.time() - int(form["at"][0]) / 1000) < 600
+    assert [entry["status"] for entry in kiosk.ledger()] == ["opened", "ready"]
+    # The next press is another order.
+    device.press("#juice-kiwi")
+    device.wait_for("Ticket 2", ".message")
+
+
+@pytest.mark.parametrize("page", ["tablet", "panel"])
+def test_a_press_waits_ten_seconds_at_most(
+    browser: Browser, make_browser: MakeBrowser, kiosk: Kiosk, page: str
+) -> None:
+    device = open_buttons(browser, make_browser, page)
+    # A network that has stalled, and ten seconds that are short.
+    device.ask("""
+        const [send, later] = [window.fetch, window.setTimeout];
+        window.setTimeout = (act, time, ...more) => later(act, time === 10000 ? 1 : time, ...more);
+        window.fetch = (address, options) => new Promise((_, reject) => {
+          if (options.signal) options.signal.addEventListener("abort", reject);
+          [window.fetch, window.setTimeout] = [send, later];
+        });""")
+    device.press("#juice-kiwi")
+    device.wait_for("No answer yet. Your juice may still be made", ".message")
+    assert [entry["status"] for entry in kiosk.ledger()] == ["opened"]
+    device.press("#juice-kiwi")
+    device.wait_for("Ticket 1", ".message")

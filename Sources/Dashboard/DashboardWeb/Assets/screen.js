@@ -116,7 +116,8 @@ const exchange = (old, part) => {
   else old.parentNode.replaceChild(part, old);
 };
 
-let updatedAt = Date.now();
+// The times here are those of `performance`, which continue when the clock of the device is set.
+let updatedAt = performance.now();
 
 const replace = (markup) => {
   const template = document.createElement("template");
@@ -125,7 +126,7 @@ const replace = (markup) => {
     const old = part.id ? document.getElementById(part.id) : null;
     if (old) exchange(old, part);
   }
-  updatedAt = Date.now();
+  updatedAt = performance.now();
   body.classList.remove("silent");
   const version = document.querySelector("#alive [data-version]");
   if (version && version.dataset.version !== body.dataset.version) location.reload();
@@ -160,9 +161,9 @@ addEventListener("pageshow", (event) => { if (event.persisted) open(); });
 
 // After 30 seconds without an update, the page shows that the kiosk is out of service instead of old tickets,
 // and connects again.
-let connectedAt = Date.now();
+let connectedAt = performance.now();
 const watch = () => {
-  const now = Date.now();
+  const now = performance.now();
   if (now - updatedAt < 30000 || !body.dataset.live) return;
   body.classList.add("silent");
   if (now - connectedAt < 10000 || document.hidden) return;
@@ -201,12 +202,18 @@ const press = async (form, button) => {
   const fields = new URLSearchParams();
   all("input", form).forEach((input) => fields.append(input.name, input.value));
   fields.append(button.name, button.value);
+  // The time of the press by the server's clock, which refuses the press if a stalled network delivers it late.
+  const update = Number(document.querySelector("#alive [data-now]").dataset.now);
+  fields.append("at", String(Math.round(update + performance.now() - updatedAt)));
+  const limit = new Promise((resolve, reject) => setTimeout(reject, 10000));
   try {
-    const response = await fetch(form.action, {
+    const response = await Promise.race([limit, fetch(form.action, {
       method: "POST", body: String(fields), credentials: "same-origin",
       headers: { "Content-Type": "application/x-www-form-urlencoded" },
-    });
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    })]);
+    // The link of the page is not valid any more.
+    if (response.status === 404) body.classList.add("silent");
+    const page = new DOMParser().parseFromString(await Promise.race([limit, response.text()]), "text/html");
     const answer = page.querySelector(".message");
     if (!response.ok || !answer) throw new Error("no answer");
     message.innerHTML = answer.innerHTML;
@@ -214,20 +221,20 @@ const press = async (form, button) => {
     // The next press is a new order with a new id.
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.querySelector("[name=id]").value = id.value;
-    clearTimeout(settled);
-    settled = 0;
-    settle();
     // The server sends all parts on a new connection. Parts in an answer may be out of date.
     open();
   } catch (error) {
-    // The browser submits the form, with the same id, and shows what is wrong.
-    const field = document.createElement("input");
-    field.type = "hidden";
-    field.name = button.name;
-    field.value = button.value;
-    form.appendChild(field);
-    form.submit();
+    // The page stays, and sends nothing by itself. The next press has the same id, so that both order one juice.
+    const notice = document.createElement("p");
+    notice.className = "notice warn";
+    notice.textContent = message.dataset.none;
+    message.textContent = "";
+    message.appendChild(notice);
+    fit();
   }
+  clearTimeout(settled);
+  settled = 0;
+  settle();
   message.removeAttribute("aria-busy");
   window.scrollTo(0, 0);
 };

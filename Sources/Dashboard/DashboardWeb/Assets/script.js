@@ -170,13 +170,21 @@ const enliven = (stepper) => {
 
 // --- The virtual panel: shows the answer without loading a page -----------------------------------
 
+let updatedAt = performance.now();
+addEventListener("replaced", () => { updatedAt = performance.now(); });
+
 const press = async (form, button) => {
   const message = document.querySelector(".message");
   message.setAttribute("aria-busy", "true");
   const fields = new URLSearchParams(new FormData(form));
   fields.set(button.name, button.value);
+  // The time of the press by the server's clock, which refuses the press if a stalled network delivers it late.
+  const update = Number(document.querySelector("#alive [data-now]").dataset.now);
+  fields.set("at", String(Math.round(update + performance.now() - updatedAt)));
+  const limit = new AbortController();
+  setTimeout(() => limit.abort(), 10000);
   try {
-    const response = await fetch(form.action, { method: "POST", body: fields });
+    const response = await fetch(form.action, { method: "POST", body: fields, signal: limit.signal });
     if (response.redirected) { location.assign(response.url); return; }
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const answer = page.querySelector(".message") ?? page.querySelector("main");
@@ -186,11 +194,10 @@ const press = async (form, button) => {
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.elements.id.value = id.value;
   } catch {
-    // If `fetch` fails, the browser submits the form. (`requestSubmit` is missing in iOS 15.)
-    const field = document.createElement("input");
-    [field.type, field.name, field.value] = ["hidden", button.name, button.value];
-    form.append(field);
-    form.submit();
+    // The page stays, and sends nothing by itself. The next press has the same id, so that both order one juice.
+    const notice = document.createElement("p");
+    [notice.className, notice.textContent] = ["notice warn", message.dataset.none];
+    message.replaceChildren(notice);
   } finally {
     message.removeAttribute("aria-busy");
   }

@@ -45,18 +45,34 @@ extension DashboardServer {
       context: context, pictures: pictures)
   }
 
-  /// Sends the order of a form.
+  /// Maximum age of a press that is sent. The scripts of the pages show after ten seconds that there is
+  /// no answer: until then, the answer to a press of this age has arrived.
+  private static let maximumAge = Duration.seconds(5)
+
+  /// Sends the order of a form. The form of a page with scripts has the time of the press by this
+  /// server's clock.
   ///
   /// - Returns: The kiosk's result, an inner `nil` if none arrived in time, or an outer `nil` if the
-  ///   order was not sent.
+  ///   order was not sent: because the broker is not connected, or because a stalled network has
+  ///   delivered the press late.
   func order(
     _ form: Form, of kiosk: KioskID, as source: Source
   ) async throws(RequestError) -> CommandResult?? {
     guard let id = form.commandID, let juice = form["juice"].flatMap({ Juice.ID($0) }) else {
       throw .badForm
     }
+    let now = link.time
+    var pressedAt = now
+    if let text = form["at"] {
+      guard let milliseconds = Int64(text), milliseconds >= 0 else { throw .badForm }
+      pressedAt = min(now, Timestamp(milliseconds: milliseconds))
+    }
+    // guard: a late press is not sent
+    guard now.since(pressedAt) <= Self.maximumAge else { return .none }
     do throws(KioskLink.NotSent) {
-      return .some(try await link.send(.order(Order(juice: juice)), to: kiosk, as: source, id: id))
+      return .some(
+        try await link.send(
+          .order(Order(juice: juice)), to: kiosk, as: source, id: id, sentAt: pressedAt))
     } catch {
       return .none
     }

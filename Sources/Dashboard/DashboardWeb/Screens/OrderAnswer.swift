@@ -33,6 +33,22 @@ struct OrderAnswer {
       "주문을 보내지 못했어요. 잠시 뒤에 다시 눌러 주세요.")
   }
 
+  /// The text while it is unknown whether the order was sent.
+  var noAnswer: String {
+    language(
+      "No answer yet. Your juice may still be made: look at the screen before you press again.",
+      "아직 응답이 없어요. 주스가 만들어지고 있을 수 있으니 다시 누르기 전에 화면을 확인해 주세요.")
+  }
+
+  /// The element in which the page shows the answer.
+  ///
+  /// - Parameter content: The answer, or `nil` before the first press.
+  func message(_ content: HTML?) -> HTML {
+    """
+    <div class="message" role="status" aria-live="polite" data-none="\(noAnswer)">\(content)</div>
+    """
+  }
+
   private func part(_ progress: OrderProgress) -> LivePart {
     let juice = progress.order.juice
     let name = kiosk.menu?.menu.juice(juice)?.name ?? LocalizedName(fallback: juice.text)
@@ -47,11 +63,7 @@ struct OrderAnswer {
   /// - Parameter again: The form by which an operator sends the same order again.
   func html(_ result: CommandResult?, again: HTML? = nil) -> HTML {
     guard let result else {
-      return again.map { CommonNotices.noAnswer(language, again: $0) }
-        ?? language.notice(
-          .hint,
-          "No answer yet. Your juice may still be made: look at the screen before you press again.",
-          "아직 응답이 없어요. 다시 누르기 전에 화면을 확인해 주세요.")
+      return again.map { CommonNotices.noAnswer(language, again: $0) } ?? .notice(.hint, noAnswer)
     }
     if let progress = progress(result) { return part(progress).html }
     let ticket: HTML? = result.ticket.map { ticket in

@@ -25,15 +25,18 @@ struct PanelPage {
         <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
         <h1>\(language("What would you like?", "무엇을 드릴까요?"))</h1>
         \(outage.html)
-        <div class="message" role="status" aria-live="polite">\(answer)</div>
+        \(self.answer.message(answer))
         <form method="post" action="/kiosks/\(kiosk.id)/panel" data-inline>
         \(context.fields(id: .random))
         \(buttons.html)
         </form>
+        \(alive.html)
         """, live: "/kiosks/\(kiosk.id)/panel/live")
   }
 
-  var liveParts: [LivePart] { [outage, buttons] + answer.liveParts }
+  var liveParts: [LivePart] { [outage, buttons, alive] + answer.liveParts }
+
+  private var alive: LivePart { ScreenPage.alive(now, language) }
 
   /// The notice that orders do not reach the kiosk, without the reason, which a customer does not
   /// need.

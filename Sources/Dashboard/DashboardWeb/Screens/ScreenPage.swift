@@ -52,13 +52,14 @@ struct ScreenPage {
     return html.links(below: context.basePath)
   }
 
-  /// A part that changes with each periodic update. If no update arrives for 30 seconds, the script
-  /// shows that the kiosk is out of service.
+  /// A part that changes with each update, with the server's time, from which the script computes the
+  /// time of a press. If no update arrives for 30 seconds, the script of a screen shows that the kiosk
+  /// is out of service.
   static func alive(_ now: Timestamp, _ language: Language) -> LivePart {
     LivePart(
       "alive",
       """
-      <span hidden data-version="\(version(language))">\(Int(clamping: now.milliseconds / 10_000))</span>
+      <span hidden data-version="\(version(language))" data-now="\(Int(clamping: now.milliseconds))"></span>
       """)
   }
 }

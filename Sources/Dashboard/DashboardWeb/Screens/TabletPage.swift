@@ -22,7 +22,7 @@ struct TabletPage {
       body: """
         <p class="closed silence">\(language.outOfService)</p>
         \(heading.html)
-        <div class="message" role="status" aria-live="polite">\(answer)</div>
+        \(self.answer.message(answer))
         <form method="post" action="\(path)" data-inline>
         \(HTML.hidden("id", CommandID.random.text))
         \(buttons.html)

@@ -95,9 +95,10 @@ extension PageContext {
     """
   }
 
-  /// Returns a form that sends the same fields again, also the same command id.
+  /// Returns a form that sends the same fields again, also the same command id; not the time of a press,
+  /// because this is another press.
   func again(_ form: Form, to path: String, _ name: String) -> HTML {
-    let values: [HTML] = form.names("").filter { $0 != "csrf_token" }.map {
+    let values: [HTML] = form.names("").filter { !["csrf_token", "at"].contains($0) }.map {
       .hidden($0, form[$0] ?? "")
     }
     return """

@@ -158,18 +158,20 @@ package final class KioskLink: Service {
 
   /// Sends a command and waits for its result.
   ///
-  /// - Parameter id: An id that is equal for every attempt of one command, so that the kiosk
-  ///   executes it once.
+  /// - Parameters:
+  ///   - id: An id that is equal for every attempt of one command, so that the kiosk executes it once.
+  ///   - sentAt: The time of the command, or `nil` for now.
   /// - Returns: The result, or `nil` if none arrived in time. The kiosk may still execute the
   ///   command, or may have executed it.
   /// - Throws: `NotSent` at once if the broker is not connected.
   package func send(
-    _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID
+    _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID,
+    sentAt: Timestamp? = nil
   ) async throws(NotSent) -> CommandResult? {
     let topics = KioskTopics(root: root, kiosk: kiosk)
     let message = Message(
       topic: topics.command(from: source),
-      payload: Request(id: id, sentAt: now(), command: command).payload)
+      payload: Request(id: id, sentAt: sentAt ?? now(), command: command).payload)
     return try await send(message, answeredOn: topics.result(for: source), id: id) {
       try? CommandResult(payload: $0)
     }
