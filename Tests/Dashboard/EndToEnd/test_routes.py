@@ -644,6 +644,26 @@ def test_an_old_browser_sends_a_stop_and_an_order(
     complaints_of_the_network(phone)
 
 
+def test_stored_pages_are_for_their_user_only(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], dashboard: Dashboard
+) -> None:
+    PASSWORDS["jun"] = "only-for-the-test"
+    dashboard.add_user("jun", "operator")
+    phone = make_browser(width=390).log_in()
+    take_along(phone, "k1", "k2")
+    # The session ends without a logout.
+    phone.driver.delete_all_cookies()
+    phone.log_in("minji")
+    assert phone.ask("return caches.keys()") == ["routes"]
+    phone.driver.delete_all_cookies()
+    phone.log_in("jun")
+    eventually(lambda: phone.ask("return caches.keys()") == [])
+    # The list of routes deletes what another page of the earlier user has stored meanwhile.
+    phone.ask("return caches.open('routes').then(() => true)")
+    phone.open("/routes")
+    eventually(lambda: phone.ask("return caches.keys()") == [])
+
+
 def test_a_draft_is_for_its_user_only(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk], dashboard: Dashboard
 ) -> None:

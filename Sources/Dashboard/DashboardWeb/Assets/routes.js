@@ -276,11 +276,11 @@ const bindForm = () => {
 const cacheForOffline = async () => {
   if (!navigator.serviceWorker || !globalThis.caches) return;
   await navigator.serviceWorker.register(`${BASE}worker.js`, { scope: `${BASE}routes` });
-  const stops = [...document.querySelectorAll("a[data-stop]")].map((link) => link.href);
-  if (!stops.length) return;
   // Deletes the pages of another user.
   if (localStorage.getItem("routes-user") !== user()) await caches.delete("routes");
   localStorage.setItem("routes-user", user());
+  const stops = [...document.querySelectorAll("a[data-stop]")].map((link) => link.href);
+  if (!stops.length) return;
   const files = [...document.querySelectorAll("link[href], script[src]")]
     .map((element) => element.href ?? element.src);
   const cache = await caches.open("routes");

@@ -244,4 +244,8 @@ document.querySelector("form[action$='/logout']")?.addEventListener("submit", ({
     key.startsWith(`stop:${target.dataset.user} `) && localStorage.getItem(key).includes('"state":"draft"'));
   if (drafts.length && confirm(target.dataset.drafts)) drafts.forEach((key) => localStorage.removeItem(key));
 });
+// Deletes them before the login of another user, who would get them in a slow network.
+document.querySelector("form[action$='/login']")?.addEventListener("submit", ({ target }) => {
+  if (target.elements.name.value !== localStorage.getItem("routes-user")) globalThis.caches?.delete("routes");
+});
 if (document.body.dataset.live) listen(document.body.dataset.live);
