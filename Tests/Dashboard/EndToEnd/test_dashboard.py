@@ -25,7 +25,7 @@ from kiosk import Kiosk
 from mosquitto import Mosquitto
 from path_proxy import PathProxy
 from pouring import TerminalMachine
-from web_client import WebClient
+from web_client import SESSION, WebClient
 
 
 EUROS = {"base": "standard", "currency": "EUR", "juices": {"kiwi": {"price": 3}}}
@@ -521,6 +521,16 @@ def test_another_command_keeps_the_typed_numbers(browser: Browser, kiosk: Kiosk)
     # Once, on that page.
     browser.open("/kiosks/k1")
     assert (value("add.kiwi"), value("set.mango")) == ("0", "")
+    # For some minutes, for the same user, and only with a review.
+    for user, age, kiwi in (("minji", 0, "7"), ("minji", 600_000, "0"), ("vera", 0, "0")):
+        browser.ask("""
+            const [user, age] = arguments;
+            const typed = { user, at: Date.now() - age, fields: [["add.kiwi", "7"]] };
+            const form = document.querySelector("form[data-restock]");
+            sessionStorage.setItem(`typed:${form.action}`, JSON.stringify(typed));""", user, age)
+        browser.open("/kiosks/k1?fruit=mango")
+        assert value("add.kiwi") == kiwi
+        assert len(browser.all("form[data-restock] [value=now]")) == (kiwi == "0")
     assert kiosk.ledger()[-1]["status"] == "closed"
 
 
@@ -699,9 +709,14 @@ def test_it_is_right_as_soon_as_it_has_started(
         (dashboard.folder / "state" / name).unlink()
     dashboard.start()
     assert browser.one("#ended:not([hidden]) a").get_attribute("href").endswith("/")
-    browser.leave()
-    browser.log_in()
+    # After a login on another page, this one is current again.
+    web_client = WebClient(dashboard.port).log_in("minji", PASSWORDS["minji"])
+    browser.driver.add_cookie({"name": SESSION, "value": web_client.cookies[SESSION]})
+    web_client.close()
+    browser.ask("document.dispatchEvent(new Event('visibilitychange'))")
+    eventually(lambda: not browser.all("#ended:not([hidden])"))
     browser.wait_for("out", "#k1-strawberry")
+    browser.leave()
 
 
 def certificate(folder: Path) -> dict[str, str]:

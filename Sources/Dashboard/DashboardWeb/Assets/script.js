@@ -82,6 +82,7 @@ addEventListener("keydown", (event) => {
 
 const listen = (address) => {
   const sign = document.querySelector(".disconnected");
+  const ended = document.getElementById("ended");
   let source = null;
   let retry = 0;
   const close = () => { source?.close(); source = null; clearTimeout(retry); };
@@ -93,14 +94,18 @@ const listen = (address) => {
     fetch(account, { method: "HEAD", redirect: "manual" }).then((answer) => {
       if (answer.type !== "opaqueredirect") return;
       close();
-      [sign.hidden, document.getElementById("ended").hidden] = [true, false];
+      [sign.hidden, ended.hidden] = [true, false];
     }, () => {});
   };
   const open = () => {
     close();
     if (document.hidden) return;
     source = new EventSource(address);
-    source.onopen = () => { sign.hidden = true; };
+    source.onopen = () => {
+      sign.hidden = true;
+      // The user has logged in again on another page: the forms of this one are of the old session.
+      if (!ended.hidden) location.reload();
+    };
     source.onmessage = (event) => replace(event.data);
     source.onerror = () => {
       sign.hidden = false;
@@ -222,18 +227,24 @@ document.querySelectorAll("form[data-inline]").forEach((form) => {
 const restock = document.querySelector("form[data-restock]");
 if (restock) {
   const name = `typed:${restock.action}`;
-  for (const [field, value] of JSON.parse(sessionStorage.getItem(name) ?? "[]")) {
+  const user = document.querySelector("form[action$='/logout']")?.dataset.user;
+  const typed = JSON.parse(sessionStorage.getItem(name) ?? "{}");
+  // For five minutes: later, and for another user, they belong to no restock of this page.
+  const isCurrent = typed.user === user && Math.abs(Date.now() - typed.at) < 300_000;
+  for (const [field, value] of isCurrent ? typed.fields : []) {
     const input = restock.elements[field];
     if (!input) continue;
     input.value = value;
     input.closest("details")?.setAttribute("open", "");
+    // They are reviewed before they are sent.
+    restock.querySelector("[value=now]")?.remove();
   }
   sessionStorage.removeItem(name);
   document.addEventListener("submit", ({ target }) => {
     if (target === restock || target.method !== "post" || !target.closest("main")) return;
-    const typed = [...restock.querySelectorAll("[type=number]")]
+    const fields = [...restock.querySelectorAll("[type=number]")]
       .filter((input) => input.value !== input.defaultValue).map((input) => [input.name, input.value]);
-    sessionStorage.setItem(name, JSON.stringify(typed));
+    sessionStorage.setItem(name, JSON.stringify({ user, at: Date.now(), fields }));
   });
 }
 document.querySelectorAll(".stepper").forEach(enliven);
