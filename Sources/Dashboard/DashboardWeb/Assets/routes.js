@@ -142,8 +142,8 @@ const attempt = async (path) => {
     const fresh = await parse(current);
     if (user(fresh) !== stop.user) return save(path, { state: "other" });
     const csrfToken = fresh.querySelector("[name=csrf_token]")?.value ?? "";
-    // The milliseconds since the visit: what fitted then counts.
-    const ago = Date.now() - (stop.at ?? Date.now());
+    // The seconds since the visit: what fitted then counts.
+    const ago = Math.round((Date.now() - (stop.at ?? Date.now())) / 1000);
     const body = new URLSearchParams([...stop.fields, ["csrf_token", csrfToken], ["ago", String(ago)]]);
     const response = await ask(path, { method: "POST", body });
     if (refusal(response)) return save(path, { state: refusal(response) });

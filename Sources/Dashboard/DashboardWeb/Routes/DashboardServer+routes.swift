@@ -131,7 +131,7 @@ extension DashboardServer {
     if form["fit"] != nil, let kiosk = link.fleet[kiosk] {
       // A report that was confirmed without a network arrives later than the visit.
       let ago = max(0, form.value("ago") ?? 0)
-      let visited = Timestamp(milliseconds: link.time.milliseconds - Int64(ago))
+      let visited = Timestamp(milliseconds: link.time.milliseconds - Int64(ago) * 1000)
       new = new.fitting(kiosk, at: visited)
     }
     guard !new.brought.isEmpty || !new.counted.isEmpty else {
