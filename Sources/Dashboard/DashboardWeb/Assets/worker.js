@@ -18,11 +18,12 @@ const timeout = (milliseconds) => {
 // Returns the cached page only if the request fails or takes longer than four seconds.
 const page = async (request) => {
   const cache = await caches.open(ROUTES);
-  const { pathname } = new URL(request.url);
+  const { pathname, search } = new URL(request.url);
   const old = await cache.match(pathname);
   try {
     const answer = await fetch(request, old ? { signal: timeout(4000) } : undefined);
-    if (old && answer.ok && answer.type === "basic") await cache.put(pathname, answer.clone());
+    // A query fills in numbers, which belong to one visit of the page.
+    if (old && !search && answer.ok && answer.type === "basic") await cache.put(pathname, answer.clone());
     return answer;
   } catch {
     return old ?? Response.error();
