@@ -658,6 +658,9 @@ import Testing
       let own = try await scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
       #expect(own.text.contains("href=\"/kiosks/k1?add.kiwi=70\""))
       try await scene.authenticate("dan")
+      #expect(
+        try await scene.get("/routes").text.contains(
+          "data-gone=\"its route was deleted or is not yours any more; tell an operator"))
       let page = try await scene.post(
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
       #expect(page.text.contains("already sent with other numbers"))

@@ -92,7 +92,8 @@ const show = () => {
     row.append(link, " ", chip);
     // The page of the stop shows the difference, and links that correct it.
     if (state === "others") link.href = path + query(fields, OWN);
-    // If the route was deleted, an operator can still send the numbers to the kiosk as a restock.
+    // The route was deleted, or is another driver's: an operator can still send the numbers as a restock. They are
+    // not sent again by themselves, because somebody may have restocked the kiosk with them.
     if (state === "gone" && section.dataset.restocks) link.href = BASE + path.slice(BASE.length).replace(/^routes\/[^/]*\//, "") + query(fields, { brought: "add" });
     if (state === "gone" || state === "others") {
       const button = document.createElement("button");

@@ -130,8 +130,8 @@ struct SavedReports {
       data-other="\(language("is sent when its user logs in:", "다음 사용자가 로그인하면 보내요:"))"
       data-refused="\(language("the server rejected it; open it", "서버가 거절했어요. 열어서 확인해 주세요"))"
       data-gone="\(context.isOperator
-        ? language("its route was deleted; open it to restock the kiosk with these numbers", "방문 경로가 삭제됐어요. 열면 이 수량으로 키오스크를 채울 수 있어요")
-        : language("its route was deleted; tell an operator these numbers", "방문 경로가 삭제됐어요. 운영자에게 이 수량을 알려 주세요"))"
+        ? language("its route was deleted or is not yours any more; open it to restock the kiosk with these numbers", "방문 경로가 삭제됐거나 더 이상 내 경로가 아니에요. 열면 이 수량으로 키오스크를 채울 수 있어요")
+        : language("its route was deleted or is not yours any more; tell an operator these numbers", "방문 경로가 삭제됐거나 더 이상 내 경로가 아니에요. 운영자에게 이 수량을 알려 주세요"))"
       data-again="\(language("not sent: check it, and confirm it again", "보내지 않았어요. 수량을 보고 다시 확인해 주세요"))"
       data-others="\(language("was sent before with other numbers or dates; open it to compare", "다른 수량이나 날짜로 이미 보냈어요. 열어서 비교해 주세요"))"
       data-rejected="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어서 확인해 주세요"))"
