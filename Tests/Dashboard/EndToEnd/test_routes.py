@@ -541,6 +541,33 @@ def test_what_does_not_fit_is_said_and_does_not_hold_up_the_rest(
     complaints_of_the_network(phone)
 
 
+def test_old_numbers_are_marked_by_any_clock(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], network: NetworkLink
+) -> None:
+    phone = make_browser(network, width=390)
+    clock = """
+        const now = Date.now;
+        Date.now = () => {
+          try { return now() + Number(localStorage.getItem("test")); } catch { return now(); }
+        };"""
+    phone.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": clock})
+    phone.log_in()
+    path = take_along(phone, "k1")
+    for minutes in (10, -10):
+        phone.ask("localStorage.setItem('test', arguments[0])", minutes * 60_000)
+        phone.open(f"{path}/kiosks/k1")
+        lead = "return Math.round(Number(localStorage.getItem('clock-lead')) / 600_000)"
+        eventually(lambda: phone.ask(lead) == minutes // 10)
+        assert phone.all("#as-of:not(.old)")
+    # The stored page, three minutes later.
+    network.cut(phone)
+    phone.ask("localStorage.setItem('test', -7 * 60_000)")
+    phone.open(f"{path}/kiosks/k1")
+    phone.one("#as-of.old")
+    network.restore(phone)
+    phone.leave()
+
+
 def test_a_kiosk_that_does_not_answer_is_asked_again(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk]
 ) -> None:

@@ -188,7 +188,16 @@ const deliverAll = async () => {
 // --- The stop on this page -----------------------------------------------------------------------
 
 // The page may be from the cache, and the kiosk has sold more since: then the numbers on it are marked.
-const isOld = () => Date.now() - Number(document.querySelector("#as-of [data-at]")?.dataset.at ?? 0) > 120_000;
+// The clock of the phone may be wrong: each live update measures by how much, because the page may be from the
+// cache.
+addEventListener("replaced", () => {
+  const now = document.querySelector("#as-of [data-now]")?.dataset.now;
+  if (now) localStorage.setItem("clock-lead", String(Date.now() - Number(now)));
+});
+const isOld = () => {
+  const at = Number(document.querySelector("#as-of [data-at]")?.dataset.at ?? 0);
+  return Date.now() - Number(localStorage.getItem("clock-lead")) - at > 120_000;
+};
 
 const showAge = () => document.getElementById("as-of")?.classList.toggle("old", isOld());
 addEventListener("replaced", showAge);

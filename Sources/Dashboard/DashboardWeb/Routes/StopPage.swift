@@ -77,7 +77,8 @@ struct StopPage {
     [CommonNotices.broker(connectionError, language), asOf] + stop.lines.map(forms.ledger)
   }
 
-  /// The time of the numbers on the page, which stays while the phone or the kiosk is offline.
+  /// The time of the numbers on the page, which stays while the phone or the kiosk is offline; with the
+  /// server's time, with which the script compares the phone's clock.
   private var asOf: LivePart {
     guard let time = kiosk?.isOnline == true ? now : kiosk?.stock?.at else {
       return LivePart("as-of", .empty)
@@ -86,7 +87,7 @@ struct StopPage {
     return LivePart(
       "as-of", tag: "p", class: "muted",
       """
-      <span data-at="\(Int(clamping: time.milliseconds))">\(language("Ledger as of", "장부 기준 시각:")) \(text)</span>
+      <span data-at="\(Int(clamping: time.milliseconds))" data-now="\(Int(clamping: now.milliseconds))">\(language("Ledger as of", "장부 기준 시각:")) \(text)</span>
       """)
   }
 
