@@ -590,6 +590,34 @@ import Testing
     }
   }
 
+  /// The wall says to each customer what becomes of the money, as long as the ticket stands there.
+  @Test func theMoneyOfEachOrderThatFailedIsOnTheWall() async throws {
+    try await Self.run { scene in
+      try await Self.publishMenu(scene)
+      for ticket in 41...47 {
+        let end = Self.end(ticket)
+        func receive(_ kind: PaymentStep.Kind, seq: Int) async throws {
+          let step = PaymentStep(
+            kind, charge: ticket, device: "till", job: end.job, order: end.order,
+            ticket: end.ticket)
+          try await Self.receive(scene, .payment(step), seq: seq, amount: Self.amount)
+        }
+        try await receive(.held, seq: ticket * 10)
+        try await Self.receive(
+          scene, .failed(end, reason: "jam", changes: [:]), seq: ticket * 10 + 1)
+        try await receive(ticket == 47 ? .refunded : .released, seq: ticket * 10 + 2)
+      }
+      let wall = try await Self.wall(scene)
+      let boxes = wall.split(separator: "box sorry").dropFirst().map(String.init)
+      #expect(boxes.count == 2, "one for each text")
+      let tickets = boxes.map { box in
+        box.matches(of: /<b class="ticket">(\d+)<\/b>/).map { String($0.1) }
+      }
+      #expect(tickets == [["47"], ["46", "45", "44", "43", "42", "41"]])
+      #expect(boxes.last?.contains("You pay nothing: the money is released.") == true)
+    }
+  }
+
   // MARK: Pictures
 
   @Test func eachJuiceHasASmallPicture() throws {

@@ -5,8 +5,9 @@ import KioskProtocol
 /// The boxes with tickets on the wall: what to pay, ready, not made, being made. A box without
 /// content does not exist.
 struct TicketBoxes {
-  /// Maximum number of tickets in each box.
-  private static let (maximumMaking, maximumReady, maximumSorry) = (12, 8, 3)
+  /// Maximum number of tickets in these boxes. All tickets of orders that were not made are shown: their
+  /// customers read what becomes of their money.
+  private static let (maximumMaking, maximumReady) = (12, 8)
 
   let kiosk: KioskState
   let now: Timestamp
@@ -53,15 +54,24 @@ struct TicketBoxes {
       """
   }
 
+  /// A box for each state of the money, with all its tickets.
   private var sorry: [HTML] {
-    ended.compactMap { order -> HTML? in
-      guard case .notMade(let money) = order.end, money != .notCharged else { return nil }
-      let text = CustomerMessage.failed(kiosk.name(of: order.juice, language), in: language)
+    var groups: [(money: MoneyEnd?, tickets: [HTML], juices: [String])] = []
+    for order in ended {
+      guard case .notMade(let money) = order.end, money != .notCharged else { continue }
+      let index = groups.firstIndex { $0.money == money } ?? groups.endIndex
+      if index == groups.endIndex { groups.append((money, [], [])) }
+      groups[index].tickets.append("<b class=\"ticket\">\(order.ticket)</b>\n")
+      let name = kiosk.name(of: order.juice, language)
+      if !groups[index].juices.contains(name) { groups[index].juices.append(name) }
+    }
+    return groups.map { money, tickets, juices in
+      let text = CustomerMessage.failed(juices.joined(separator: ", "), in: language)
       return """
-        <div class="box sorry"><p><b class="ticket">\(order.ticket)</b>\
+        <div class="box sorry"><p>\(tickets)\
         <span>\(text)\(money.map { " \($0.text(language))" as HTML })</span></p></div>
         """
-    }.prefix(Self.maximumSorry).map(\.self)
+    }
   }
 
   private var making: HTML? {
