@@ -212,15 +212,18 @@ import Testing
   }
 
   /// Without a stock it is unknown what can be ordered.
-  @Test func withoutAStockTheWallOffersNothing() async throws {
+  @Test(arguments: Screen.allCases)
+  func withoutAStockAScreenOffersNothing(screen: Screen) async throws {
     try await Self.run { scene in
       let token = String(repeating: "B", count: 43)
-      try await scene.dashboard.screens.replace(token, for: "k2", .wall)
+      try await scene.dashboard.screens.replace(token, for: "k2", screen)
       let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
       try await scene.kiosk("menu", menu.payload, of: "k2")
       try await scene.kiosk("status", Array("online".utf8), of: "k2")
-      let wall = try await scene.get("/wall/\(token)").text
-      #expect(wall.contains("Out of service") && !wall.contains("Kiwi juice"))
+      let page = try await scene.get("/\(screen.rawValue)/\(token)").text
+      #expect(!page.contains("Kiwi juice") && !page.contains("What would you like?"))
+      // The script shows the same text in a paragraph of its own.
+      #expect(page.split(separator: "Out of service at the moment.").count == 3)
     }
   }
 

@@ -100,7 +100,8 @@ extension DashboardServer {
 
   private func tabletPage(of kiosk: KioskState, _ language: Language) -> TabletPage {
     TabletPage(
-      kiosk: kiosk, isOut: link.connectionError != nil || !kiosk.isOnline, now: link.time,
+      kiosk: kiosk,
+      isOut: link.connectionError != nil || !kiosk.isOnline || kiosk.stock == nil, now: link.time,
       language: language, pictures: pictures)
   }
 }

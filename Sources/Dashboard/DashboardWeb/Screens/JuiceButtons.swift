@@ -14,7 +14,7 @@ struct JuiceButtons {
     guard let juices = kiosk.menu?.menu.juices, kiosk.stock != nil else {
       return LivePart(
         "buttons",
-        "<p class=\"empty\">\(language("The kiosk has not sent its menu yet.", "아직 메뉴를 받지 못했어요."))</p>"
+        "<p class=\"empty\">\(language("The kiosk has not sent its menu and its stock yet.", "아직 메뉴와 재고를 받지 못했어요."))</p>"
       )
     }
     return LivePart("buttons", class: "juices", "\(juices.map(button))")

@@ -5,7 +5,7 @@ import KioskProtocol
 /// The page for a customer's tablet: the buttons of the menu, and the progress of the order.
 struct TabletPage {
   let kiosk: KioskState
-  /// Whether orders do not reach the kiosk, or its state is out of date.
+  /// Whether orders do not reach the kiosk, or its state is out of date or unknown.
   let isOut: Bool
   let now: Timestamp
   let language: Language
