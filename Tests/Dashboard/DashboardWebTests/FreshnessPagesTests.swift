@@ -55,6 +55,8 @@ import Testing
       let review = try await scene.post(
         "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.mango=2&expect.mango=5")
       #expect(review.text.contains("(in the kiosk: 3 expire "))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      #expect(try await scene.get("/kiosks/k1").text.contains("만료: 1시간 30분 후 3개, 5시간 후 10개"))
     }
   }
 
@@ -192,6 +194,8 @@ import Testing
       try await scene.kiosk("sales", report.payload)
       try await scene.authenticate("vera")
       #expect(try await scene.get("/kiosks/k1").text.contains("Waste in 30 days: €3.60, 7 Kiwi"))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      #expect(try await scene.get("/kiosks/k1").text.contains("30일 동안 폐기: €3.60, 키위 7개"))
     }
   }
 }

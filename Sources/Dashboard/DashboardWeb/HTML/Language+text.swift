@@ -1,6 +1,11 @@
 import JuiceDomain
 
 extension Language {
+  /// Returns an amount of a fruit, or its change with a sign: `5 Kiwi`, `+5 Kiwi`.
+  func amount(_ amount: some CustomStringConvertible, of name: String) -> String {
+    self("\(amount) \(name)", "\(name) \(amount)개")
+  }
+
   /// Selects the supported language with the highest quality value (`Accept-Language`, RFC 9110
   /// 12.5.4), or English if the header names no supported language.
   init(accepting header: String) {

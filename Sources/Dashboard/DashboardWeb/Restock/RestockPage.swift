@@ -108,7 +108,7 @@ struct RestockPage {
   private func sentence(_ restock: Restock) -> String {
     let changes = changes(restock).filter { $0.after != $0.before }
     guard !changes.isEmpty else { return "" }
-    return changes.map { "\(signed($0.after - $0.before)) \(name($0.fruit))" }
+    return changes.map { language.amount(signed($0.after - $0.before), of: name($0.fruit)) }
       .joined(separator: ", ") + "."
   }
 

@@ -162,8 +162,8 @@ extension KioskState {
     }
     let verb = batches.first?.amount == 1 ? "expires" : "expire"
     let list = batches.prefix(Self.maximumBatches).enumerated().map { index, batch in
-      let word = index == 0 ? language(" \(verb)", "") : ""
-      return "\(batch.amount)\(word) \(localTime.expectation(batch.at))"
+      let (time, word) = (localTime.expectation(batch.at), index == 0 ? " \(verb)" : "")
+      return language("\(batch.amount)\(word) \(time)", "\(time) \(batch.amount)개")
     }.joined(separator: ", ")
     return language(list, "만료: \(list)")
   }

@@ -166,7 +166,8 @@ extension Route.Stop {
   func takeOut(_ language: Language) -> HTML? {
     let lines = lines.filter { $0.takeOut > 0 }
     if lines.isEmpty { return nil }
-    let amounts = lines.map { "\($0.takeOut) \($0.fruit.name[language])" }.joined(separator: ", ")
+    let amounts = lines.map { language.amount($0.takeOut, of: $0.fruit.name[language]) }
+      .joined(separator: ", ")
     return .notice(
       .warn, language("Expired, take out: \(amounts).", "유통기한이 지나 꺼내야 해요: \(amounts)."))
   }

@@ -60,7 +60,8 @@ struct StopPage {
 
   /// The expired fruit to take out, with the link to the form that records it.
   private var takeOut: HTML? {
-    let expired = (kiosk?.expired ?? [:]).map { "\($1) \(name($0))" }.joined(separator: ", ")
+    let expired = (kiosk?.expired ?? [:]).map { language.amount($1, of: name($0)) }
+      .joined(separator: ", ")
     if expired.isEmpty { return nil }
     let record: HTML = """
       <a href="/kiosks/\(stop.kiosk)#expired">\(language("Record it", "기록하기"))</a>

@@ -85,7 +85,7 @@ struct SensorDecisionCard {
       return "\(language("Release it when the cause is removed.", "원인을 없앤 뒤 차단을 해제해 주세요."))"
     }
     let amounts = report.fruits.compactMap { fruit in
-      kiosk.stock?.fruits[fruit].map { "\($0) \(kiosk.name(of: fruit, language))" }
+      kiosk.stock?.fruits[fruit].map { language.amount($0, of: kiosk.name(of: fruit, language)) }
     }.joined(separator: ", ")
     return """
       <b>\(language("Recommended: discard,", "폐기를 권해요."))</b> \(language(

@@ -130,7 +130,7 @@ extension CommandForm {
   }
 
   private init(_ removal: Removal, at kiosk: KioskState, _ language: Language) {
-    let amounts = removal.amounts.map { "\($1) \(kiosk.name(of: $0, language))" }
+    let amounts = removal.amounts.map { language.amount($1, of: kiosk.name(of: $0, language)) }
       .joined(separator: ", ")
     self.init(
       command: .remove(removal), name: "\(amounts), \(removal.reason.text(language))",
@@ -153,8 +153,9 @@ extension CommandForm {
             "Nothing was changed: this entry cannot be undone any more.",
             "이제 되돌릴 수 없는 기록이라 아무것도 바꾸지 않았어요."))
     }
-    let changes = undo.restock.add.map { "\(signed($1)) \(kiosk.name(of: $0, language))" }
-      .joined(separator: ", ")
+    let changes = undo.restock.add.map {
+      language.amount(signed($1), of: kiosk.name(of: $0, language))
+    }.joined(separator: ", ")
     self.init(
       command: .restock(undo.restock), name: changes,
       done: language(
