@@ -139,6 +139,52 @@ def test_the_record_of_food_safety_of_any_kiosk(
     assert north.get("/chain/kiosks/s7/safety.csv").status == 404
 
 
+def test_the_record_of_food_safety_says_which_days_the_archive_may_lack(viewer: WebClient, archive: Postgres) -> None:
+    """k20 has sent everything, k21 sends nothing since four days, the days of k22 are deleted, k23 and k24 have a
+    gap, the first ledger of k25 does not begin with entry 1."""
+    today = datetime.now(timezone.utc).date()
+
+    def lacking(kiosk: str) -> list[str]:
+        page = text(viewer, f"/chain/kiosks/{kiosk}/safety")
+        days = re.findall(r"Not whole: ([^.]*)\.", page)
+        assert f"Discarded: {'unknown' if days else 'nothing'} " in page
+        lines = viewer.get(f"/chain/kiosks/{kiosk}/safety.csv").text.split("\r\n")
+        assert len(lines) - 2 == (len(days[0].split(", ")) if days else 0)
+        return days[0].split(", ") if days else []
+
+    def days(*ages: int) -> list[str]:
+        return [f"{day:%b} {day.day}" for day in (today - timedelta(days=age) for age in ages)]
+
+    noon = f"timestamptz '{today} 12:00Z' - interval"
+    try:
+        archive.query(f"""
+            UPDATE juice.ledger SET latest = {noon} '4 days' WHERE kiosk IN ('k21', 'k26');
+            INSERT INTO juice.closed_day VALUES ('k22', '{today - timedelta(days=5)}');
+            INSERT INTO juice.event (kiosk, epoch, seq, at, status) VALUES
+              ('k23', 7, 1, {noon} '5 days', 'open'), ('k23', 7, 9, {noon} '3 days', 'open'),
+              ('k24', 7, 9, {noon} '3 days', 'open');
+            INSERT INTO juice.gap VALUES ('k23', 7, 2, 8, now(), now()), ('k24', 7, 10, 20, now(), now());
+            INSERT INTO juice.ledger (kiosk, epoch, low, high, first, began, latest)
+              VALUES ('k24', 8, 1, 1, 1, {noon} '2 days', now());
+            UPDATE juice.ledger SET low = 5, first = 5, began = {noon} '4 days' WHERE kiosk = 'k25'""")
+        expected = {"k20": (), "k21": (4, 3, 2, 1, 0), "k22": (5,), "k23": (5, 4, 3), "k24": (3, 2), "k25": (6, 5, 4)}
+        assert {kiosk: lacking(kiosk) for kiosk in expected} == {
+            kiosk: days(*ages) for kiosk, ages in expected.items()}
+        # A kiosk that is online and has nothing to report lacks nothing.
+        archive.query("UPDATE juice.reception SET is_connected = true, checked = now(), since = now() - interval '2 hours'")
+        assert lacking("k26") == []
+        archive.query("UPDATE juice.presence SET since = now() WHERE kiosk = 'k26'")
+        assert lacking("k26") == days(4, 3, 2, 1, 0)
+    finally:
+        archive.query("""
+            DELETE FROM juice.closed_day; DELETE FROM juice.event WHERE kiosk IN ('k23', 'k24');
+            DELETE FROM juice.gap WHERE kiosk IN ('k23', 'k24'); DELETE FROM juice.ledger WHERE kiosk = 'k24' AND epoch = 8;
+            UPDATE juice.ledger SET low = 1, first = 1, began = now() - interval '20 minutes', latest = now()
+              WHERE kiosk IN ('k21', 'k25', 'k26');
+            UPDATE juice.presence SET since = now() - interval '3 hours' WHERE kiosk = 'k26';
+            UPDATE juice.reception SET is_connected = false""")
+
+
 def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     page = text(viewer, "/chain")
     # 7 days, 7 juices: two glasses this week and one the week before.
@@ -184,6 +230,26 @@ def test_menus_and_unreadable_messages_are_shown(viewer: WebClient, north: WebCl
     assert "가게 3 s3 3번지 남쪽 kiosk/s3/menu/reported: its" in page
     assert "kiosk/k3/events: its" in text(viewer, "/chain/kiosks/k3")
     assert "kiosk/k3/events: its" not in text(north, "/chain/kiosks/k3")
+
+
+def test_a_history_that_is_cut_says_so_though_its_kiosk_is_offline(
+    viewer: WebClient, archive: Postgres, make_client: MakeClient
+) -> None:
+    make_client().publish("kiosk/k30/status", "offline", retain=True)
+    eventually(lambda: viewer.get("/kiosks/k30").status == 200)
+    try:
+        archive.query("""
+            UPDATE juice.presence SET is_online = false, since = now() WHERE kiosk = 'k30';
+            INSERT INTO juice.event (kiosk, epoch, seq, at, status, source, changes)
+              SELECT 'k30', 7, seq, now() - interval '1 day', 'restocked', 'restock/van', '{"kiwi": 1}'
+              FROM generate_series(1, 5000) seq""")
+        assert "There is more than this page reads" in text(viewer, "/chain/kiosks/k30/history?days=90")
+        archive.query("DELETE FROM juice.event WHERE kiosk = 'k30' AND seq > 10")
+        assert "There is more" not in text(viewer, "/chain/kiosks/k30/history?days=90")
+    finally:
+        archive.query("""
+            UPDATE juice.presence SET is_online = true, since = now() - interval '3 hours' WHERE kiosk = 'k30';
+            DELETE FROM juice.event WHERE kiosk = 'k30'""")
 
 
 def test_a_hundred_are_on_a_page(viewer: WebClient) -> None:

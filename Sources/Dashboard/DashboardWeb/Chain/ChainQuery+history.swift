@@ -6,7 +6,7 @@ import Postgres
 extension ChainQuery {
   /// Returns the latest records: entries, stockouts, and the outages of kiosks that are offline now
   /// and not in the fleet. An entry with an impossible time has the time of its arrival. Also
-  /// returns the names of the kiosks of these records.
+  /// returns the names of the kiosks of these records, and whether there may be further records.
   ///
   /// - Parameters:
   ///   - kiosk: The kiosk, or `nil` for all kiosks.
@@ -14,7 +14,9 @@ extension ChainQuery {
   ///   - start: Omits entries that were recorded, and stockouts that ended, before this time.
   func history(
     of kiosk: KioskID?, _ kind: ActivityLog.Kind?, since start: Timestamp, in fleet: KioskFleet
-  ) throws(DatabaseError) -> (records: [ActivityLog.Record], names: [KioskID: String]) {
+  ) throws(DatabaseError) -> (
+    records: [ActivityLog.Record], names: [KioskID: String], isCut: Bool
+  ) {
     let statuses = (kind.map { [$0] } ?? ActivityLog.Kind.allCases).flatMap(\.statuses)
     let rows = try rows(
       """
@@ -58,15 +60,17 @@ extension ChainQuery {
           at: at, .alert(.problem(.offline, at: kiosk), .init(), until: nil))
       }
     }
-    return (records, names)
+    return (records, names, rows.count >= ActivityStore.maximumRecords)
   }
 
   /// An SQL expression for the JSON text of an entry, as its kiosk has sent it.
   private static let entry = "juice.payload(event)::text"
 
   /// Returns one day of a kiosk's record of food safety.
+  ///
+  /// - Parameter timeZone: The time zone of the archive.
   func safety(
-    of kiosk: KioskID, on day: CivilDate, _ localTime: LocalTime
+    of kiosk: KioskID, on day: CivilDate, _ localTime: LocalTime, timeZone: String
   ) throws(DatabaseError) -> SafetyDay {
     let next = CivilDate(daysSinceEpoch: day.daysSinceEpoch + 1)
     let limit = SafetyDay.maximumEntries * SafetyPage.maximumPages
@@ -90,7 +94,45 @@ extension ChainQuery {
     var safety = SafetyDay(id: "archive", day: day, entries: entries, limit: limit)
     let hours = entries.count { $0.status == .sensorHour }
     if hours >= Self.maximumHours || entries.count < rows.count { safety.omitsSome = true }
+    if try lacksEntries(of: kiosk, times, timeZone: timeZone) { safety.omitsSome = true }
     return safety
+  }
+
+  /// Returns whether the archive may lack entries of a kiosk between two times: their partition was
+  /// deleted, a gap may have them, the kiosk's first ledger does not begin with entry 1, or no later
+  /// entry has arrived and the kiosk was not online for the last hour.
+  private func lacksEntries(
+    of kiosk: KioskID, _ times: [String?], timeZone: String
+  ) throws(DatabaseError) -> Bool {
+    let row = try rows(
+      """
+      SELECT EXISTS (SELECT FROM juice.closed_day closed WHERE closed.kiosk = own.kiosk
+          AND day BETWEEN ($3::timestamptz AT TIME ZONE $5)::date
+            AND (($4::timestamptz - interval '1 second') AT TIME ZONE $5)::date)
+        OR EXISTS (
+          SELECT FROM juice.missing gap LEFT JOIN LATERAL (
+            SELECT at FROM juice.event WHERE kiosk = gap.kiosk AND epoch = gap.epoch AND seq < gap.first
+            ORDER BY seq DESC LIMIT 1
+          ) before ON true LEFT JOIN LATERAL (
+            SELECT at FROM juice.event WHERE kiosk = gap.kiosk AND epoch = gap.epoch AND seq > gap.last
+            ORDER BY seq LIMIT 1
+          ) after ON true
+          WHERE gap.kiosk = own.kiosk
+            AND coalesce(before.at, (SELECT max(latest) FROM juice.ledger
+              WHERE kiosk = gap.kiosk AND epoch <> gap.epoch AND latest < after.at), '-infinity') < $4::timestamptz
+            AND coalesce(after.at, (SELECT min(began) FROM juice.ledger
+              WHERE kiosk = gap.kiosk AND epoch <> gap.epoch AND began > before.at), 'infinity') >= $3::timestamptz)
+        OR coalesce((SELECT low > 1 AND began > $3::timestamptz FROM juice.ledger
+          WHERE ledger.kiosk = own.kiosk ORDER BY began LIMIT 1), false)
+        OR NOT EXISTS (SELECT FROM juice.ledger WHERE ledger.kiosk = own.kiosk
+            AND least(latest, last_received) >= least($4::timestamptz, now() - interval '2 hours'))
+          AND NOT EXISTS (SELECT FROM juice.presence, juice.reception WHERE presence.kiosk = own.kiosk
+            AND is_online AND is_connected AND checked > now() - interval '1 minute'
+            AND greatest(presence.since, reception.since) < now() - interval '1 hour')
+      FROM own WHERE own.kiosk = $2
+      """, [kiosk.text] + times + [timeZone]
+    ).first
+    return row?.bool(0) ?? true
   }
 
   /// Maximum number of hours of sensors of one day.

@@ -93,7 +93,8 @@ extension DashboardServer {
     let page: @Sendable (ChainQuery) throws(DatabaseError) -> HistoryPage? = {
       query throws(DatabaseError) in
       if let kiosk, try !query.contains(kiosk) { return nil }
-      let (records, names) = try query.history(of: kiosk, choice.kind, since: start, in: fleet)
+      let (records, names, isCut) = try query.history(
+        of: kiosk, choice.kind, since: start, in: fleet)
       let own = query.isOfRegions ? try query.kiosks() : nil
       let all =
         records
@@ -103,7 +104,7 @@ extension DashboardServer {
       return HistoryPage(
         kiosk: kiosk, fleet: fleet, names: names, layout: chainRequest.layout, choice: choice,
         records: all.sorted { $0.at > $1.at },
-        isCut: seen.isCut || records.count >= ActivityStore.maximumRecords,
+        isCut: seen.isCut || isCut,
         localTime: chainRequest.layout.localTime, context: context)
     }
     return (chainRequest, page)

@@ -48,7 +48,9 @@ extension DashboardServer {
       var days: [SafetyDay] = []
       for day in first..<first + SafetyPage.dayCount where day <= today {
         days.append(
-          try query.safety(of: id, on: CivilDate(daysSinceEpoch: day), localTime))
+          try query.safety(
+            of: id, on: CivilDate(daysSinceEpoch: day), localTime,
+            timeZone: archive.settings.timeZone))
       }
       return SafetyPage(
         kiosk: kiosk, first: CivilDate(daysSinceEpoch: first), days: days, localTime: localTime,

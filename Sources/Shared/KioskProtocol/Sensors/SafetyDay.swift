@@ -45,7 +45,7 @@ package struct SafetyDay: Hashable, Sendable {
   /// The `seq` after which the next page begins, or `nil` if there are no further entries.
   package var next: Int?
   /// Whether there are more sensors or hours than a day can have, or entries that this version
-  /// cannot read.
+  /// cannot read or the archive of the chain lacks.
   package var omitsSome = false
 
   /// Whether the day has further entries, sensors or hours. Each form of the record shows it.
