@@ -5,12 +5,14 @@ import Postgres
 /// The tables `ledger` and `gap`: which entries have arrived, and which are missing.
 extension ArchiveStore {
   /// Records which entries of which ledgers have arrived or are known to exist. Removes from the
-  /// batch what would open gaps of kiosks that have the maximum number of them.
+  /// batch what would open gaps of kiosks that have the maximum number of them, except one gap of
+  /// each in `gapDelay`.
   ///
+  /// - Parameter isLimited: Whether that has been removed.
   /// - Returns: For each row, whether it is new according to `ledger`, `gap` and the rows before
   ///   it. The tables still cover an entry whose row was deleted with its partition.
   func track(
-    _ batch: inout EventBatch, _ outcome: inout Outcome
+    _ batch: inout EventBatch, _ outcome: inout Outcome, isLimited: Bool = false
   ) throws(DatabaseError) -> [Bool] {
     let rows = batch.rows
     let spans = LedgerSpan.spans(of: rows)
@@ -36,12 +38,12 @@ extension ArchiveStore {
     let growing = ledgers.filter { ledger in
       (trackers[ledger]?.gaps.count ?? 0) > (earlier[ledger]?.gaps.count ?? 0)
     }
-    let full = try kiosksWithMaximumGaps(among: Set(growing.map(\.kiosk)))
+    let full =
+      try isLimited ? [] : kiosksWithMaximumGaps(among: Set(growing.map(\.kiosk)))
     if !full.isEmpty {
       try removeGaps(of: full, from: &batch, earlier)
       outcome.overQuota.formUnion(full)
-      // What is left opens no gap of these kiosks.
-      return try track(&batch, &outcome)
+      return try track(&batch, &outcome, isLimited: true)
     }
     try save(
       ledgers, trackers, known, Dictionary(uniqueKeysWithValues: spans.map { ($0.ledger, $0) }),
@@ -52,12 +54,13 @@ extension ArchiveStore {
 
 extension ArchiveStore {
   /// Removes from a batch the rows and positions that would open gaps of kiosks, and records these
-  /// kiosks in the table `over_quota`.
+  /// kiosks in the table `over_quota`. Each kiosk may open one gap in `gapDelay`: a later entry
+  /// then opens the gap that contains what was removed, so that the archiver requests it.
   private func removeGaps(
     of kiosks: Set<KioskID>, from batch: inout EventBatch,
     _ trackers: [LedgerKey: SequenceTracker]
   ) throws(DatabaseError) {
-    var kept: [EventRow] = []
+    var (kept, trackers): ([EventRow], [LedgerKey: SequenceTracker]) = ([], trackers)
     var refused: [KioskID: Int] = [:]
     for span in LedgerSpan.spans(of: batch.rows) {
       guard kiosks.contains(span.ledger.kiosk) else {
@@ -66,19 +69,32 @@ extension ArchiveStore {
       }
       var tracker = trackers[span.ledger] ?? SequenceTracker()
       for row in batch.rows[span.rows] {
-        if tracker.opensGap(row.key.seq) {
+        if tracker.opensGap(row.key.seq), !mayOpenGap(span.ledger.kiosk) {
           refused[span.ledger.kiosk, default: 0] += 1
         } else {
           tracker.insert(row.key.seq)
           kept.append(row)
         }
       }
+      trackers[span.ledger] = tracker
     }
     batch.rows = kept
-    batch.positions = batch.positions.filter { !kiosks.contains($0.key.kiosk) }
+    batch.positions = batch.positions.filter { ledger, last in
+      guard kiosks.contains(ledger.kiosk), last > trackers[ledger]?.high ?? 0 else { return true }
+      return mayOpenGap(ledger.kiosk)
+    }
     var over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)] = [:]
     for kiosk in kiosks { over[kiosk] = (.gaps, QuotaTracker.period) }
     try saveOverQuota(over, refused)
+  }
+
+  /// Returns whether a kiosk with the maximum number of gaps may open another one, and if so,
+  /// records that it does.
+  private func mayOpenGap(_ kiosk: KioskID) -> Bool {
+    let now = ContinuousClock.now
+    if let last = extraGaps[kiosk], now - last < .seconds(gapDelay) { return false }
+    extraGaps[kiosk] = now
+    return true
   }
 }
 

@@ -43,15 +43,15 @@ extension ArchiveStore {
     for row in try database.run(
       "SELECT kiosk, epoch FROM ledger WHERE kiosk = ANY ($1::text[])", [.array(kiosks)]
     ).rows {
-      if let key = LedgerKey(row) { stored[key.kiosk, default: []].insert(key) }
+      guard let key = LedgerKey(row) else { continue }
+      stored[key.kiosk, default: []].insert(key)
+      seenLedgers.insert(key)
     }
     var excess: [LedgerKey: Int] = [:]
-    for ledger in unknown.sorted() {
+    // A new ledger does not count as seen yet: none of its entries may be stored.
+    for ledger in unknown.sorted() where !seenLedgers.contains(ledger) {
       if stored[ledger.kiosk, default: []].count < QuotaTracker.Quota.ledgers.limit {
         stored[ledger.kiosk, default: []].insert(ledger)
-      }
-      if stored[ledger.kiosk, default: []].contains(ledger) {
-        seenLedgers.insert(ledger)
       } else {
         excess[ledger] = 0
       }

@@ -46,8 +46,10 @@ package final class ArchiveStore {
   /// The time zone whose days are summed.
   let timeZone: String
   var quotas = QuotaTracker()
-  /// The ledgers that count for the quota of ledgers.
+  /// Ledgers that the table `ledger` has, and which therefore are within the quota of ledgers.
   var seenLedgers: Set<LedgerKey> = []
+  /// The time at which each kiosk with the maximum number of gaps last opened another one.
+  var extraGaps: [KioskID: ContinuousClock.Instant] = [:]
   /// The error that the database reported for the rows in the last `merge`, or `nil`.
   var rowsError: DatabaseError?
 

@@ -1113,7 +1113,8 @@ def test_a_lost_tail_that_grows_is_one_gap(
 def test_the_gaps_of_a_kiosk_are_limited(
     make_archive: MakeArchive, database: Postgres, client: Client
 ) -> None:
-    """k1 has 10,000 gaps, the most that it may have. An entry that opens another one is not stored."""
+    """k1 has 10,000 gaps, the most that it may have. Of the entries that open further ones, one is stored in
+    gap_delay_seconds."""
     make_archive(gap_delay_seconds=86_400).start()
     tell(client, "k1", event(1), event(2))
     has(database, "SELECT count(*) FROM juice.event", "2")
@@ -1124,16 +1125,62 @@ def test_the_gaps_of_a_kiosk_are_limited(
     tell(client, "k1", event(4))
     has(database, seqs, "k1:1 k1:2 k1:4")
     tell(client, "k1", event(6))
+    has(database, seqs, "k1:1 k1:2 k1:4 k1:6")
+    tell(client, "k1", event(8))
     client.client.publish("kiosk/k1/health", '{"seq":9,"epoch":0}', 1, True).wait_for_publish(TIMEOUT)
     tell(client, "k2", event(9))
-    has(database, seqs, "k1:1 k1:2 k1:4 k2:9")
+    has(database, seqs, "k1:1 k1:2 k1:4 k1:6 k2:9")
     assert database.query("SELECT kiosk, quota, refused FROM juice.over_quota") == "k1|gaps|1"
-    assert database.query("SELECT kiosk, count(*) FROM juice.gap GROUP BY 1 ORDER BY 1") == "k1|10000\nk2|1"
-    # The next entry and a missing one are stored, and then there is room for a gap.
-    tell(client, "k1", event(5), event(3))
-    has(database, seqs, "k1:1 k1:2 k1:3 k1:4 k1:5 k2:9")
+    assert database.query("SELECT kiosk, count(*) FROM juice.gap GROUP BY 1 ORDER BY 1") == "k1|10001\nk2|1"
+    # The next entry and missing ones are stored, and then there is room for a gap.
+    tell(client, "k1", event(7), event(5), event(3))
+    has(database, seqs, "k1:1 k1:2 k1:3 k1:4 k1:5 k1:6 k1:7 k2:9")
     tell(client, "k1", event(9))
-    has(database, GAPS + " WHERE kiosk = 'k1' AND epoch = 0", "0:6-8")
+    has(database, GAPS + " WHERE kiosk = 'k1' AND epoch = 0", "0:8-8")
+
+
+def test_a_kiosk_with_too_many_gaps_loses_nothing_for_good(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    """k1 has 10,000 gaps that nobody fills, and loses every second entry."""
+    make_archive(gap_delay_seconds=1).start()
+    tell(client, "k1", event(1))
+    has(database, "SELECT count(*) FROM juice.event", "1")
+    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
+                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
+                   " FROM generate_series(1, 10000) n")
+    tell(client, "k1", *[event(seq) for seq in range(3, 9, 2)])
+
+    def arrives() -> bool:
+        tell(client, "k1", event(9))
+        return database.query("SELECT high FROM juice.ledger WHERE kiosk = 'k1' AND epoch = 0") == "9"
+
+    eventually(arrives)
+    assert database.query("""
+        SELECT count(*) FROM generate_series(1, 9) seq
+        WHERE NOT EXISTS (SELECT FROM juice.event WHERE event.kiosk = 'k1' AND event.seq = seq.seq)
+          AND NOT EXISTS (SELECT FROM juice.gap WHERE kiosk = 'k1' AND epoch = 0 AND seq.seq BETWEEN first AND last)
+        """) == "0"
+
+
+def test_gaps_make_no_room_for_more_ledgers(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    """k1 has 10,000 gaps, so that nothing of its new ledgers is stored; then these begin with their first entry."""
+    make_archive(gap_delay_seconds=86_400).start()
+    tell(client, "k1", event(1))
+    has(database, "SELECT count(*) FROM juice.event", "1")
+    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
+                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
+                   " FROM generate_series(1, 10000) n")
+    for part in range(1, 4):
+        tell(client, "k1", *[event(5, epoch=100 * part + number) for number in range(90)])
+        tell(client, "k2", event(part))
+        has(database, "SELECT high FROM juice.ledger WHERE kiosk = 'k2'", f"{part}")
+    tell(client, "k1", *[event(1, epoch=100 * part + number) for part in range(1, 4) for number in range(90)])
+    tell(client, "k2", event(4))
+    has(database, "SELECT high FROM juice.ledger WHERE kiosk = 'k2'", "4")
+    assert database.query("SELECT count(*) FROM juice.ledger WHERE kiosk = 'k1'") == "100"
 
 
 def test_the_gap_of_an_earlier_ledger_is_within_the_limit(
