@@ -10,6 +10,8 @@ extension ActivityLog {
     case account(String)
     /// Routes that a user has planned, changed or deleted.
     case routes(String)
+    /// Changes of settings and of the links of screens, by a user.
+    case changes(String)
     /// Payments and decisions about charges at a kiosk.
     case money(KioskID)
     /// All else of a kiosk, or of the dashboard.
@@ -20,6 +22,7 @@ extension ActivityLog {
       switch record.event {
       case .action(let action):
         // guard: a change of rights is always recorded
+        if action.isAboutUsers { return nil }
         if action.isLogin {
           self = .logins(action.user)
         } else if action.isAboutOwnAccount {
@@ -27,7 +30,7 @@ extension ActivityLog {
         } else if action.isAboutRoute {
           self = .routes(action.user)
         } else {
-          return nil
+          self = .changes(action.user)
         }
       case .entry(let kiosk, _) where record.kind == .payments: self = .money(kiosk)
       default: self = .events(record.kiosk)
@@ -38,6 +41,8 @@ extension ActivityLog {
     var limits: (all: Int, one: Int) {
       switch self {
       case .logins, .account: (2_000, 200)
+      // A change at all kiosks of a chain is a record of each.
+      case .changes: (2_000, 1_000)
       case .routes, .money, .events: (10_000, 500)
       }
     }
@@ -49,6 +54,7 @@ extension ActivityLog {
       case .routes: 2
       case .money: 3
       case .events: 4
+      case .changes: 5
       }
     }
   }

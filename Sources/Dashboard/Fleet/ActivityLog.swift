@@ -139,6 +139,12 @@ package struct ActivityLog: Sendable, Equatable {
       subject == nil && [.setPassword, .endedSession, .changedMessages].contains(verb)
     }
 
+    /// Whether the action changes who has access, or the account of another user.
+    var isAboutUsers: Bool {
+      subject != nil
+        || [.addedUser, .changedRole, .changedRegions, .removedUser, .madeLink].contains(verb)
+    }
+
     var isAboutRoute: Bool { [.plannedRoute, .changedRoute, .deletedRoute].contains(verb) }
 
     package init(

@@ -215,6 +215,18 @@ import Testing
     }
   }
 
+  @Test func aDayThatCannotBeReadIsNotHidden() async throws {
+    try await Scene.run { scene in
+      try store(restock, in: scene)
+      let (activity, start) = (scene.dashboard.activity, Timestamp(milliseconds: 0))
+      #expect(await !activity.records(since: start, where: { _ in true }).isCut)
+      let yesterday = "\(scene.dashboard.settings.stateFolder)/history/\(name(daysAgo: 1))"
+      try FileManager.default.createDirectory(
+        atPath: yesterday, withIntermediateDirectories: false)
+      #expect(await activity.records(since: start, where: { _ in true }).isCut)
+    }
+  }
+
   /// A login is one more line; what changes rights is on the disk when the answer is sent.
   @Test func anActionIsOneLine() async throws {
     try await Scene.run { scene in

@@ -253,6 +253,19 @@ import Testing
     #expect(entries().last == 9_999)
   }
 
+  /// A user who makes links for screens again and again displaces no change of rights, and fills no file.
+  @Test mutating func changesOfSettingsAndLinksAreLimited() {
+    settle()
+    let verbs: [ActivityLog.Action.Verb] = [.madeWallLink, .revokedTabletLink, .changedSettings]
+    for number in 1...1_200 {
+      log.add(.init(at: time(number), .action(.init("minji", verbs[number % 3], kiosk: "k1"))))
+    }
+    #expect(log.records.count == 1_000 && log.isCut)
+    log.add(.init(at: time(1_300), .action(.init("minji", .removedUser, subject: "vera"))))
+    log.add(.init(at: time(1_301), .action(.init("anna", .changedSettings, kiosk: "k1"))))
+    #expect(log.records.count == 1_002)
+  }
+
   /// A user who changes the own messages again and again displaces no record of a route.
   @Test mutating func changesOfTheOwnAccountDisplaceNoRoute() {
     settle()

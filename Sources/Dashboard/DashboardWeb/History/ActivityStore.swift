@@ -122,8 +122,8 @@ actor ActivityStore: Service {
 
   /// Returns the records that ended at or after a time or have not ended, the latest first.
   ///
-  /// - Returns: At most `maximumRecords` records, and whether this limit or one of `ActivityLog`
-  ///   has excluded further records.
+  /// - Returns: At most `maximumRecords` records, and whether this limit, one of `ActivityLog`, or a
+  ///   file that cannot be read has excluded further records.
   func records(
     since start: Timestamp, where isWanted: (ActivityLog.Record) -> Bool
   ) -> (records: [ActivityLog.Record], isCut: Bool) {
@@ -156,8 +156,8 @@ actor ActivityStore: Service {
     return log
   }
 
-  /// Makes the file of a day the one to which the store appends, and returns its lines. Keeps what is
-  /// no readable file under another name.
+  /// Makes the file of a day the one to which the store appends, and returns its lines, or
+  /// `Line.cut` if it cannot be read. Keeps what is no readable file under another name.
   private func open(_ day: Int64) -> [ActivityLog.Line] {
     let file = Self.file(of: day, in: folder)
     today = file
@@ -169,7 +169,7 @@ actor ActivityStore: Service {
       } catch {
         report("\(problem); \(error)", .reading)
       }
-      return []
+      return [.cut]
     }
   }
 
@@ -231,10 +231,11 @@ actor ActivityStore: Service {
     try days(in: folder).map { file(of: $0, in: folder) }
   }
 
+  /// Returns the lines of a day, or `Line.cut` if they cannot be read.
   private func lines(of day: Int64) -> [ActivityLog.Line] {
     do throws(StateError) { return try lines(of: Self.file(of: day, in: folder)) } catch {
       report("\(error)", .reading)
-      return []
+      return [.cut]
     }
   }
 
