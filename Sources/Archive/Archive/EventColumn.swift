@@ -15,7 +15,7 @@ struct EventColumn {
     case text(Int)
     case time
     /// A JSON string of digits, optionally with a decimal point between them; at most 32
-    /// characters.
+    /// characters. With a currency, an amount of it.
     case decimal
     case whole(ClosedRange<Int>)
     /// An object with an amount for each fruit.
@@ -87,6 +87,7 @@ struct EventColumn {
 
   /// Indices of columns in `all`. Of these, an event may omit only its epoch, which is then 0.
   static let (epoch, seq, at, status) = (0, 1, 2, 3)
+  static let (currency, amount) = (9, 16)
 
   /// Maximum number of bytes of all members without a column.
   static let maximumMore = 16_384

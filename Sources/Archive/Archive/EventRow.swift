@@ -66,6 +66,7 @@ package final class EventRow: Sendable {
     guard let seq else { throw UnreadableEvent("'seq' is missing") }
     guard let at else { throw UnreadableEvent("'at' is missing") }
     guard values[EventColumn.status] != nil else { throw UnreadableEvent("'status' is missing") }
+    try Self.checkMoney(values)
     if more.isEmpty {
       line.null()
     } else {
@@ -76,6 +77,17 @@ package final class EventRow: Sendable {
     line.endRow()
     key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: epoch), seq: seq)
     (self.at, self.line, self.message) = (at, line.bytes, message)
+  }
+
+  /// Checks that an amount with a known currency is an amount of it: the sums of a chain are then
+  /// amounts, too, whatever one kiosk sends.
+  private static func checkMoney(_ values: [JSON.Member?]) throws(UnreadableEvent) {
+    guard case .string(let amount)? = values[EventColumn.amount]?.value,
+      case .string(let code)? = values[EventColumn.currency]?.value, let currency = Currency(code)
+    else { return }
+    guard let money = Money(amount, currency), money.units <= JSON.maximumUnits else {
+      throw UnreadableEvent("'amount' is not an amount of its currency")
+    }
   }
 
   /// Checks that a JSON text is within the limits of `EventColumn`, and that `jsonb` can store it.

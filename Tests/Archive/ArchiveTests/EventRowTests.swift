@@ -125,6 +125,21 @@ import Testing
     (#"{"amount":"-3.50"}"#, "'amount' is not a valid amount"),
     (#"{"amount":"３"}"#, "'amount' is not a valid amount"),
     (#"{"amount":"\#(String(repeating: "9", count: 33))"}"#, "'amount' has more than 32 bytes"),
+    (
+      #"{\#(Self.needed),"amount":"3.505","currency":"EUR"}"#,
+      "'amount' is not an amount of its currency"
+    ),
+    (
+      #"{\#(Self.needed),"currency":"KRW","amount":"350.5"}"#,
+      "'amount' is not an amount of its currency"
+    ),
+    (
+      #"{\#(Self.needed),"amount":"10000000000.00","currency":"EUR"}"#,
+      "'amount' is not an amount of its currency"
+    ),
+    (#"{\#(Self.needed),"amount":"9999999999.99","currency":"EUR"}"#, "none"),
+    (#"{\#(Self.needed),"amount":"3.505","currency":"KWD"}"#, "none"),
+    (#"{\#(Self.needed),"amount":"3.505","currency":"points"}"#, "none"),
     (#"{"changes":{"kiwi":1.5}}"#, "'changes' has an invalid fruit or amount"),
     (#"{"changes":{"ki wi":1}}"#, "'changes' has an invalid fruit or amount"),
     (#"{"missing":[]}"#, "'missing' is an array, not an object"),

@@ -27,6 +27,8 @@ START = datetime(2026, 10, 20, tzinfo=timezone.utc)
 FRUITS = ["banana", "kiwi", "mango"]
 TEXTS = {"status": 64, "source": 320, "id": 128, "juice": 128, "reason": 1024, "machine": 128, "currency": 16}
 WHOLES = ["seq", "epoch", "job", "ticket", "quantity", "place"]
+#: Amounts that the archive can store only without a currency.
+ODD_AMOUNTS = ['"' + "9" * 32 + '"', '"3.505"']
 #: Times, and what they mean.
 TIMES = {
     "2026-11-01 05:00:00+05:30": datetime(2026, 10, 31, 23, 30, tzinfo=timezone.utc),
@@ -65,7 +67,7 @@ def hostile(chance: random.Random) -> tuple[str, str, bool]:
         good = [f'"{time}"' for time in TIMES]
     elif member == "amount":
         bad = ["3.5", '"-1"', '"1e5"', '".5"', '"NaN"', '"3."', '"' + "9" * 33 + '"', "null"]
-        good = ['"0"', '"' + "9" * 32 + '"', '"0000.10"']
+        good = ['"0"', *ODD_AMOUNTS, '"0000.10"']
     elif member in ("changes", "missing"):
         many = ",".join(f'"f{number}":1' for number in range(1001))
         bad = ["[]", '{"ki wi":1}', '{"kiwi":1.5}', '{"kiwi":1000000001}', '{"":1}', '{"kiwi":1,"kiwi":1}', f"{{{many}}}"]
@@ -135,7 +137,7 @@ class MadeUp:
         if chance.random() < 0.1:
             member, value, is_good = hostile(chance)
             members[member] = value
-            if not is_good:
+            if not is_good or member == "amount" and value in ODD_AMOUNTS and "currency" in members:
                 text = "{" + ",".join(f'"{name}":{value}' for name, value in members.items()) + "}"
                 return kiosk, text.encode(errors="surrogateescape"), None
         text = "{" + ",".join(f'"{name}":{value}' for name, value in members.items()) + "}"

@@ -60,13 +60,17 @@ extension ChainQuery {
       """, values(choice))
     {
       guard let currency = Currency(row[0]) else { continue }
-      func units(_ column: Int) -> Int {
-        let units = Money(row[column].replacing("-", with: ""), currency)?.units ?? 0
-        return row[column].hasPrefix("-") ? -units : units
+      func units(_ column: Int) -> Int? {
+        let units = Money(row[column].replacing("-", with: ""), currency)?.units
+        return row[column].hasPrefix("-") ? units.map { -$0 } : units
       }
+      // A sum that is too large is unknown, and not 0.
+      guard let sold = units(1), let taken = units(2), let givenBack = units(3),
+        let writtenOff = units(4), let open = units(5)
+      else { continue }
       var sums = MoneySums()
-      (sums.sold, sums.taken, sums.givenBack) = (units(1), units(2), units(3))
-      (sums.writtenOff, sums.open) = (units(4), units(5))
+      (sums.sold, sums.taken, sums.givenBack) = (sold, taken, givenBack)
+      (sums.writtenOff, sums.open) = (writtenOff, open)
       sales.money.append((currency, sums))
     }
     for row in try rows(
