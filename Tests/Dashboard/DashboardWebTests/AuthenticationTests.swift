@@ -223,6 +223,21 @@ import Testing
     }
   }
 
+  @Test func aLogoutWithoutASessionWritesNothing() async throws {
+    try await Scene.run { scene in
+      let path = "\(scene.dashboard.settings.stateFolder)/sessions.json"
+      scene.session = try await scene.get("/login").session ?? ""
+      #expect(
+        try await scene.post("/logout", "csrf_token=\(scene.csrfToken)").status == .seeOther)
+      #expect(!FileManager.default.fileExists(atPath: path))
+      try await scene.authenticate("vera")
+      #expect(try String(contentsOfFile: path, encoding: .utf8).contains("vera"))
+      #expect(
+        try await scene.post("/logout", "csrf_token=\(scene.csrfToken)").status == .seeOther)
+      #expect(try !String(contentsOfFile: path, encoding: .utf8).contains("vera"))
+    }
+  }
+
   @Test(arguments: [(-1, false), (0, true), (43_199_999, true), (43_200_000, false)])
   func aStoredSessionHasTheRestOfItsTime(age: Int64, isValid: Bool) async throws {
     try await withUserFile { users in

@@ -134,6 +134,26 @@ import Testing
     }
   }
 
+  /// An administrator changes the file with the command `juice-dashboard user`.
+  @Test func aNewPasswordOrAnotherUserOfThatNameEndsALink() async throws {
+    try await run { scene in
+      let users = scene.dashboard.users
+      let first = try link(try await post("do=reset&user=vera", in: scene))
+      _ = try users.change("vera", role: .operator)
+      #expect(try await scene.get(first).status == .ok)
+      _ = try users.change("vera", password: PasswordHash(of: "blackberries", cost: .small))
+      #expect(try await scene.get(first).status == .gone)
+      let second = try link(try await post("do=reset&user=vera", in: scene))
+      #expect(try await scene.get(second).status == .ok)
+      try users.update { $0["vera"] = nil }
+      _ = try users.change(
+        "vera", password: PasswordHash(of: "blackberries", cost: .small), addingNew: true)
+      #expect(try await scene.get(second).status == .gone)
+      let answer = try await post("new=raspberries1&again=raspberries1", to: second, in: scene)
+      #expect(answer.status == .gone)
+    }
+  }
+
   @Test func onlyAdministratorsManageUsers() async throws {
     try await run { scene in
       let adas = scene.csrfToken

@@ -44,8 +44,8 @@ extension DashboardServer {
     }
     router.post("logout") { request, context in
       _ = try context.form(sessions)
-      sessions.end(context.sessionToken)
-      await sessions.save()
+      // A visitor who is not logged in makes the dashboard write nothing.
+      if sessions.end(context.sessionToken) { await sessions.save() }
       var response = Response.redirect(to: "/login", type: .normal)
       response.setCookie(context.cookie(SessionMiddleware.sessionCookie, HMACSigner.makeToken()))
       return response

@@ -168,8 +168,10 @@ final class Sessions: Sendable {
     }
   }
 
-  func end(_ token: String) {
-    sessions.withLock { $0[Self.hash(of: token)] = nil }
+  /// Ends a session, and returns whether there was one.
+  @discardableResult
+  func end(_ token: String) -> Bool {
+    sessions.withLock { $0.removeValue(forKey: Self.hash(of: token)) != nil }
   }
 
   /// Returns the sessions of a user, or of all users, the latest first.

@@ -7,7 +7,7 @@ import Logging
 /// Changes the file of users for an administrator, and makes the links with which users set a
 /// password.
 ///
-/// A link is valid once, for a day. The file of links contains only the hash of each token, so that
+/// A link is valid once, for a day, and while the user's password stays the same. The file of links contains only the hash of each token, so that
 /// a reader of the file cannot use the links.
 actor UserAdministration {
   /// Time after which a link expires.
@@ -22,6 +22,8 @@ actor UserAdministration {
 
   struct Link: Sendable {
     let user: User.Name
+    /// The hash of the user's password when the link was made.
+    let password: String
     let hash: String
     let expires: Timestamp
   }
@@ -92,8 +94,10 @@ actor UserAdministration {
   /// Returns the user who may set a password with a token, or `nil` if the token is not valid.
   func user(of token: String, at now: Timestamp) -> User.Name? {
     let hash = Self.hash(of: token)
-    let link = loaded().first { $0.hash == hash && now < $0.expires }
-    return link.flatMap { users.current.users[$0.user] == nil ? nil : $0.user }
+    guard let link = loaded().first(where: { $0.hash == hash && now < $0.expires }),
+      passwordHash(of: link.user) == link.password
+    else { return nil }
+    return link.user
   }
 
   /// Sets a password, and invalidates the token.
@@ -115,14 +119,20 @@ actor UserAdministration {
     return try users.change(user.name, password: password).after
   }
 
-  private func makeLink(for name: User.Name, at now: Timestamp) throws(StateError) -> String {
+  /// Returns the hash of a user's password, or `nil` if there is no such user.
+  private func passwordHash(of name: User.Name) -> String? {
+    users.current.users[name].map { Self.hash(of: "\($0.password)") }
+  }
+
+  private func makeLink(for name: User.Name, at now: Timestamp) throws -> String {
+    guard let password = passwordHash(of: name) else { throw Problem.unknown }
     let token = HMACSigner.makeToken()
     let expires = Timestamp(
       milliseconds: now.milliseconds + Self.lifetime.components.seconds * 1_000)
     let others = loaded().filter { $0.user != name && now < $0.expires }
     try save(
       others.suffix(Self.maximumLinks - 1)
-        + [Link(user: name, hash: Self.hash(of: token), expires: expires)])
+        + [Link(user: name, password: password, hash: Self.hash(of: token), expires: expires)])
     return token
   }
 
@@ -162,6 +172,7 @@ actor UserAdministration {
     JSONWriter.object { json in
       json.member("links", links) { json, link in
         json.member("user", link.user.text)
+        json.member("password_sha256", link.password)
         json.member("sha256", link.hash)
         json.member("expires", link.expires.description)
       }
@@ -173,10 +184,11 @@ actor UserAdministration {
       throw JSONError("'links' is missing")
     }
     return try elements.map { link in
-      guard let user = link.text("user").flatMap({ User.Name($0) }), let hash = link.text("sha256"),
+      guard let user = link.text("user").flatMap({ User.Name($0) }),
+        let password = link.text("password_sha256"), let hash = link.text("sha256"),
         let expires = link.text("expires").flatMap(Timestamp.init)
       else { throw JSONError("a link is incomplete") }
-      return Link(user: user, hash: hash, expires: expires)
+      return Link(user: user, password: password, hash: hash, expires: expires)
     }
   }
 
