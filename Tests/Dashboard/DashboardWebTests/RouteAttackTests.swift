@@ -193,6 +193,32 @@ import Testing
     }
   }
 
+  /// The region of `k2` is only in the archive, which is away.
+  @Test func aKioskWhoseRegionIsUnknownHidesNoOther() async throws {
+    let archive = ChainArchive(ChainSettings(database: "host=/nowhere dbname=juice"))
+    try await Scene.run(answerTimeout: .zero, archive: archive) { scene in
+      let password = try User.test("ada", .admin).password
+      try scene.dashboard.users.update { users in
+        users["rita"] = User(name: "rita", role: .operator, password: password, regions: ["West"])
+      }
+      let info = KioskInfo(version: "1", startedAt: scene.now, region: "West")
+      try await scene.kiosk("info", info.payload)
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      try await scene.authenticate("rita")
+      let list = try await scene.get("/")
+      #expect(list.status == .ok && list.text.contains("row-k1") && !list.text.contains("row-k2"))
+      for path in ["/kiosks/k1", "/routes", "/routes/new", "/history"] {
+        #expect(try await scene.get(path).status == .ok, "\(path)")
+      }
+      #expect(try await scene.get("/kiosks/k2").status == .serviceUnavailable)
+      // A form about it can be opened again with its values.
+      let form = "csrf_token=\(scene.csrfToken)&add.kiwi=5"
+      let answer = try await scene.post("/kiosks/k2/review", form)
+      #expect(answer.status == .serviceUnavailable)
+      #expect(answer.text.contains("href=\"/kiosks/k2?add.kiwi=5\""))
+    }
+  }
+
   /// A driver sees only the own routes, and of these only what the driver needs.
   @Test(arguments: ["r1", "r2"])
   func aDriverSeesOnlyTheOwnRoutes(route: String) async throws {

@@ -431,7 +431,9 @@ def test_a_database_that_hangs_or_is_gone_holds_up_no_other_page(
     answer = viewer.get("/chain/kiosks")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
     assert "its database is not reachable" in answer.text
+    # Only a page of a kiosk whose region is unknown fails.
     assert north.get("/kiosks/k1").status == 503
+    assert (page := north.get("/")).status == 200 and 'id="row-k1"' not in page.text
     assert viewer.get("/").status == 200
     archive.start()
     assert viewer.get("/chain").status == 200

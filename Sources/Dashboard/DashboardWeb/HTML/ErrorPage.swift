@@ -30,7 +30,9 @@ enum ErrorPage {
       let text = context.language(
         "The archive, which has the region of this kiosk, is not available. Try again in a minute.",
         "키오스크의 지역을 확인할 수 없어요. 잠시 뒤에 다시 시도해 주세요.")
-      return page(context, .serviceUnavailable, text).response(context)
+      let again = context.language("Try again", "다시 시도")
+      return page(context, .serviceUnavailable, text, to: context.requestTarget, again)
+        .response(context)
     case let error as StateError:
       logger.error("\(error)")
       let text = context.language(

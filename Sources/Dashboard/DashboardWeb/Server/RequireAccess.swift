@@ -1,13 +1,14 @@
 import Fleet
 import Hummingbird
 import JuiceDomain
+import Logging
 import Postgres
 
 /// Restricts users with regions to the kiosks of these regions, and to the paths in `common`; drivers to
 /// their routes. A new path is accessible to none of them by default.
 ///
 /// A kiosk has the region that it publishes; one that publishes none has that of the archive's list, if
-/// there is an archive.
+/// there is an archive. While the archive does not answer, no user with regions sees such a kiosk.
 struct RequireAccess: RouterMiddleware {
   /// The first parts of the paths whose handlers show only kiosks of `DashboardServer.fleet(_:)`, or, for
   /// the chain, of `ChainArchive.query(_:_:)`.
@@ -39,8 +40,13 @@ struct RequireAccess: RouterMiddleware {
     if !user.regions.isEmpty, let archive = server.archive,
       server.link.fleet.kiosks.contains(where: { $0.region == nil })
     {
-      context.listedKiosks = try await archive.query(user) { query throws(DatabaseError) in
-        try query.kiosks()
+      do throws(ChainError) {
+        context.listedKiosks = try await archive.query(user) { query throws(DatabaseError) in
+          try query.kiosks()
+        }
+      } catch {
+        if await server.namesKioskWithoutRegion(context) { throw error }
+        if case .database(let error) = error { context.logger.error("archive: \(error)") }
       }
     }
     // guard: a path names only kiosks and routes of the user
@@ -73,6 +79,17 @@ extension DashboardServer {
       throw RequestError.notFound
     }
     return kiosk
+  }
+
+  /// Returns whether the path names a kiosk, or a route to one, that publishes no region.
+  fileprivate func namesKioskWithoutRegion(_ context: PageContext) async -> Bool {
+    let fleet = link.fleet
+    var kiosks: [KioskID] = []
+    if let kiosk = try? context.kioskID() { kiosks.append(kiosk) }
+    if let id = try? context.routeID(), let route = await routes[id] {
+      kiosks += route.stops.map(\.kiosk)
+    }
+    return kiosks.contains { id in fleet[id].map { $0.region == nil } ?? false }
   }
 
   /// Throws `RequestError.notFound` if the user may not see the kiosk or the route that the path names.

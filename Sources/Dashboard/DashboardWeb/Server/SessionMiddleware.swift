@@ -42,11 +42,12 @@ struct SessionMiddleware: RouterMiddleware {
     do {
       response = try await next(request, context)
     } catch {
+      let form = error is ChainError ? (try? context.sent.get()) : (error as? RequestError)?.form
       if request.method == .post, case RequestError.loggedOut = error {
         // A form that cannot be read completely counts as a form without fields.
         context.requestTarget = ReturnTarget.page(
           of: request, with: (try? context.sent.get()) ?? Form(""))
-      } else if let form = (error as? RequestError)?.form {
+      } else if let form {
         context.requestTarget = ReturnTarget.page(of: request, with: form)
       }
       response = ErrorPage.response(to: error, context, logger: context.logger)
