@@ -221,6 +221,27 @@ def test_pages_say_how_far_the_sums_are(viewer: WebClient, archive: Postgres) ->
         archive.query("DELETE FROM juice.dirty_day")
 
 
+def test_each_quota_has_its_name(viewer: WebClient, archive: Postgres) -> None:
+    try:
+        for quota, name in (("entries", "entries in an hour"), ("ledgers", "ledgers"), ("gaps", "gaps")):
+            archive.query(f"UPDATE juice.over_quota SET quota = '{quota}' WHERE kiosk = 'k5'")
+            assert f"Street 5 North {name} 77" in text(viewer, "/chain/over-quota")
+    finally:
+        archive.query("UPDATE juice.over_quota SET quota = 'days' WHERE kiosk = 'k5'")
+
+
+def test_the_page_of_a_kiosk_says_how_many_gaps_it_does_not_show(viewer: WebClient, archive: Postgres) -> None:
+    try:
+        for count in (100, 150):
+            archive.query(f"""
+                INSERT INTO juice.gap SELECT 'k31', 7, 2 * seq, 2 * seq, now(), now()
+                FROM generate_series(1, {count}) seq ON CONFLICT DO NOTHING""")
+            page = text(viewer, "/chain/kiosks/k31")
+            assert "Gaps" in page and ("The first 100 of 150" in page) == (count == 150)
+    finally:
+        archive.query("DELETE FROM juice.gap WHERE kiosk = 'k31'")
+
+
 def test_menus_and_unreadable_messages_are_shown(viewer: WebClient, north: WebClient) -> None:
     page = text(viewer, "/chain/rollouts")
     assert re.search(r"1 stopped: too many failed \S+ .*1 1 1 1 1 Where", page.replace(" , ", " ")), page

@@ -12,7 +12,8 @@ struct ChainKioskPage {
   let entries: [ChainQuery.Row]
   /// The row of `ChainQuery.summedUp()`.
   let summedUp: ChainQuery.Row?
-  let issues: [(issue: ChainIssue, rows: [ChainQuery.Row])]
+  /// The first rows of each issue, and the number of all.
+  let issues: [(issue: ChainIssue, rows: [ChainQuery.Row], count: Int)]
   /// Whether the dashboard itself receives the kiosk's messages and therefore has live pages of it.
   let isLive: Bool
 
@@ -25,11 +26,15 @@ struct ChainKioskPage {
       isLive
       ? "<a class=\"button\" href=\"/kiosks/\(id)\">\(language("Live: stock and orders", "실시간: 재고와 주문"))</a>"
       : .empty
-    let issueSections: [HTML] = issues.filter { !$0.rows.isEmpty }.map { issue, rows in
+    let issueSections: [HTML] = issues.filter { !$0.rows.isEmpty }.map { issue, rows, count in
       let list = ChainIssueList(layout: layout, issue: issue, rows: rows, isOfOne: true)
+      let part: HTML? =
+        count > rows.count
+        ? "<p class=\"muted\">\(language("The first \(rows.count) of \(count)", "\(count)건 중 처음 \(rows.count)건"))</p>"
+        : nil
       return """
         <section><h2>\(ChainLayout.Tab.issue(issue).name(language))</h2>
-        <p class="muted">\(list.explanation)</p>\(list.html)</section>
+        <p class="muted">\(list.explanation)</p>\(part)\(list.html)</section>
 
         """
     }

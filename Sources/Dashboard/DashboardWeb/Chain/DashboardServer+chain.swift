@@ -48,10 +48,13 @@ extension DashboardServer {
       return try await chainRequest.answer { query throws(DatabaseError) in
         guard let kiosk = try query.kiosk(id, chainRequest.period) else { return nil }
         let first = ListSlice(page: 1, of: 1)
-        var issues: [(issue: ChainIssue, rows: [ChainQuery.Row])] = []
+        var issues: [(issue: ChainIssue, rows: [ChainQuery.Row], count: Int)] = []
         for issue in ChainIssue.allCases
         where context.isAdmin || !ChainLayout.Tab.issue(issue).isTechnical {
-          issues.append((issue, try query.rows(of: issue, first, at: id)))
+          let rows = try query.rows(of: issue, first, at: id)
+          var count = rows.count
+          if count == ListSlice.length { count = try query.count(of: issue, at: id) }
+          issues.append((issue, rows, count))
         }
         return ChainKioskPage(
           layout: chainRequest.layout, period: chainRequest.period, id: id, kiosk: kiosk,
