@@ -97,11 +97,12 @@ extension ArchiveSchema {
       WHERE version = 0 AND EXISTS (SELECT FROM juice.rollout) AND \(counted("kiosk_menu"));
 
     -- The result of each rollout at each of its kiosks. Silent: the kiosk has not reported within the timeout. Lost:
-    -- it had taken the menu, and has it no more; the menu is sent again.
+    -- it had taken the menu, and has it no more; the menu is sent again, and the timeout begins anew.
     CREATE VIEW juice.rollout_result AS
       SELECT version, kiosk, sent, detail, CASE
-        WHEN sent IS NULL THEN 'unsent' WHEN status IS NOT NULL THEN status WHEN lost IS NOT NULL THEN 'lost'
-        WHEN sent < now() - timeout * interval '1 second' THEN 'silent' ELSE 'waiting'
+        WHEN sent IS NULL THEN 'unsent' WHEN status IS NOT NULL THEN status
+        WHEN sent < now() - timeout * interval '1 second' THEN 'silent'
+        WHEN lost IS NOT NULL THEN 'lost' ELSE 'waiting'
       END AS result
       FROM juice.rollout JOIN juice.rollout_kiosk USING (version);
 

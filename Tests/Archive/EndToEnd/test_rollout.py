@@ -190,6 +190,23 @@ def test_a_menu_that_a_kiosk_has_lost_is_sent_again(
     assert "menu 42  running" in fleet.push(GREEN, "--first", "100")
 
 
+def test_a_kiosk_that_has_lost_its_menu_holds_up_no_rollout(
+    fleet: Fleet, make_client: Callable[..., Client]
+) -> None:
+    """k2 never reports."""
+    fleet.list(["k1", "k2"])
+    kiosk = make_client("chain/k1/menu/desired")
+    fleet.push(GREEN, "--first", "100", "--timeout", "600", "--limit", "100")
+    kiosk.messages.first(lambda message: True)
+    result = "SELECT result FROM juice.rollout_result WHERE kiosk = 'k1'"
+    for version, expected in ((1, "taken"), (0, "lost")):
+        kiosk.publish("chain/k1/menu/reported", json.dumps({"version": version, "status": "taken"}))
+        fleet.waits_for(result, expected)
+    fleet.query("UPDATE juice.rollout_kiosk SET sent = now() - interval '1 hour'")
+    fleet.ends("done")
+    assert fleet.query(result) == "silent"
+
+
 def test_what_cannot_be_is_told(fleet: Fleet) -> None:
     assert "there is no roll-out" in fleet("status", code=65)
     assert "there is no kiosk: load a list" in fleet.push(GREEN, code=65)
