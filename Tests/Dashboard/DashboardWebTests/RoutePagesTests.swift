@@ -364,11 +364,12 @@ import Testing
       let id = try #require(Route.ID(path.dropFirst("/routes/".count)))
       let book = scene.dashboard.routes
       let first = try #require(await book[id])
+      let day = first.plan.arrival.milliseconds + 86_400_000
       func add(_ number: Int, name: String?) async throws {
         try await book.add(
           Route(
             id: try #require(Route.ID("n\(number)")),
-            createdAt: Timestamp(milliseconds: first.createdAt.milliseconds + Int64(number)),
+            createdAt: Timestamp(milliseconds: day + Int64(number)),
             createdBy: "minji", plan: first.plan, timeZone: nil, stops: first.stops, name: name))
       }
       for number in 1...RouteStore.maximumRoutes {
@@ -381,6 +382,29 @@ import Testing
       #expect(await book.all.count == RouteStore.maximumRoutes)
       #expect(await book["n1"] == nil)
       #expect(await book.all.first?.id.text == "n\(RouteStore.maximumRoutes + 1)")
+    }
+  }
+
+  @Test func aRouteThatIsNotOverIsNotReplaced() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let id = try #require(Route.ID(path.dropFirst("/routes/".count)))
+      let book = scene.dashboard.routes
+      let first = try #require(await book[id])
+      for number in 2...RouteStore.maximumRoutes {
+        try await book.add(
+          Route(
+            id: try #require(Route.ID("n\(number)")), createdAt: first.createdAt,
+            createdBy: "jun", plan: first.plan, timeZone: nil, stops: first.stops))
+      }
+      let form = "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1"
+      let refused = try await scene.post("/routes", form)
+      #expect(refused.text.contains("There are already 200 routes that are not over."))
+      #expect(await book.all.count == RouteStore.maximumRoutes)
+      #expect(await book[id] != nil)
+      #expect(try await book.remove("n2"))
+      #expect(try await scene.post("/routes", form).status == .seeOther)
     }
   }
 

@@ -101,7 +101,12 @@ extension DashboardServer {
     let route = Route(
       id: .random, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: timeZone,
       stops: stops, name: form.text("name"), driver: form.text("driver"))
-    try await routes.add(route)
+    guard try await routes.add(route) else {
+      let problem = context.language(
+        "There are already \(RouteStore.maximumRoutes) routes that are not over. Delete one of them first.",
+        "아직 끝나지 않은 방문 경로가 이미 \(RouteStore.maximumRoutes)개 있어요. 먼저 하나를 지워 주세요.")
+      return await routeForm(form, context, problem: problem).page().response(context)
+    }
     await note(.plannedRoute, route, context)
     return .redirect(to: "/routes/\(route.id)", type: .normal)
   }

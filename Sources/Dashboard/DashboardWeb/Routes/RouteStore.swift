@@ -5,7 +5,7 @@ import KioskProtocol
 
 /// All routes, each in a file of its own. A change takes effect when it is stored on disk.
 actor RouteStore {
-  /// Maximum number of routes. A further route removes the oldest `replaceable` one.
+  /// Maximum number of routes. A further route removes the first `replaceable` one.
   static let maximumRoutes = 200
 
   static let directory = "routes"
@@ -27,29 +27,32 @@ actor RouteStore {
 
   subscript(id: Route.ID) -> Route? { loaded()[id] }
 
-  /// Stores a new route, and removes the oldest `replaceable` routes above `maximumRoutes`.
-  func add(_ route: Route) throws(StateError) {
-    var others = loaded()
+  /// Stores a new route, and removes the first `replaceable` routes above `maximumRoutes`.
+  ///
+  /// - Returns: `false` if the route is not stored, because too few others are over.
+  @discardableResult
+  func add(_ route: Route) throws(StateError) -> Bool {
+    let others = loaded()
+    let excess = max(0, others.count + 1 - Self.maximumRoutes)
+    let replaced = Self.replaceable(Array(others.values), by: route).prefix(excess)
+    guard replaced.count == excess else { return false }
     try save(route)
-    others[route.id] = route
-    routes = others
-    while others.count > Self.maximumRoutes,
-      let first = Self.replaceable(others, by: route)
-        .min(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) })
-    {
-      try file(first.id.text).remove()
-      others[first.id] = nil
-      routes = others
+    routes?[route.id] = route
+    for other in replaced {
+      try file(other.id.text).remove()
+      routes?[other.id] = nil
     }
+    return true
   }
 
-  /// Returns the routes that may be removed for a new route: all others except the latest of each
-  /// name, which a user may plan again. Returns all others if each is the latest of its name.
-  private static func replaceable(_ routes: [Route.ID: Route], by new: Route) -> [Route] {
-    let saved = Set(Route.saved(routes.values).map(\.id))
-    let earlier = routes.values.filter { $0.id != new.id }
-    let others = earlier.filter { !saved.contains($0.id) }
-    return others.isEmpty ? earlier : others
+  /// Returns the routes that may be removed for a new one: those that are over, the oldest first, but
+  /// the latest of each name, which a user may plan again, last.
+  private static func replaceable(_ routes: [Route], by new: Route) -> [Route] {
+    let saved = Set(Route.saved(routes + [new]).map(\.id))
+    func key(_ route: Route) -> (Int, Timestamp, Route.ID) {
+      (saved.contains(route.id) ? 1 : 0, route.createdAt, route.id)
+    }
+    return routes.filter { $0.isOver(at: new.createdAt) }.sorted { key($0) < key($1) }
   }
 
   /// Removes a route.

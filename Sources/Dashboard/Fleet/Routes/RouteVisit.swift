@@ -11,7 +11,7 @@ package struct RouteVisit: Hashable, Sendable {
   package init(at: Timestamp, bring: [Fruit.ID: Int]) { (self.at, self.bring) = (at, bring) }
 
   /// The time after the arrival of a route for which its open stops still count.
-  private static let longestDelay = Duration.seconds(24 * 3600)
+  fileprivate static let longestDelay = Duration.seconds(24 * 3600)
 
   /// Returns the visits that routes plan, by kiosk, the earliest first: those of stops that are
   /// neither confirmed nor skipped.
@@ -26,6 +26,13 @@ package struct RouteVisit: Hashable, Sendable {
       }
     }
     return visits
+  }
+}
+
+extension Route {
+  /// Returns whether no visit is ahead, and no report waits for the answer of its kiosk.
+  package func isOver(at now: Timestamp) -> Bool {
+    now.since(plan.arrival) >= RouteVisit.longestDelay && !stops.contains(where: \.isUnanswered)
   }
 }
 
