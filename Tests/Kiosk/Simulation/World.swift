@@ -173,6 +173,8 @@ package final class World: @unchecked Sendable {
     if !isBrokerRunning { startBroker(.everything) }
     for machine in machines { repair(machine) }
     for terminal in terminals { repair(terminal) }
+    // The devices connect, and the kiosk answers them, before a person decides.
+    waitUntilIdle()
     try finishJobs()
     guard isIdle, let kiosk else {
       return auditor.fail(.recovery, "the kiosk does not come back")
