@@ -289,11 +289,15 @@ import TimeZones
 
   @Test func whatIsAddedToASensorThatBlocksIsBlocked() throws {
     try block()
-    var settings = Self.settings(machines: ["bar"])
+    var settings = Self.settings(blockAfter: nil, machines: ["bar"])
     settings.sensors[0].fruits = ["kiwi", "banana"]
     try kiosk.reload(settings)
+    #expect(!kiosk.isDue)
+    settings.sensors[0].blockAfter = .seconds(3600)
+    try kiosk.reload(settings)
+    #expect(kiosk.isDue)
     let decision = try kiosk.receive(.order("banana"))
-    #expect(decision.steps == [.blocked])
+    #expect(decision.steps == [.blocked] && !kiosk.isDue)
     #expect(try decision.reasons == [.blocked])
     #expect(try kiosk.receive().steps.isEmpty)
     try kiosk.restart()
@@ -303,6 +307,19 @@ import TimeZones
     #expect(try kiosk.receive(.order("banana")).reasons == [.blocked])
     try kiosk.receive(.decision("release"))
     #expect(try kiosk.receive(.order("banana")).statuses == [.ready])
+  }
+
+  @Test func fruitAddedAfterADiscardNeedsADecision() throws {
+    try block()
+    try kiosk.receive(.decision("discard"))
+    var settings = Self.settings()
+    settings.sensors[0].fruits = ["kiwi", "banana"]
+    try kiosk.reload(settings)
+    #expect(try kiosk.receive().steps == [.blocked])
+    #expect(try read(5).steps.isEmpty)
+    #expect(try kiosk.receive(.order("banana")).reasons == [.blocked])
+    #expect(try kiosk.receive(.decision("discard")).statuses == [.applied])
+    #expect(kiosk.stock["banana"] == 0 && report.state == .ok)
   }
 
   // MARK: Machines

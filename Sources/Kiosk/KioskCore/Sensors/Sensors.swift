@@ -417,15 +417,27 @@ package struct Sensors: Sendable {
     }
   }
 
+  /// Returns the fruits and machines that the settings have added to a sensor since it blocks.
+  private func added(
+    to sensor: KioskSettings.Sensor, _ record: SensorRecord
+  ) -> ([Fruit.ID], [MachineID]) {
+    guard record.state == .blocked, sensor.blockAfter != nil else { return ([], []) }
+    return (
+      sensor.fruits.filter { !record.fruits.contains($0) },
+      sensor.machines.filter { !record.machines.contains($0) }
+    )
+  }
+
   /// Blocks the fruits and machines that the settings have added to a sensor since it blocks.
   private func blockAdded(
     to sensor: KioskSettings.Sensor, in record: inout SensorRecord, _ live: Live,
     into changes: inout Changes
   ) {
-    let fruits = sensor.fruits.filter { !record.fruits.contains($0) }
-    let machines = sensor.machines.filter { !record.machines.contains($0) }
+    let (fruits, machines) = added(to: sensor, record)
     // guard: what is added to a sensor that blocks is blocked
-    guard record.state == .blocked, !fruits.isEmpty || !machines.isEmpty else { return }
+    guard !fruits.isEmpty || !machines.isEmpty else { return }
+    // guard: fruit that is added after a discard needs a decision
+    if !fruits.isEmpty { record.isDiscarded = false }
     record.fruits += fruits
     record.machines += machines
     changes.steps.append(
@@ -518,6 +530,7 @@ package struct Sensors: Sendable {
     settings.flatMap { sensor -> [Duration] in
       guard let live = live[sensor.name] else { return [.zero] }
       let record = records[sensor.name]
+      if let record, added(to: sensor, record) != ([], []) { return [.zero] }
       let outside = live.outsideSince.map { since in
         [
           record?.state == .outside ? since + sensor.alarmAfter : nil,
