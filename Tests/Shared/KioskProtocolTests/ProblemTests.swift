@@ -176,6 +176,19 @@ import Testing
     #expect(text.title(of: .charge(18, ticket: 4)) == "payment of ticket 4 needs a decision")
   }
 
+  /// The kiosk's own clock decides when fruit expires.
+  @Test(arguments: [
+    ("20:30", 0, true), ("20:30", -3600, false), ("21:30", 0, false), ("21:30", 3600, true),
+  ])
+  func theNoticeOfAnExpiryIsByTheClockOfTheKiosk(expiry: String, lead: Int, isNoticed: Bool) {
+    var reports = Self.reports([
+      Self.stock(more: #","expires":{"kiwi":"2026-11-21T\#(expiry):00Z"}"#)
+    ])
+    reports.clockLead = .seconds(lead)
+    let kinds = reports.problems(at: Self.now).map(\.kind)
+    #expect(kinds.contains(.expires("kiwi")) == isNoticed)
+  }
+
   /// Whether the end of a day was right is unknown if it was not compared.
   @Test func aTotalThatWasNotComparedEndsNoDifference() throws {
     let sum = Money(units: 350, try #require(Currency("EUR")))

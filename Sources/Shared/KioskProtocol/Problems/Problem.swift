@@ -153,7 +153,7 @@ extension KioskReports {
     }
     for fruit in expired { add(.expired(fruit.fruit), .decision) }
     for (fruit, time) in stock?.expires ?? [:]
-    where time.since(now) <= Problem.expiryNotice && expired[fruit] == nil {
+    where time.since(now) - clockLead <= Problem.expiryNotice && expired[fruit] == nil {
       add(.expires(fruit), .note)
     }
 
