@@ -39,6 +39,14 @@ struct Debounce: Sendable {
     }
   }
 
+  /// Copies the times of the last repeats, which the ledger does not store. Keeps a later press
+  /// that the ledger has.
+  mutating func adopt(_ other: Debounce) {
+    for (press, counted) in other.presses where presses[press]?.seq == counted.seq {
+      presses[press] = counted
+    }
+  }
+
   /// The number of stored presses.
   var count: Int { presses.count }
 

@@ -124,6 +124,8 @@ package struct Kiosk: ~Copyable, Sendable {
   /// Keeps a part of the state that the ledger does not store, such as the ages of orders, but not the timers of jobs.
   package mutating func recover(_ state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
+    // guard: an error of the ledger keeps the repeats of a button that is held
+    next.debounce.adopt(debounce)
     next.jobs.adoptAges(of: jobs)
     if let programs { next.programs?.adopt(programs) }
     next.jobs.closed = jobs.closed

@@ -101,6 +101,18 @@ import Testing
     #expect(kiosk.stock["banana"] == 6)
   }
 
+  @Test func anErrorOfTheLedgerDoesNotOpenTheWindow() throws {
+    for _ in 0..<3 {
+      try kiosk.receive(.order("banana"))
+      try kiosk.recover()
+      kiosk.pass(.milliseconds(400))
+    }
+    #expect(kiosk.stock["banana"] == 8)
+    kiosk.pass(.milliseconds(100))
+    try kiosk.receive(.order("banana"))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
   private static func moment(_ milliseconds: Int) -> Moment {
     Moment(
       timestamp: Timestamp(milliseconds: Int64(milliseconds)), day: 0,
