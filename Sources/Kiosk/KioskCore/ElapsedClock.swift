@@ -62,14 +62,15 @@ package struct ElapsedClock: Sendable {
   private(set) var startedAt = Duration.zero
   /// The time that has elapsed since the first record, minus the uptime.
   private(set) var base = Duration.zero
-  /// Milliseconds by which the wall clock was set back while the kiosk alone was off; 0 after the
-  /// second `update`.
-  private(set) var correction: Int64 = 0
+  /// The time that the wall clock showed at a start after the computer was off, as
+  /// `ClockRecord.elapsed`.
+  private var shown: Duration?
   /// Whether the computer was off between the last record and the start.
   private(set) var wasOff = false
   /// See `ClockRecord`.
   private(set) var doubtful: Int?
-  private var behind: Int64
+  /// See `ClockRecord`.
+  private(set) var behind: Int64
   private var isAccepted = false
   private var isSaved = true
   /// Whether the ledger has a record of this start of the computer.
@@ -105,7 +106,7 @@ package struct ElapsedClock: Sendable {
   /// - Returns: The change since the last call. The first call compares with the last record.
   mutating func update(at now: Moment) -> Step {
     let current = now.timestamp.milliseconds - now.uptime.milliseconds
-    if offset == nil { start(at: now, current) } else { correction = 0 }
+    if offset == nil { start(at: now, current) }
     var step = Step(milliseconds: current - (offset ?? current))
     if abs(step.milliseconds) < Self.leastStep {
       step.milliseconds = 0
@@ -130,14 +131,14 @@ package struct ElapsedClock: Sendable {
   private mutating func start(at now: Moment, _ current: Int64) {
     (offset, startedAt) = (current, now.uptime)
     if let record, let boot = record.boot, boot == now.evidence.boot, now.uptime >= record.uptime {
-      let known = record.at.milliseconds - record.uptime.milliseconds
-      (offset, correction) = (known, known - current)
+      offset = record.at.milliseconds - record.uptime.milliseconds
       base = record.elapsed - record.uptime
       isRecorded = true
       (doubtful, isAccepted) = (record.doubtful, record.isAccepted)
     } else {
       wasOff = record != nil
       let away = record.map { now.timestamp.milliseconds - $0.at.milliseconds } ?? 0
+      shown = record.map { $0.elapsed + .milliseconds(away) }
       let isBehind = away < behind - Self.tolerance
       // guard: a start whose clock is not confirmed is in doubt
       if !now.evidence.isConfirmed || isBehind { doubtful = seq }
@@ -152,6 +153,15 @@ package struct ElapsedClock: Sendable {
   /// Returns the uptime of something that an earlier start has recorded, after a step of the clock.
   func older(_ time: Duration, by step: Step) -> Duration {
     time <= startedAt ? time - step.passed : time
+  }
+
+  /// Returns whether an earlier process has recorded a time of `ClockRecord.elapsed`.
+  func isEarlier(_ time: Duration) -> Bool { record.map { time <= $0.elapsed } ?? false }
+
+  /// Returns whether an earlier start has recorded a time of `ClockRecord.elapsed` that is later
+  /// than the wall clock showed at this start.
+  func isAgeUnknown(of time: Duration) -> Bool {
+    isEarlier(time) && shown.map { time > $0 } ?? false
   }
 
   /// Notes that a person has said that the clock is right.

@@ -127,7 +127,7 @@ package struct Kiosk: ~Copyable, Sendable {
     // guard: an error of the ledger keeps the repeats of a button that is held
     next.debounce.adopt(debounce)
     next.jobs.adoptAges(of: jobs)
-    if let programs { next.programs?.adopt(programs) }
+    next.programs?.adopt(programs, elapsed)
     next.jobs.closed = jobs.closed
     next.isWithinHours = isWithinHours
     next.charges.adoptAges(of: charges)
@@ -148,7 +148,7 @@ package struct Kiosk: ~Copyable, Sendable {
     // guard: a reload outside the hours is no closing
     next.isWithinHours = isWithinHours
     next.jobs.adopt(jobs)
-    if let programs { next.programs?.adopt(programs) }
+    next.programs?.adopt(programs, elapsed)
     next.charges.adopt(charges)
     next.sensors.adopt(sensors)
     next.batches.adopt(batches)
@@ -196,7 +196,7 @@ package struct Kiosk: ~Copyable, Sendable {
   package mutating func updateClock(at now: Moment) {
     let step = elapsed.update(at: now)
     batches.update(step, at: now)
-    programs?.apply(step, elapsed)
+    programs?.apply(step, elapsed, at: now)
     sensors.apply(step, elapsed)
   }
 

@@ -236,6 +236,39 @@ import Testing
     #expect(try kiosk.receive().events.count == 1)
   }
 
+  /// The computer was off for 14 hours, and the cleaning was before the time of the network.
+  @Test func aCleaningInDoubtKeepsItsAge() throws {
+    let kiosk = try kiosk { $0.every = .seconds(24 * 3_600) }
+    try kiosk.cutPower(for: .seconds(14 * 3_600), hasClock: false)
+    kiosk.pass(.seconds(60))
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
+    try kiosk.receive(clean)
+    try kiosk.made(2, "done")
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    kiosk.pass(.seconds(23 * 3_600))
+    try kiosk.restart()
+    #expect(try kiosk.receive().events.isEmpty)
+    kiosk.pass(.seconds(3_600))
+    #expect(try kiosk.receive().events.count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func aNewProgramIsNotDueWithTheTimeOfTheNetwork(isDecided: Bool) throws {
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.cutPower(for: .seconds(1_000 * 3_600), hasClock: false)
+    var changed = settings
+    var program = Program()
+    (program.every, program.isAutomatic) = (.seconds(24 * 3_600), false)
+    changed.machines[0].programs[.clean] = program
+    try kiosk.reload(changed)
+    if isDecided { try kiosk.receive() }
+    kiosk.receiveNetworkTime()
+    #expect(try kiosk.receive().events.isEmpty)
+    kiosk.pass(.seconds(24 * 3_600))
+    #expect(try kiosk.receive().events.count == 1)
+  }
+
   @Test func glassesAreCountedInTheLedger() throws {
     let kiosk = try kiosk { ($0.everyGlasses, $0.isAutomatic) = (3, true) }
     try kiosk.receive(.order(#"{"juice":"kiwi","quantity":2}"#))
@@ -302,7 +335,54 @@ import Testing
     #expect(try kiosk.receive().events.isEmpty)
   }
 
+  @Test func aProgramDoneAtClosingIsNotDueAgainWithTheTimeOfTheNetwork() throws {
+    let saturday = OpeningHours([.sat: try #require(OpeningHours.Interval("08:00-10:00"))])
+    let kiosk = try kiosk(hours: saturday) { $0.at = .closing }
+    kiosk.pass(.seconds(3_600))
+    try kiosk.receive()
+    try kiosk.receive(clean)
+    try kiosk.made(3, "done")
+    try kiosk.cutPower(for: .seconds(20 * 3_600), hasClock: false)
+    #expect(try kiosk.receive().events.isEmpty)
+    kiosk.receiveNetworkTime()
+    #expect(try kiosk.receive().events.isEmpty)
+  }
+
+  /// The clock shows 10:20 at the start; it is 10:51. The program was done at 10:10.
+  @Test func aProgramDoneAtOpeningIsNotDueAgainWithAClockThatIsBehind() throws {
+    let saturday = OpeningHours([.sat: try #require(OpeningHours.Interval("10:00-12:00"))])
+    let kiosk = try kiosk(hours: saturday) { $0.at = .opening }
+    kiosk.pass(.seconds(3_600))
+    try kiosk.receive()
+    kiosk.pass(.seconds(600))
+    try kiosk.receive(clean)
+    try kiosk.made(3, "done")
+    kiosk.pass(.seconds(2_400))
+    let order = try kiosk.receive(.order("kiwi"))
+    try kiosk.made(try #require(order.transaction.records.first).row.entry.seq, "done")
+    try kiosk.cutPower(for: .seconds(60), hasClock: false, behind: 1_800)
+    #expect(try kiosk.receive().events.isEmpty)
+    kiosk.receiveNetworkTime()
+    #expect(try kiosk.receive().events.isEmpty)
+  }
+
   // MARK: Overdue
+
+  /// The computer is off from hour 10 to hour 24, and gets the time of the network at hour 38.
+  @Test func theTimeWithoutPowerMakesACleaningOverdueThatWasDueBefore() throws {
+    let kiosk = try kiosk { ($0.every, $0.grace) = (.seconds(24 * 3_600), .seconds(3_600)) }
+    kiosk.pass(.seconds(10 * 3_600))
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.made(2, "done")
+    try kiosk.cutPower(for: .seconds(14 * 3_600), hasClock: false)
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
+    kiosk.pass(.seconds(14 * 3_600))
+    #expect(try kiosk.receive().events.count == 1)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.accepted])
+    kiosk.receiveNetworkTime()
+    try kiosk.receive()
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.cleaningDue])
+  }
 
   /// The computer is off from hour 20 to hour 40, and then again for a moment.
   @Test(arguments: [false, true])

@@ -437,8 +437,9 @@ import Testing
       MachineRecord(status: .fault("paper \"jam\"")), MachineRecord(status: .offline),
     ]
     var program = ProgramRecord(
-      seq: 3, at: at, isDone: true, due: .init(seq: 4, at: at, cause: .idle))
-    (program.glasses, program.madeAt) = (5, at)
+      seq: 3, at: at, elapsed: .milliseconds(-8), isDone: true,
+      due: .init(seq: 4, at: at, cause: .idle, elapsed: .seconds(9)))
+    (program.glasses, program.made) = (5, .milliseconds(6))
     var device = PaymentDeviceRecord(status: .online)
     (device.currency, device.captured, device.refunded) = (.euro, .max, .min)
     (device.total, device.totalAt, device.difference, device.epoch) = (4, at, -5, 1 << 52)

@@ -23,13 +23,14 @@ extension Kiosk {
     var edges: [MachineProgram.Cause: Duration] = [:]
     // Opening hours begin and end at full minutes.
     let time = now.timestamp.milliseconds
+    let uptime = now.uptime - .milliseconds(elapsed.behind)
     var age = Duration.milliseconds(time - time / 60_000 * 60_000)
     var later = isWithinHours
     for _ in 1...8 * 1_440 where edges.count < 2 {
       let isWithin = isWithinHours(at: Timestamp(milliseconds: time - age.milliseconds - 60_000))
       let edge = later ? MachineProgram.Cause.opening : .closing
       // guard: a program that was done after the opening is not done again
-      if isWithin != later, edges[edge] == nil { edges[edge] = now.uptime - age }
+      if isWithin != later, edges[edge] == nil { edges[edge] = uptime - age }
       (later, age) = (isWithin, age + .seconds(60))
     }
     return edges
@@ -78,7 +79,8 @@ extension Kiosk {
     guard let due = programs?.newlyDue(at: now) else { return }
     for (id, cause, since) in due {
       let entry = record(.program(ProgramStep(.due, id, reason: cause.rawValue)), in: &decision)
-      programs?.becameDue(id, .init(seq: entry.seq, at: entry.at, cause: cause), at: since)
+      // guard: the time for which the kiosk was off counts as overdue
+      programs?.becameDue(id, entry, cause, at: since)
     }
     for machine in settings.machines {
       guard

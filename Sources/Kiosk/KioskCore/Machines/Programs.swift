@@ -5,33 +5,37 @@ package import KioskProtocol
 package struct ProgramRecord: Hashable, Sendable {
   /// The entry with which the program was last done, or the last entry before it was configured.
   package var seq: Int
-  /// The time at which the program was last done, or was configured.
+  /// The time at which the program was last done, or was configured, as displays show it.
   package var at: Timestamp
+  /// The time of `at` as `ClockRecord.elapsed`, or `nil` until the first `Programs.apply` after the
+  /// program was configured.
+  package var elapsed: Duration?
   /// Whether the program was ever done.
   package var isDone: Bool
   /// The entry with which the program became due, or `nil` if it is not due.
   package var due: Due?
-  /// The number of glasses that the machine has made since `at`, and the time of the last ones.
+  /// The number of glasses that the machine has made since `at`, and the time of the last ones as
+  /// `ClockRecord.elapsed`.
   package var glasses = 0
-  package var madeAt: Timestamp?
+  package var made: Duration?
 
   package struct Due: Hashable, Sendable {
     package let seq: Int
-    package var at: Timestamp
+    package let at: Timestamp
     package let cause: MachineProgram.Cause
+    /// The time at which the program became due as `ClockRecord.elapsed`. It is before `at` if the
+    /// kiosk was off then.
+    package var elapsed: Duration
 
-    package init(seq: Int, at: Timestamp, cause: MachineProgram.Cause) {
-      self.seq = seq
-      self.at = at
-      self.cause = cause
+    package init(seq: Int, at: Timestamp, cause: MachineProgram.Cause, elapsed: Duration) {
+      (self.seq, self.at, self.cause, self.elapsed) = (seq, at, cause, elapsed)
     }
   }
 
-  package init(seq: Int, at: Timestamp, isDone: Bool = false, due: Due? = nil) {
-    self.seq = seq
-    self.at = at
-    self.isDone = isDone
-    self.due = due
+  package init(
+    seq: Int, at: Timestamp, elapsed: Duration? = nil, isDone: Bool = false, due: Due? = nil
+  ) {
+    (self.seq, self.at, self.elapsed, self.isDone, self.due) = (seq, at, elapsed, isDone, due)
   }
 }
 
@@ -41,10 +45,11 @@ extension ProgramRecord: StateRecord {
   package init(_ members: inout Members<Self>) throws(JSONError) {
     seq = try members.required("seq", \.seq)
     at = try members.required("at", \.at)
+    elapsed = members.optional("elapsed_ms", \.elapsed)
     isDone = members.flag("done", \.isDone)
     due = try members.optional("due", \.due)
     glasses = try members.required("glasses", \.glasses)
-    madeAt = members.optional("made_at", \.madeAt)
+    made = members.optional("made_ms", \.made)
   }
 }
 
@@ -53,6 +58,7 @@ extension ProgramRecord.Due: FormattedMessage {
     seq = try members.required("seq", \.seq)
     at = try members.required("at", \.at)
     cause = try members.required("cause", \.cause)
+    elapsed = try members.required("elapsed_ms", \.elapsed)
   }
 }
 
@@ -65,31 +71,24 @@ extension ProgramRecord.Due: FormattedMessage {
 ///
 /// The monotonic clock measures durations, because the wall clock may be set, and `ElapsedClock`
 /// measures a duration that began in an earlier process: the time for which the kiosk was off
-/// counts, also for `grace`. If a time is later than the last record, its duration counts as longer
-/// than any limit.
+/// counts, also for `grace`. A time that is later than the wall clock showed at the start counts as
+/// longer ago than any limit.
 package struct Programs: Sendable {
   private let settings: [ProgramID: KioskSettings.Machine.Program]
   private(set) var records: Journaled<ProgramID, ProgramRecord>
-  /// The times of the records as uptimes, and the uptime before which the kiosk does not request a
-  /// program that failed. Not stored in the ledger.
-  private var timers: [ProgramID: ProgramTimer] = [:]
+  /// The uptimes before which the kiosk does not request programs that failed. Not stored in the
+  /// ledger.
+  private var retries: [ProgramID: Duration] = [:]
   /// The uptimes of the last opening and closing by the hours, or `nil` if the kiosk has not
   /// determined them yet.
   var edges: [MachineProgram.Cause: Duration]?
   /// The wall clock minus the uptime, in milliseconds, with an error of at most two seconds.
   private var offset: Int64 = 0
-  /// See `ElapsedClock.correction`.
-  private var correction: Int64 = 0
+  /// See `ElapsedClock.base`. Is `nil` before the first `apply`.
+  private var base: Duration?
 
   /// Time after a failed attempt until the kiosk requests the program again.
   static let retryInterval = Duration.seconds(300)
-
-  private struct ProgramTimer: Sendable {
-    var done: Duration
-    var made: Duration?
-    var due: Duration?
-    var retry: Duration?
-  }
 
   /// Creates a schedule.
   ///
@@ -107,20 +106,20 @@ package struct Programs: Sendable {
   }
 
   /// Copies the state that the ledger does not store.
-  mutating func adopt(_ other: Programs) {
-    for id in other.records.changed {
-      // The ledger may lack a step of the clock.
-      guard var record = records[id], let old = other.records[id], record.seq == old.seq,
-        record.due?.seq == old.due?.seq, record.glasses == old.glasses
+  ///
+  /// - Parameter other: The programs of before, or `nil` if there were none.
+  mutating func adopt(_ other: Programs?, _ clock: ElapsedClock) {
+    base = clock.base
+    guard let other else { return }
+    for (id, old) in other.records.records {
+      // The times of the ledger may be those before or after the last step of the clock.
+      guard let own = records[id], own.seq == old.seq, own.due?.seq == old.due?.seq,
+        own.glasses == old.glasses
       else { continue }
-      (record.at, record.madeAt, record.due) = (old.at, old.madeAt, old.due)
-      records[id] = record
+      records[id] = old
     }
     (edges, offset) = (other.edges, other.offset)
-    timers = other.timers.filter { id, _ in
-      let (own, old) = (records[id], other.records[id])
-      return own?.seq == old?.seq && own?.due == old?.due
-    }
+    retries = other.retries.filter { id, _ in records[id]?.seq == other.records[id]?.seq }
   }
 
   /// Whether any program is due at opening or closing.
@@ -136,72 +135,67 @@ package struct Programs: Sendable {
 
   // MARK: Time
 
-  /// Converts the times of an earlier process to the monotonic clock, and adjusts the times that
-  /// displays show after a step of the wall clock.
+  /// Adjusts the times that displays show after a step of the wall clock.
   mutating func update(at now: Moment) {
     let offset = now.timestamp.milliseconds - now.uptime.milliseconds
     if abs(offset - self.offset) > 2_000 { self.offset = offset }
-    for (id, record) in records.records where settings[id] != nil && timers[id] == nil {
-      timers[id] = ProgramTimer(
-        done: uptime(of: record.at, now), made: record.madeAt.map { uptime(of: $0, now) })
-      // guard: the time for which the kiosk was off counts as overdue
-      let dueTime = dueTime(of: id)?.at ?? now.uptime
-      let due = record.due.map { min(uptime(of: $0.at, now), dueTime) }
-      timers[id]?.due = due
-    }
-    correction = 0
   }
 
-  /// Moves the times of the records by a step of the clock, because the next start compares them
-  /// with the clock. Makes the times of earlier starts older by a step that is time which has passed.
-  mutating func apply(_ step: ElapsedClock.Step, _ elapsed: ElapsedClock) {
-    // Before the first `update` the step belongs to the start.
-    let isStart = timers.isEmpty
-    correction = elapsed.correction + (isStart ? step.passed.milliseconds : 0)
-    // While the clock is in doubt, a step forward may be time that has passed.
-    let moved = step.ages > 0 ? min(step.milliseconds, 0) : step.milliseconds
-    // At a start after the computer was off, the step is unknown.
-    if moved != 0, !isStart || elapsed.correction != 0 {
-      // guard: a clock that is set makes no program fresher at the next start
-      move(by: moved)
-      correction -= elapsed.correction
+  /// Continues on the clock of `ElapsedClock`, on which a step that is time without power makes
+  /// older what earlier starts have recorded. Begins the intervals of new programs.
+  mutating func apply(_ step: ElapsedClock.Step, _ clock: ElapsedClock, at now: Moment) {
+    let isStart = base == nil
+    base = clock.base
+    if isStart {
+      let longAgo = clock.base + clock.startedAt - .unknownAge
+      // guard: a clock that was set back makes nothing fresh
+      move { clock.isAgeUnknown(of: $0) ? min($0, longAgo) : $0 }
+    } else if step.passed > .zero {
+      // guard: the hours by a clock in doubt are not those by the time of the network
+      edges = nil
+      // guard: what this start has recorded is not older by the time without power
+      move { clock.isEarlier($0) ? $0 : $0 + step.passed }
+      for (id, record) in records.records {
+        guard let due = record.due, let time = dueTime(of: id) else { continue }
+        // guard: the time without power counts as overdue also if it is known later
+        records[id]?.due?.elapsed = min(due.elapsed, elapsed(at: time.at))
+      }
     }
-    guard step.passed > .zero else { return }
-    func older(_ time: Duration) -> Duration { elapsed.older(time, by: step) }
-    timers = timers.mapValues { timer in
-      var timer = timer
-      timer.done = older(timer.done)
-      (timer.made, timer.due) = (timer.made.map(older), timer.due.map(older))
-      return timer
+    for (id, record) in records.records where record.elapsed == nil && settings[id] != nil {
+      // The process that configured it may have ended before its first decision.
+      let age = isStart ? max(.zero, now.timestamp.since(record.at)) : .zero
+      records[id]?.elapsed = elapsed(at: now.uptime) - age
     }
   }
 
-  private mutating func move(by step: Int64) {
-    func moved(_ time: Timestamp) -> Timestamp {
-      Timestamp(milliseconds: time.milliseconds + step)
-    }
-    for (id, record) in records.records {
-      var record = record
-      (record.at, record.madeAt) = (moved(record.at), record.madeAt.map(moved))
-      if let due = record.due { record.due?.at = moved(due.at) }
+  private mutating func move(_ moved: (Duration) -> Duration) {
+    for (id, var record) in records.records {
+      (record.elapsed, record.made) = (record.elapsed.map(moved), record.made.map(moved))
+      if let due = record.due { record.due?.elapsed = moved(due.elapsed) }
       records[id] = record
     }
   }
 
-  private func uptime(of time: Timestamp, _ now: Moment) -> Duration {
-    let age = now.timestamp.since(time) + .milliseconds(correction)
-    // guard: a clock that was set back makes nothing fresh
-    return now.uptime - (age < .zero ? .unknownAge : age)
+  /// Returns the uptime at a time of `ClockRecord.elapsed`.
+  private func uptime(at elapsed: Duration?) -> Duration? {
+    guard let base, let elapsed else { return nil }
+    return elapsed - base
   }
+
+  private func elapsed(at uptime: Duration) -> Duration { uptime + (base ?? .zero) }
 
   /// Returns the uptime at which a program becomes due by time, and the cause. Returns `nil` if no
   /// time is known, for example before the next glass.
   private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
-    guard let setting = settings[id], let timer = timers[id] else { return nil }
+    guard let setting = settings[id], let record = records[id],
+      let done = uptime(at: record.elapsed)
+    else { return nil }
     var times: [(at: Duration, cause: MachineProgram.Cause)] = []
-    if let hours = setting.every { times.append((timer.done + hours, .hours)) }
-    if let idle = setting.idle, let made = timer.made { times.append((made + idle, .idle)) }
-    if let edge = setting.at, let at = edges?[edge], at > timer.done { times.append((at, edge)) }
+    if let hours = setting.every { times.append((done + hours, .hours)) }
+    if let idle = setting.idle, let made = uptime(at: record.made) {
+      times.append((made + idle, .idle))
+    }
+    if let edge = setting.at, let at = edges?[edge], at > done { times.append((at, edge)) }
     return times.min { $0.at < $1.at }
   }
 
@@ -229,9 +223,9 @@ package struct Programs: Sendable {
   }
 
   private func isOverdue(_ id: ProgramID, at now: Moment) -> Bool {
-    guard id.program == .clean, let setting = settings[id], let due = timers[id]?.due else {
-      return false
-    }
+    guard id.program == .clean, let setting = settings[id],
+      let due = uptime(at: records[id]?.due?.elapsed)
+    else { return false }
     // guard: an overdue cleaning closes the machine
     return now.uptime - due >= setting.grace
   }
@@ -240,14 +234,15 @@ package struct Programs: Sendable {
   func isRequestable(_ id: ProgramID, at now: Moment) -> Bool {
     guard records[id]?.due != nil, settings[id]?.isAutomatic == true else { return false }
     // guard: a program that failed is not tried again at once
-    return timers[id]?.retry.map { $0 <= now.uptime } ?? true
+    return retries[id].map { $0 <= now.uptime } ?? true
   }
 
-  /// Returns the time until a program becomes due or overdue, or may be requested; or `nil` if only
-  /// a message can cause that.
+  /// Returns the time until a program becomes due or overdue, or may be requested, or a time must
+  /// be stored; or `nil` if only a message can cause that.
   ///
   /// - Parameter closed: The machines whose `clean` is overdue already.
   func wait(at now: Moment, closed: Set<MachineID>, canRun: (ProgramID) -> Bool) -> Duration? {
+    guard records.isSaved else { return .zero }
     var times: [Duration] = []
     for (id, record) in records.records {
       guard let setting = settings[id] else { continue }
@@ -255,19 +250,26 @@ package struct Programs: Sendable {
         if let time = dueTime(of: id) { times.append(time.at) }
         continue
       }
-      if id.program == .clean, let due = timers[id]?.due, !closed.contains(id.machine) {
+      if id.program == .clean, !closed.contains(id.machine),
+        let due = uptime(at: record.due?.elapsed)
+      {
         times.append(due + setting.grace)
       }
-      if setting.isAutomatic, canRun(id) { times.append(timers[id]?.retry ?? now.uptime) }
+      if setting.isAutomatic, canRun(id) { times.append(retries[id] ?? now.uptime) }
     }
     return times.min().map { max($0 - now.uptime, .zero) }
   }
 
   // MARK: Changes
 
-  mutating func becameDue(_ id: ProgramID, _ due: ProgramRecord.Due, at uptime: Duration) {
-    records[id]?.due = due
-    timers[id]?.due = uptime
+  /// Records that a program is due.
+  ///
+  /// - Parameter uptime: The uptime since which it is due, which may be before the start.
+  mutating func becameDue(
+    _ id: ProgramID, _ entry: LedgerEntry, _ cause: MachineProgram.Cause, at uptime: Duration
+  ) {
+    records[id]?.due = .init(
+      seq: entry.seq, at: entry.at, cause: cause, elapsed: elapsed(at: uptime))
   }
 
   /// Records the end of an attempt.
@@ -275,20 +277,17 @@ package struct Programs: Sendable {
   /// - Parameter entry: The entry of a program that was done, or `nil` if it failed.
   mutating func ended(_ id: ProgramID, done entry: LedgerEntry?, at uptime: Duration) {
     guard records[id] != nil else { return }
-    guard let entry else {
-      timers[id]?.retry = uptime + Self.retryInterval
-      return
-    }
-    records[id] = ProgramRecord(seq: entry.seq, at: entry.at, isDone: true)
-    timers[id] = ProgramTimer(done: uptime)
+    retries[id] = entry == nil ? uptime + Self.retryInterval : nil
+    guard let entry else { return }
+    records[id] = ProgramRecord(
+      seq: entry.seq, at: entry.at, elapsed: elapsed(at: uptime), isDone: true)
   }
 
   /// Counts glasses that a machine has made.
   mutating func made(_ glasses: Int, by machine: MachineID, at now: Moment) {
     for id in ids(of: machine) {
       records[id]?.glasses += glasses
-      records[id]?.madeAt = now.timestamp
-      timers[id]?.made = now.uptime
+      records[id]?.made = elapsed(at: now.uptime)
     }
   }
 
