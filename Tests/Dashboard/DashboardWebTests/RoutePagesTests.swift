@@ -34,24 +34,25 @@ import Testing
 
   private static func answer(
     _ status: CommandResult.Status, _ reason: RejectionReason? = nil,
-    id: KioskProtocol.Request.ID?, stock: FruitAmounts = [:]
+    id: KioskProtocol.Request.ID?, stock: FruitAmounts = [:], seq: Int? = nil
   ) -> [UInt8] {
     var result = CommandResult(status: status)
-    (result.id, result.reason, result.stock) = (id, reason, stock)
+    (result.id, result.reason, result.stock, result.seq) = (id, reason, stock, seq)
     return result.payload
   }
 
   /// Posts a stop and answers it in the kiosk's name.
   private static func confirm(
     _ scene: Scene, _ path: String, _ body: String, _ status: CommandResult.Status,
-    _ reason: RejectionReason? = nil, stock: FruitAmounts = [:], as user: String = "minji"
+    _ reason: RejectionReason? = nil, stock: FruitAmounts = [:], seq: Int? = nil,
+    as user: String = "minji"
   ) async throws -> (page: String, request: KioskProtocol.Request) {
     async let page = scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
     let command = try await scene.nextCommand()
     #expect(command.topic == "kiosk/k1/restock/\(user)")
     let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
     try await scene.kiosk(
-      "restock/\(user)/result", answer(status, reason, id: request.id, stock: stock),
+      "restock/\(user)/result", answer(status, reason, id: request.id, stock: stock, seq: seq),
       retain: false)
     return (try await page.text, request)
   }
@@ -251,7 +252,7 @@ import Testing
         "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=99&brought.mango=7&fit=1"
       ).text
       #expect(other.contains("Mango</th><td>+5</td><td>+7</td><td>+2</td>"))
-      #expect(other.contains("href=\"/kiosks/k1?add.mango=2\">Mine are right"))
+      #expect(other.contains("href=\"?correct=1&amp;brought.mango=7\">Mine are right"))
     }
   }
 
@@ -261,7 +262,7 @@ import Testing
       let path = try await Self.createRoute(scene)
       let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
       _ = try await Self.confirm(
-        scene, path, "id=\(id)&brought.kiwi=9&counted.mango=8&ledger.mango=10", .applied)
+        scene, path, "id=\(id)&brought.kiwi=9&counted.mango=8&ledger.mango=10", .applied, seq: 4)
       // Kiwi: 7 instead of 9. Mango: counted as 9 and 2 added, instead of counted as 8.
       let fields = "brought.kiwi=7&brought.mango=2&counted.mango=9&ledger.mango=10"
       let sent = try await scene.post(
@@ -271,7 +272,13 @@ import Testing
         #expect(page.contains("Kiwi</th><td>+9</td><td>+7</td><td>−2</td>"))
         #expect(page.contains("Mango</th><td>0, 8 counted</td><td>+2, 9 counted</td><td>+3</td>"))
         #expect(!page.contains("Banana</th><td>0</td><td>0</td>"))
-        #expect(page.contains("href=\"/kiosks/k1?add.kiwi=-2&amp;add.mango=3\">Mine are right"))
+        let own = "correct=1&brought.kiwi=7&brought.mango=2&counted.mango=9"
+        #expect(page.contains("href=\"?\(own.replacing("&", with: "&amp;"))\">Mine are right"))
+        let form = try await scene.get("\(path)/kiosks/k1?\(own)").text
+        #expect(try Self.field("id", in: form).hasPrefix("correct-4-"))
+        #expect(form.contains("name=\"brought.kiwi\" value=\"7\""))
+        #expect(form.contains("name=\"counted.mango\" value=\"9\""))
+        #expect(!form.contains("comparison"))
         #expect(page.contains("href=\"/kiosks/k1?add.kiwi=7&amp;add.mango=2\">Both were put in"))
         #expect(page.contains("data-discard href=\"?\">Theirs are right"))
       }
@@ -689,7 +696,7 @@ import Testing
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
       #expect(page.text.contains("already sent with other numbers"))
       #expect(
-        page.text.contains("<a class=\"button\" href=\"?correct=1\">Correct the sent numbers"))
+        page.text.contains("href=\"?correct=1&amp;brought.kiwi=70\">Mine are right: correct it"))
       #expect(!page.text.contains("href=\"/kiosks/k1?"))
     }
   }

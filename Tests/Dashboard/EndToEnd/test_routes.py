@@ -490,16 +490,15 @@ def test_of_two_who_fill_in_a_stop_the_first_counts(
     phone.wait_for("Kiwi +7", "#saved")
     assert restocks(kiosks["k1"]) == [{"kiwi": 9}]
     complaints_of_the_network(phone)
-    # The page compares both, and corrects the stock after a review.
+    # The page compares both, and corrects the stop with the own numbers.
     phone.press("#saved a")
     phone.wait_for("Sent by minji", "#comparison")
     assert rows(phone, "#comparison tbody tr") == [["Kiwi", "+9", "+7", "−2"]]
     phone.photograph("stop-comparison-phone")
-    phone.send("a[data-discard][href*='add.kiwi=-2']")
-    assert phone.one("[name='add.kiwi']").get_attribute("value") == "-2"
-    phone.send("button[value=review]")
-    phone.send(".actions .primary")
-    phone.wait_for("Done.")
+    phone.send("a[href*='correct=1']")
+    assert phone.one("[name='brought.kiwi']").get_attribute("value") == "7"
+    phone.send("form[action$='/correct'] .primary")
+    phone.wait_for("Done, corrected.")
     assert restocks(kiosks["k1"]) == [{"kiwi": 9}, {"kiwi": -2}]
     phone.open("/routes")
     assert not phone.one("#saved").is_displayed()

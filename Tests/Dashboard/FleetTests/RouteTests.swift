@@ -430,7 +430,7 @@ import Testing
       topic: "kiosk/k1/history", payload: HistoryReport(entries: [entry]).payload,
       isRetained: true, at: Self.now)
     #expect(stop.updateOutcome(from: try #require(fleet["k1"])) == isDone)
-    #expect(stop.report?.isDone == isDone)
+    #expect(stop.report?.isDone == isDone && stop.report?.entry == (isDone ? 7 : nil))
   }
 
   @Test func whatIsMissingIsTheLedgersLessWhatWasCounted() throws {
@@ -516,8 +516,11 @@ import Testing
     }
     #expect(stop.correct(report("x1", brought: 8, counted: 6)) == .outdated)
     _ = stop.confirm(Self.report())
-    stop.updateOutcome(of: "c1", with: CommandResult(status: .applied), next: "c2")
+    var applied = CommandResult(status: .applied)
+    applied.seq = 7
+    stop.updateOutcome(of: "c1", with: applied, next: "c2")
     let first = try #require(stop.report)
+    #expect(first.entry == 7)
     let (brought, counted) = (first.brought["kiwi"] ?? 0, first.counted["kiwi"] ?? 0)
     // The same numbers are no correction.
     #expect(
@@ -542,8 +545,11 @@ import Testing
     #expect(rejected.report == first && !rejected.isUnanswered)
     // Another one may be sent then.
     #expect(rejected.correct(report("x2", brought: 9, counted: 9)) != .outdated)
-    stop.updateOutcome(of: "x1", with: CommandResult(status: .applied), next: "c3")
+    applied.seq = 9
+    stop.updateOutcome(of: "x1", with: applied, next: "c3")
     #expect(stop.report?.brought == ["kiwi": brought + 3] && stop.correction == nil)
+    // Another correction names the same entry.
+    #expect(stop.report?.entry == 7)
     #expect(stop.report?.isDone == true && stop.report?.isCorrection == true)
     // Neither the same correction again, nor the stop itself, is sent.
     #expect(stop.correct(sent) == .answered(try #require(stop.report)))

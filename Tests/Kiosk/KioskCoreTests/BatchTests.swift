@@ -120,6 +120,22 @@ import TimeZones
     try kiosk.ledger.verify()
   }
 
+  /// Fewer were brought than was typed: the fruit that is there keeps its earlier date.
+  @Test(arguments: [
+    ("correct-2-a", ["kiwi 2: -20", "kiwi 3: -2"]), ("correct-0-a", ["kiwi 3: -5", "kiwi 2: -17"]),
+    ("r1", ["kiwi 1: -10", "kiwi 2: -12"]),
+  ])
+  func aCorrectedRestockTakesItsOwnBatchAndThenTheFreshest(id: String, taken: [String]) throws {
+    let kiosk = try kiosk()
+    for amount in [20, 5] {
+      kiosk.pass(hour)
+      try kiosk.receive(.restock(#"{"add":{"kiwi":\#(amount)}}"#))
+    }
+    let correction = try kiosk.receive(.restock(#"{"id":"\#(id)","add":{"kiwi":-22}}"#))
+    #expect(batches(correction) == [taken])
+    try kiosk.ledger.verify()
+  }
+
   /// The dashboard names the date of the fruit. The fruit may be thrown away already.
   @Test(arguments: [false, true]) func whatHasExpiredIsNotUndone(isThrownAway: Bool) throws {
     let kiosk = try kiosk(keeps: nil)

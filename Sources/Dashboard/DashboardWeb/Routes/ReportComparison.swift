@@ -30,9 +30,6 @@ struct ReportComparison {
     let text = language(
       "This stop was already sent with other numbers or dates, which apply. Yours were not sent.",
       "이 방문지는 이미 다른 수량이나 날짜로 보냈어요. 그 내용이 유효하고, 내 것은 보내지 않았어요.")
-    let correction = FruitAmounts(
-      stop.lines.map { (fruit: $0.fruit.id, amount: difference($0.fruit.id)) }
-        .filter { $0.amount != 0 })
     return .notice(
       .warn,
       html: """
@@ -40,31 +37,39 @@ struct ReportComparison {
         <div class="wide">\(HTML.table(heads, rows, id: "comparison"))</div>
         <div class="actions">
         <a class="button" data-discard href="?">\(language("Theirs are right", "보낸 수량이 맞아요"))</a>
-        \(context.isOperator ? restocks(correction) : correct)
+        \(sent.isDone ? correct : nil)\(context.isOperator ? addition : nil)
         </div>
         """, tag: "div")
   }
 
-  private func restocks(_ correction: FruitAmounts) -> HTML {
-    """
-    \(button(correction, language("Mine are right: correct it", "내 수량이 맞아요: 고치기")))
-    \(button(own.entered, language("Both were put in: add mine", "둘 다 채웠어요: 내 수량 더하기")))
-    """
-  }
-
-  /// The link to the form that corrects the sent report. The browser keeps the user's own numbers.
+  /// The link to the form that corrects the sent report, filled in with the user's own numbers, which
+  /// the browser keeps until the user sends the correction. The form has counts only of fruits that the
+  /// sent report has counted, so the amount of another fruit contains the difference of its count.
   private var correct: HTML {
-    """
-    <a class="button" href="?correct=1">\(language("Correct the sent numbers", "보낸 수량 고치기"))</a>
-    """
+    let fields = stop.lines.flatMap { line -> [String] in
+      let fruit = line.fruit.id
+      guard words(sent, fruit) != words(own, fruit) else { return [] }
+      let old = sent.counted[fruit]
+      let count = old.map { own.counted[fruit] ?? sent.ledger[fruit] ?? $0 }
+      let brought =
+        (sent.brought[fruit] ?? 0) + difference(fruit) - ((count ?? 0) - (old ?? 0))
+      return ["brought.\(fruit)=\(brought)"] + (count.map { ["counted.\(fruit)=\($0)"] } ?? [])
+    }
+    let query = (["correct=1"] + fields).joined(separator: "&")
+    return """
+      <a class="button" href="?\(query)">\(language("Mine are right: correct it", "내 수량이 맞아요: 고치기"))</a>
+
+      """
   }
 
-  /// Returns a link to the kiosk's restock form, filled in with the amounts. The user reviews the
-  /// restock before sending it.
-  private func button(_ amounts: FruitAmounts, _ text: String) -> HTML? {
-    guard !amounts.isEmpty else { return nil }
-    let query = amounts.map { "add.\($0.fruit)=\($0.amount)" }.joined(separator: "&")
-    return "<a class=\"button\" data-discard href=\"/kiosks/\(stop.kiosk)?\(query)\">\(text)</a>"
+  /// The link to the kiosk's restock form, filled in with the user's own amounts, or `nil` if there are
+  /// none. The user reviews the restock before sending it.
+  private var addition: HTML? {
+    guard !own.entered.isEmpty else { return nil }
+    let query = own.entered.map { "add.\($0.fruit)=\($0.amount)" }.joined(separator: "&")
+    return """
+      <a class="button" data-discard href="/kiosks/\(stop.kiosk)?\(query)">\(language("Both were put in: add mine", "둘 다 채웠어요: 내 수량 더하기"))</a>
+      """
   }
 
   /// Returns a text such as `+5, 3 counted, best before 2026-12-01`.

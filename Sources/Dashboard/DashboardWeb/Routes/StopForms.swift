@@ -123,12 +123,13 @@ struct StopForms {
     let rows: [HTML] = stop.lines.map { line in
       let fruit = line.fruit.id
       func field(_ kind: String, _ label: String, _ amount: Int, _ limit: HTML) -> HTML {
-        """
-        <label><span>\(label)</span>
-        <input type="number" inputmode="numeric"\(limit) name="\(kind).\(fruit)" value="\(amount)"\
-        \(isUnanswered ? " readonly" : .empty)></label>
+        let amount = isUnanswered ? amount : context.filled.value("\(kind).\(fruit)") ?? amount
+        return """
+          <label><span>\(label)</span>
+          <input type="number" inputmode="numeric"\(limit) name="\(kind).\(fruit)" value="\(amount)"\
+          \(isUnanswered ? " readonly" : .empty)></label>
 
-        """
+          """
       }
       let count = stop.report?.counted[fruit].map { old in
         field("counted", language("Counted", "센 것"), shown?.counted[fruit] ?? old, " min=\"0\"")
@@ -140,12 +141,12 @@ struct StopForms {
         """
     }
     return """
-      <form method="post" action="\(path)/correct">\(context.fields(id: isUnanswered ? sent?.command : .random))
+      <form method="post" action="\(path)/correct">\(context.fields(id: isUnanswered ? sent?.command : .correction(of: stop.report?.entry)))
       <p class="muted">\(language(
         "Enter the right numbers. The difference is recorded now; the stop report and the sums of the route have the right ones.",
         "맞는 수량을 적어 주세요. 차이를 지금 기록하고, 방문 기록과 합계도 고쳐요."))</p>
       \(rows)
-      <div class="actions"><button class="primary">\(isUnanswered
+      <div class="actions"><button class="primary" data-discard>\(isUnanswered
         ? language("Send again", "다시 보내기") : language("Correct", "고치기"))</button></div></form>
       """
   }
@@ -153,7 +154,8 @@ struct StopForms {
   /// The report with the values in the query, if a report with others was sent before and not
   /// rejected; otherwise `nil`.
   var addressed: Route.StopReport? {
-    guard isFilled, let report = stop.report, !stop.isOpen else { return nil }
+    guard isFilled, context.filled["correct"] == nil, let report = stop.report, !stop.isOpen
+    else { return nil }
     func amounts(_ kind: String) -> FruitAmounts {
       FruitAmounts(
         stop.lines.compactMap { line in

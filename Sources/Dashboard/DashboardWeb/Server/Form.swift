@@ -94,9 +94,16 @@ typealias CommandID = KioskProtocol.Request.ID
 
 extension CommandID {
   /// A new, unique id.
-  static var random: Self {
+  static var random: Self { random("dashboard") }
+
+  /// Returns a new, unique id of a correction.
+  ///
+  /// - Parameter entry: The `seq` of the corrected entry, or `nil` if it is unknown.
+  static func correction(of entry: Int?) -> Self { random("correct-\(max(0, entry ?? 0))") }
+
+  private static func random(_ prefix: String) -> Self {
     let number = UInt128.random(in: 0 ... .max)
-    guard let id = Self("dashboard-\(String(number, radix: 36))") else {
+    guard let id = Self("\(prefix)-\(String(number, radix: 36))") else {
       preconditionFailure("digits and letters make an id")
     }
     return id

@@ -91,6 +91,7 @@ extension Route.StopReport: FormattedMessage {
     default: throw JSONError("'outcome' is unknown")
     }
     isCorrection = members.flag("correction", \.isCorrection)
+    entry = members.optional("entry", \.entry)
   }
 }
 

@@ -132,6 +132,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     package var outcome: Outcome
     /// Whether this report corrects an earlier one that the kiosk has applied.
     package internal(set) var isCorrection = false
+    /// The `seq` of the entry of the first report of the stop, or `nil` if it is unknown.
+    package internal(set) var entry: Int?
 
     package init(
       command: Request.ID, user: String, at: Timestamp, brought: FruitAmounts,
@@ -262,7 +264,7 @@ extension Route.Stop {
     var correction = Route.StopReport(
       command: new.command, user: new.user, at: new.at, brought: new.brought, counted: counted,
       ledger: report.ledger, bestBefore: report.bestBefore)
-    correction.isCorrection = true
+    (correction.isCorrection, correction.entry) = (true, report.entry)
     guard !restock(of: correction).add.isEmpty else { return .answered(report) }
     self.correction = correction
     return .send(correction)
@@ -293,7 +295,9 @@ extension Route.Stop {
     if correction?.command == id { return updateCorrection(with: result) }
     guard let report, report.command == id, report.outcome == .unknown, let result else { return }
     switch (result.status, result.reason) {
-    case (.applied, _): self.report?.outcome = .applied
+    case (.applied, _):
+      self.report?.outcome = .applied
+      self.report?.entry = result.seq
     // The kiosk has not executed this copy of the command, but may have executed an earlier one.
     case (_, .rateLimited): break
     case (_, let reason?):
@@ -327,12 +331,13 @@ extension Route.Stop {
   /// - Returns: Whether the restock was found.
   package mutating func updateOutcome(from kiosk: KioskState) -> Bool {
     guard isUnanswered, var sent = correction ?? report else { return false }
-    let isDone = kiosk.services.contains { entry in
+    let entry = kiosk.services.first { entry in
       guard case .restocked = entry.outcome else { return false }
       return entry.id == sent.command && entry.source?.name == sent.user
     }
-    guard isDone else { return false }
+    guard let entry else { return false }
     sent.outcome = .applied
+    if !sent.isCorrection { sent.entry = entry.seq }
     (report, correction, command) = (sent, nil, sent.command)
     return true
   }

@@ -113,8 +113,8 @@ package struct Batches: Sendable {
       for change in entry.batches { bring(change, at: now) }
       for (fruit, amount) in changes where amount < 0 {
         entry.batches += take(
-          -amount, of: fruit, from: (stock[fruit] ?? 0) - amount, undoing: entry.undone,
-          at: now.timestamp)
+          -amount, of: fruit, from: (stock[fruit] ?? 0) - amount,
+          undoing: entry.undone ?? entry.corrected, at: now.timestamp)
       }
       if let order = entry.outcome.returnedOrder {
         entry.batches += giveBack(changes, of: order, at: now)
@@ -138,8 +138,10 @@ package struct Batches: Sendable {
     now.uptime + expires.since(now.timestamp) - .milliseconds(1)
   }
 
-  /// Takes fruit: first the batch of the entry that is undone, if there is one, then the part
-  /// without a date, then the other batches, the first to expire first.
+  /// Takes fruit: first the part without a date, then the batches, the first to expire first.
+  ///
+  /// - Parameter undone: The entry that is undone or corrected, or `nil` for none. Its batch is taken
+  ///   before the part without a date, and the other batches after it, the last to expire first.
   private mutating func take(
     _ amount: Int, of fruit: Fruit.ID, from stock: Int, undoing undone: Int?, at now: Timestamp
   ) -> [BatchChange] {
@@ -147,11 +149,11 @@ package struct Batches: Sendable {
     var batches = ids(of: fruit)
     let dated = batches.reduce(0) { $0 + (held[$1]?.quantity ?? 0) }
     var own = 0
-    // Undoing a restock must not give its date to older fruit.
-    if let index = batches.firstIndex(where: { $0.number == undone }) {
-      let id = batches.remove(at: index)
-      batches.insert(id, at: 0)
-      own = min(amount, held[id]?.quantity ?? 0)
+    if let undone {
+      own = min(amount, held[BatchID(fruit: fruit, number: undone)]?.quantity ?? 0)
+      let others = batches.filter { $0.number != undone }
+      // guard: an undone or corrected restock gives its date to no older fruit
+      batches = batches.filter { $0.number == undone } + others.reversed()
     }
     var (rest, changes): (Int, [BatchChange]) = (
       own + max(0, amount - own - max(0, stock - dated)), []

@@ -119,6 +119,13 @@ package struct LedgerEntry: Hashable, Sendable {
     guard case .restocked = outcome else { return nil }
     return id?.undone
   }
+
+  /// The `seq` of the entry that this restock corrects, 0 for an unknown one, or `nil` if it corrects
+  /// none. The id of such a restock is `correct-<seq>-<id>`.
+  package var corrected: Int? {
+    guard case .restocked = outcome else { return nil }
+    return id?.corrected
+  }
 }
 
 extension Request.ID {
@@ -126,6 +133,12 @@ extension Request.ID {
   package var undone: Int? {
     let parts = text.split(separator: "-")
     return parts.count == 3 && parts[0] == "undo" ? Int(parts[2]) : nil
+  }
+
+  /// The `seq` in the id of a restock that corrects an entry, or `nil` for another id.
+  package var corrected: Int? {
+    let parts = text.split(separator: "-")
+    return parts.count == 3 && parts[0] == "correct" ? Int(parts[1]) : nil
   }
 }
 
