@@ -239,6 +239,45 @@ import Testing
     }
   }
 
+  /// The age of fruit counts from the visit, also if the report is sent later, and if it is corrected.
+  @Test(
+    arguments: [
+      ("", nil, nil), ("&ago=59000", nil, nil), ("&ago=28800000", 64, nil),
+      ("&ago=28800000&best.kiwi=2026-12-05", 64, nil),
+      ("&ago=28800000&best.kiwi=2026-11-22", nil, "2026-11-22"),
+    ] as [(String, Int64?, String?)])
+  func theAgeOfFruitCountsFromTheVisit(fields: String, hours: Int64?, day: String?) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let fruits = Menu.standard.fruits.map { Fruit(id: $0.id, name: $0.name, keepsHours: 72) }
+      let menu = try Menu(fruits: fruits, juices: Menu.standard.juices)
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: [:], lowMarks: [:]).payload)
+      func restock(_ amount: Int) throws -> KioskProtocol.Command {
+        var (times, days): ([Fruit.ID: Int64], [Fruit.ID: Int64]) = ([:], [:])
+        if let hours { times["kiwi"] = scene.now.milliseconds + hours * 3_600_000 }
+        if let day { days["kiwi"] = try #require(CivilDate(day)).daysSinceEpoch }
+        return .restock(
+          Restock(add: ["kiwi": amount], bestBefore: times, bestBeforeDay: days))
+      }
+      let path = try await Self.createRoute(scene)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      let (page, request) = try await Self.confirm(
+        scene, path, "id=\(id)&brought.kiwi=5\(fields)", .applied)
+      #expect(try request.command == restock(5))
+      #expect(page.contains("T01:00:00Z") == fields.contains("28800000"))
+      async let corrected = scene.post(
+        "\(path)/kiosks/k1/correct",
+        "csrf_token=\(scene.csrfToken)&id=x1&brought.kiwi=8\(fields)")
+      let sent = try KioskProtocol.Request(
+        kind: .restock, payload: try await scene.nextCommand().payload)
+      #expect(try sent.command == restock(3))
+      try await scene.kiosk(
+        "restock/minji/result", Self.answer(.applied, id: sent.id), retain: false)
+      #expect(try await corrected.text.contains("Done, corrected."))
+    }
+  }
+
   /// Two drivers with the same numbers, of which only some fitted: nothing to correct.
   @Test func equalNumbersAreNoDifference() async throws {
     try await Scene.run { scene in

@@ -3,6 +3,7 @@ import Foundation
 import Hummingbird
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 
 extension DashboardServer {
   /// Adds the pages of routes.
@@ -111,8 +112,10 @@ extension DashboardServer {
     }
     guard let step else { throw RequestError.notFound }
     if case (.send(let sent), let restock?) = step {
+      let late = restock.putIn(
+        at: sent.at, by: restock.add, into: link.fleet[kiosk], now: link.time)
       let result = try await send(
-        .restock(restock), to: kiosk, as: Source(kind: .restock, name: sent.user), form,
+        .restock(late), to: kiosk, as: Source(kind: .restock, name: sent.user), form,
         id: sent.command)
       _ = try await routes.update(id, kiosk) {
         $0.updateOutcome(of: sent.command, with: result, next: .random)
@@ -127,11 +130,13 @@ extension DashboardServer {
     guard let user = context.user else { throw RequestError.loggedOut }
     let (id, kiosk) = (try context.routeID(), try context.kioskID())
     let stop = try await self.stop(context)
-    var new = try Route.StopReport(form, stop, user: user, at: link.time)
+    // A report that was confirmed without a network arrives later than the visit.
+    let ago = max(0, form.value("ago") ?? 0)
+    let visited = Timestamp(milliseconds: link.time.milliseconds - Int64(ago) * 1000)
+    // The fruit of a rejected report may have been put in then.
+    let at = min(visited, stop.report?.at ?? visited)
+    var new = try Route.StopReport(form, stop, user: user, at: at)
     if form["fit"] != nil, let kiosk = link.fleet[kiosk] {
-      // A report that was confirmed without a network arrives later than the visit.
-      let ago = max(0, form.value("ago") ?? 0)
-      let visited = Timestamp(milliseconds: link.time.milliseconds - Int64(ago) * 1000)
       new = new.fitting(kiosk, at: visited)
     }
     guard !new.brought.isEmpty || !new.counted.isEmpty else {
@@ -149,8 +154,10 @@ extension DashboardServer {
       return try await stopPage(context).page(notice).response(context)
     case .send(let sent):
       // The stored report is sent unchanged, in the name of its first sender.
+      let restock = sent.restock.putIn(
+        at: sent.at, by: sent.changes, into: link.fleet[kiosk], now: link.time)
       let result = try await send(
-        .restock(sent.restock), to: kiosk, as: Source(kind: .restock, name: sent.user), form,
+        .restock(restock), to: kiosk, as: Source(kind: .restock, name: sent.user), form,
         id: sent.command)
       _ = try await routes.update(id, kiosk) {
         $0.updateOutcome(of: sent.command, with: result, next: .random)
@@ -211,6 +218,30 @@ extension DashboardServer {
       route: route, stop: stop, kiosk: link.fleet[kiosk], connectionError: link.connectionError,
       now: link.time,
       context: context)
+  }
+}
+
+extension Restock {
+  /// Returns the restock of fruit that was put in at an earlier time. A kiosk determines the age of
+  /// fruit from the arrival of the command, so a restock that is at least a minute late contains the
+  /// time at which the fruit expires, unless the day on its package ends earlier.
+  ///
+  /// - Parameter changes: The changes of the stock. Only fruit of which there is more has a date.
+  fileprivate func putIn(
+    at time: Timestamp, by changes: FruitAmounts, into kiosk: KioskState?, now: Timestamp
+  ) -> Restock {
+    // guard: the age of fruit counts from the visit
+    guard now.since(time) >= .seconds(60), let kiosk else { return self }
+    let clock = LocalTime(kiosk.timeZone, now: now, .english).clock
+    var (times, days) = (bestBefore, bestBeforeDay)
+    for fruit in kiosk.reports.menu?.menu.fruits ?? [] {
+      guard let hours = fruit.keepsHours, changes[fruit.id] ?? 0 > 0 else { continue }
+      let end = time.milliseconds + Int64(hours) * 3_600_000
+      if let day = days[fruit.id], clock.start(ofDay: day + 1).milliseconds <= end { continue }
+      (times[fruit.id], days[fruit.id]) = (end, nil)
+    }
+    return Restock(
+      add: add, set: set, expect: expect, bestBefore: times, bestBeforeDay: days)
   }
 }
 

@@ -118,6 +118,7 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let command: Request.ID
     /// The user who confirmed the report.
     package let user: String
+    /// The time of the visit, also in a correction.
     package let at: Timestamp
     /// The amounts put in (positive) or taken out (negative); never 0.
     package let brought: FruitAmounts
@@ -177,6 +178,13 @@ package struct Route: Hashable, Sendable, Identifiable {
     package var missing: FruitAmounts {
       FruitAmounts(
         counted.compactMap { fruit, count in ledger[fruit].map { (fruit, $0 - count) } })
+    }
+
+    /// The changes of the recorded stock by what was put in and counted.
+    package var changes: FruitAmounts {
+      var changes = missing.times(-1)
+      changes += brought
+      return changes
     }
 
     /// Returns whether both reports have the same entered, counted and recorded amounts, and the
@@ -262,7 +270,7 @@ extension Route.Stop {
     let counted = FruitAmounts(
       report.counted.map { ($0.fruit, new.counted[$0.fruit] ?? $0.amount) })
     var correction = Route.StopReport(
-      command: new.command, user: new.user, at: new.at, brought: new.brought, counted: counted,
+      command: new.command, user: new.user, at: report.at, brought: new.brought, counted: counted,
       ledger: report.ledger, bestBefore: report.bestBefore)
     (correction.isCorrection, correction.entry) = (true, report.entry)
     guard !restock(of: correction).add.isEmpty else { return .answered(report) }
