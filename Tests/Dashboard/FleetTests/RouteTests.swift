@@ -481,10 +481,11 @@ import Testing
   @Test(arguments: [(8, 3, true), (4, -1, false)])
   func theDatesOfPackagesAreThoseOfAddedFruit(right: Int, change: Int, isAdded: Bool) throws {
     let day = try #require(CivilDate("2026-12-05"))
+    let other = try #require(CivilDate("2026-12-08"))
     func report(_ id: Request.ID, _ brought: FruitAmounts) -> Route.StopReport {
       Route.StopReport(
         command: id, user: "jun", at: Self.now, brought: brought, counted: [:], ledger: [:],
-        bestBefore: id == "c1" ? ["kiwi": day, "mango": day, "banana": day] : [:])
+        bestBefore: id == "c1" ? ["kiwi": day, "mango": day, "banana": day] : ["kiwi": other])
     }
     let days: [Fruit.ID: Int64] = ["kiwi": day.daysSinceEpoch]
     let first = report("c1", ["kiwi": 5, "mango": -2])
@@ -500,7 +501,9 @@ import Testing
     }
     #expect(
       stop.restock(of: sent)
-        == Restock(add: ["kiwi": change], bestBeforeDay: isAdded ? days : [:]))
+        == Restock(
+          add: ["kiwi": change], bestBeforeDay: isAdded ? ["kiwi": other.daysSinceEpoch] : [:]))
+    #expect(sent.bestBefore["kiwi"] == (isAdded ? other : day))
     route["k1"] = stop
     let read = try #require(try Route(payload: route.payload)["k1"])
     #expect(read.report == stop.report && read.correction == sent)

@@ -111,6 +111,7 @@ extension DashboardServer {
       return (step, stop.correction.map { stop.restock(of: $0) })
     }
     guard let step else { throw RequestError.notFound }
+    var notice: StopPage.NotSentReason?
     if case (.send(let sent), let restock?) = step {
       let late = restock.putIn(
         at: sent.at, by: restock.add, into: link.fleet[kiosk], now: link.time)
@@ -121,8 +122,10 @@ extension DashboardServer {
         $0.updateOutcome(of: sent.command, with: result, next: .random)
       }
       link.updates.changed(id)
+      // An earlier correction without an answer is sent in place of this one.
+      if let own = stop.corrected(by: new), !sent.isSame(as: own) { notice = .others(own) }
     }
-    return try await stopPage(context).page().response(context)
+    return try await stopPage(context).page(notice).response(context)
   }
 
   /// Sends the stop report to the kiosk, or shows the result of an earlier attempt.

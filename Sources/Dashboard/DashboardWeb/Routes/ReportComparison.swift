@@ -39,23 +39,42 @@ struct ReportComparison {
         <a class="button" data-discard href="?">\(language("Theirs are right", "보낸 수량이 맞아요"))</a>
         \(sent.isDone ? correct : nil)\(context.isOperator ? addition : nil)
         </div>
+        \(isAboutDates ? dates : nil)
         """, tag: "div")
+  }
+
+  /// Whether both reports have the same numbers, so that only dates differ.
+  private var isAboutDates: Bool {
+    stop.lines.map(\.fruit.id).allSatisfy {
+      sent.entered[$0] == own.entered[$0] && sent.counted[$0] == own.counted[$0]
+    }
+  }
+
+  private var dates: HTML {
+    let text = language(
+      "Only the date differs. The kiosk keeps the date of fruit that is in it: correct the sent amount to 0, and then to your amount with your date.",
+      "날짜만 달라요. 이미 넣은 과일의 날짜는 바뀌지 않으니, 보낸 수량을 0으로 고친 뒤 내 수량과 날짜로 다시 고쳐 주세요.")
+    return "<p>\(text)</p>"
   }
 
   /// The link to the form that corrects the sent report, filled in with the user's own numbers, which
   /// the browser keeps until the user sends the correction. The form has counts only of fruits that the
   /// sent report has counted, so the amount of another fruit contains the difference of its count.
   private var correct: HTML {
-    let fields = stop.lines.flatMap { line -> [String] in
+    let values = stop.lines.flatMap { line -> [String] in
       let fruit = line.fruit.id
       guard words(sent, fruit) != words(own, fruit) else { return [] }
       let old = sent.counted[fruit]
       let count = old.map { own.counted[fruit] ?? sent.ledger[fruit] ?? $0 }
-      let brought =
-        (sent.brought[fruit] ?? 0) + difference(fruit) - ((count ?? 0) - (old ?? 0))
-      return ["brought.\(fruit)=\(brought)"] + (count.map { ["counted.\(fruit)=\($0)"] } ?? [])
+      let change = difference(fruit) - (count ?? 0) + (old ?? 0)
+      let brought = isAboutDates ? 0 : (sent.brought[fruit] ?? 0) + change
+      var fields = ["brought.\(fruit)=\(brought)"]
+      if let count { fields.append("counted.\(fruit)=\(count)") }
+      let day = own.bestBefore[fruit]?.description
+      if day != nil || sent.bestBefore[fruit] != nil { fields.append("best.\(fruit)=\(day ?? "")") }
+      return fields
     }
-    let query = (["correct=1"] + fields).joined(separator: "&")
+    let query = (["correct=1"] + values).joined(separator: "&")
     return """
       <a class="button" href="?\(query)">\(language("Mine are right: correct it", "내 수량이 맞아요: 고치기"))</a>
 
@@ -63,9 +82,10 @@ struct ReportComparison {
   }
 
   /// The link to the kiosk's restock form, filled in with the user's own amounts, or `nil` if there are
-  /// none. The user reviews the restock before sending it.
+  /// none, or none that were brought besides those of the sent report. The user reviews the restock
+  /// before sending it.
   private var addition: HTML? {
-    guard !own.entered.isEmpty else { return nil }
+    guard !own.entered.isEmpty, !own.isCorrection, !isAboutDates else { return nil }
     let query = own.entered.map { "add.\($0.fruit)=\($0.amount)" }.joined(separator: "&")
     return """
       <a class="button" data-discard href="/kiosks/\(stop.kiosk)?\(query)">\(language("Both were put in: add mine", "둘 다 채웠어요: 내 수량 더하기"))</a>

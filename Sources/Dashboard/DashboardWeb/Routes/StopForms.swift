@@ -37,14 +37,24 @@ struct StopForms {
   }
 
   /// Returns the fields for the dates on the packages.
-  private func dates(_ filled: Route.StopReport?) -> HTML {
+  ///
+  /// - Parameters:
+  ///   - keepsOthers: Whether the dates that the query does not contain are those of `filled`.
+  ///   - isFixed: Whether the user can change no date.
+  private func dates(
+    _ filled: Route.StopReport?, keepsOthers: Bool = false, isFixed: Bool = false
+  ) -> HTML {
     let days = stop.lines.map { line -> (name: String, fruit: Fruit.ID, day: String) in
       let fruit = line.fruit.id
-      let day = isFilled ? context.filled["best.\(fruit)"] : filled?.bestBefore[fruit]?.description
-      return (line.fruit.name[language], fruit, day ?? "")
+      let own = isFixed ? nil : context.filled["best.\(fruit)"]
+      let other = isFilled && !keepsOthers ? nil : filled?.bestBefore[fruit]?.description
+      return (line.fruit.name[language], fruit, own ?? other ?? "")
     }
     let fields: [HTML] = days.map { name, fruit, day in
-      "<label>\(name) <input type=\"date\" name=\"best.\(fruit)\" value=\"\(day)\"></label>\n"
+      """
+      <label>\(name) <input type="date" name="best.\(fruit)" value="\(day)"\(isFixed ? " readonly" : .empty)></label>
+
+      """
     }
     return CommonNotices.bestBefore(fields, isOpen: days.contains { !$0.day.isEmpty }, language)
   }
@@ -145,7 +155,10 @@ struct StopForms {
       <p class="muted">\(language(
         "Enter the right numbers. The difference is recorded now; the stop report and the sums of the route have the right ones.",
         "맞는 수량을 적어 주세요. 차이를 지금 기록하고, 방문 기록과 합계도 고쳐요."))</p>
-      \(rows)
+      \(rows)\(dates(shown, keepsOthers: true, isFixed: isUnanswered))
+      <p class="muted">\(language(
+        "A date is recorded only of fruit that you add now. To change the date of other fruit, correct its amount to 0, and then add it with its date.",
+        "날짜는 지금 더하는 과일에만 기록돼요. 이미 넣은 과일의 날짜를 바꾸려면 수량을 0으로 고친 뒤 날짜와 함께 다시 더해 주세요."))</p>
       <div class="actions"><button class="primary" data-discard>\(isUnanswered
         ? language("Send again", "다시 보내기") : language("Correct", "고치기"))</button></div></form>
       """

@@ -8,7 +8,7 @@ struct StopPage {
   /// The reason why the report of a confirmed stop was not sent.
   enum NotSentReason {
     case outdated, nothingToSend
-    /// An earlier report of the stop was sent, with other numbers or dates than this report.
+    /// An earlier report or correction of the stop was sent, with other numbers or dates than this one.
     case others(Route.StopReport)
   }
 
@@ -116,7 +116,7 @@ struct StopPage {
         .warn, "There is nothing to send: enter what you have brought or counted.",
         "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요.")
     case .others(let report):
-      stop.report.map {
+      (stop.correction?.outcome == .unknown ? stop.correction : stop.report).map {
         ReportComparison(stop: stop, sent: $0, own: report, context: context).html
       }
         ?? .empty

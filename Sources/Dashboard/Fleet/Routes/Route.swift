@@ -129,7 +129,7 @@ package struct Route: Hashable, Sendable, Identifiable {
     /// differs when the command arrives, the kiosk rejects the command, but not a correction.
     package let ledger: FruitAmounts
     /// The days on the packages of fruit that was put in.
-    package let bestBefore: [Fruit.ID: CivilDate]
+    package internal(set) var bestBefore: [Fruit.ID: CivilDate]
     package var outcome: Outcome
     /// Whether this report corrects an earlier one that the kiosk has applied.
     package internal(set) var isCorrection = false
@@ -261,21 +261,30 @@ extension Route.Stop {
   package mutating func skip(_ isSkipped: Bool) { self.isSkipped = isSkipped && report == nil }
 
   /// Stores a correction of an applied report, or returns an earlier correction without an answer.
-  /// Only counts that the report contains can be corrected, because the recorded stock of the other
-  /// fruits at that time is unknown.
   package mutating func correct(_ new: Route.StopReport) -> Step {
-    guard let report, report.isDone else { return .outdated }
+    guard let report, let correction = corrected(by: new) else { return .outdated }
     if report.command == new.command { return .answered(report) }
-    if let correction, correction.outcome == .unknown { return .send(correction) }
+    if let sent = self.correction, sent.outcome == .unknown { return .send(sent) }
+    guard !restock(of: correction).add.isEmpty else { return .answered(report) }
+    self.correction = correction
+    return .send(correction)
+  }
+
+  /// Returns the correction with the numbers of a user, or `nil` if there is no applied report. Only
+  /// counts that the report contains can be corrected, because the recorded stock of the other fruits
+  /// at that time is unknown. Only added fruit gets a date, because a kiosk changes no date.
+  package func corrected(by new: Route.StopReport) -> Route.StopReport? {
+    guard let report, report.isDone else { return nil }
     let counted = FruitAmounts(
       report.counted.map { ($0.fruit, new.counted[$0.fruit] ?? $0.amount) })
     var correction = Route.StopReport(
       command: new.command, user: new.user, at: report.at, brought: new.brought, counted: counted,
       ledger: report.ledger, bestBefore: report.bestBefore)
     (correction.isCorrection, correction.entry) = (true, report.entry)
-    guard !restock(of: correction).add.isEmpty else { return .answered(report) }
-    self.correction = correction
-    return .send(correction)
+    for (fruit, amount) in restock(of: correction).add where amount > 0 {
+      correction.bestBefore[fruit] = new.bestBefore[fruit]
+    }
+    return correction
   }
 
   /// Returns the restock that adds the difference between the stock according to the correction and
