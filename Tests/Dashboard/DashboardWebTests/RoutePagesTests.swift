@@ -151,6 +151,50 @@ import Testing
     }
   }
 
+  /// A search hides no selected kiosk, and proposes none again that the user has not selected.
+  @Test func aSearchChangesNoSelection() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.addKiosk(scene)
+      var proposed = "k2"
+      for search in ["nowhere", ""] {
+        let fields = "\(Self.times)&q=\(search)&proposed=\(proposed)&kiosk.k1=1&do=propose"
+        let page = try await scene.post("/routes", "csrf_token=\(scene.csrfToken)&\(fields)").text
+        #expect(page.contains("name=\"kiosk.k1\" value=\"1\" checked"))
+        #expect(page.contains("name=\"kiosk.k2\" value=\"1\"") == search.isEmpty)
+        #expect(!page.contains("name=\"kiosk.k2\" value=\"1\" checked"))
+        proposed = try Self.field("proposed", in: page)
+        #expect(proposed == "k2")
+      }
+      // Also if no kiosk is listed, or the form has a mistake.
+      for fields in ["do=propose", "margin=x"] {
+        let page = try await scene.post(
+          "/routes", "csrf_token=\(scene.csrfToken)&q=nowhere&proposed=k2&\(fields)"
+        ).text
+        #expect(try Self.field("proposed", in: page) == "k2")
+      }
+      // What is proposed and selected stays, too.
+      let page = try await scene.get("/routes/new?q=nowhere").text
+      #expect(page.contains("name=\"kiosk.k2\" value=\"1\" checked"))
+    }
+  }
+
+  @Test func aLongListHasEachSelectedKiosk() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:]).payload
+      for number in 100...300 {
+        try await scene.kiosk("menu", menu, of: try #require(KioskID("a\(number)")))
+      }
+      #expect(try await scene.get("/routes/new?margin=20").text.contains(">+2</p>"))
+      let form = try await scene.get("/routes/new?kiosk.k1=1").text
+      #expect(form.contains("name=\"kiosk.k1\" value=\"1\" checked") && form.contains(">+2</p>"))
+      let edit = try await scene.get("\(path)/edit").text
+      #expect(edit.contains("<option value=\"a300\">"))
+    }
+  }
+
   @Test func expiredFruitIsOnTheSheetAndAtTheStop() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

@@ -41,9 +41,9 @@ extension DashboardServer {
       now: now, context: context, problem: problem, filled: query, source: source)
     let selected = Set(query.names("kiosk."))
     let proposed = query["proposed"].map { Set($0.split(separator: " ").map(String.init)) }
+    form.removed = proposed?.subtracting(selected) ?? []
     if proposesAgain, let proposed {
       form.added = selected.subtracting(proposed)
-      form.removed = proposed.subtracting(selected)
     } else if proposed != nil || !selected.isEmpty {
       form.chosen = selected
     }

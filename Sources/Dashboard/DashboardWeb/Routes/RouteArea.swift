@@ -24,13 +24,16 @@ struct RouteArea {
     region = form["region"].flatMap { fleet.regions.contains($0) ? $0 : nil }
   }
 
-  /// Returns the kiosks of the area that match a text, the most urgent first. Other kiosks are
-  /// included if the user has chosen them.
-  func kiosks(matching text: String, or chosen: Set<String>, at now: Timestamp) -> [KioskState] {
-    fleet.limited { kiosk in
+  /// Returns the kiosks of the area, the most urgent first, and the ids of those that match a text.
+  /// Other kiosks are included if the user has chosen them.
+  func kiosks(
+    matching text: String, or chosen: Set<String>, at now: Timestamp
+  ) -> (all: [KioskState], matching: Set<KioskID>) {
+    let survey = fleet.limited { kiosk in
       chosen.contains(kiosk.id.text)
         || (kiosk.timeZone ?? timeZone) == timeZone && (region == nil || kiosk.region == region)
-    }.survey(at: now).byUrgency(matching: text)
+    }.survey(at: now)
+    return (survey.byUrgency(), Set(survey.byUrgency(matching: text).map(\.id)))
   }
 
   /// Returns the fields in which the user chooses the area; hidden ones without a choice.

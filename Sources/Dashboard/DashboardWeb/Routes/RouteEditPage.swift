@@ -27,7 +27,7 @@ struct RouteEditPage {
 
       """
     }
-    let choices: [HTML] = others.prefix(RouteForm.maximumShown).map { kiosk in
+    let choices: [HTML] = others.map { kiosk in
       """
       <option value="\(kiosk.id)"\(filled?["add"] == kiosk.id.text ? " selected" : .empty)>\(kiosk.title(language))\
       \(kiosk.place.map { " · \($0)" as HTML })</option>

@@ -5,7 +5,7 @@ import KioskProtocol
 /// The form that plans a route: its times and its kiosks. Kiosks that would run out of a fruit are
 /// preselected.
 struct RouteForm {
-  /// Maximum number of listed kiosks. The filter finds the other kiosks.
+  /// Maximum number of listed kiosks, unless more are selected. The filter finds the other kiosks.
   static let maximumShown = 200
 
   /// The names of the users who are drivers.
@@ -14,7 +14,7 @@ struct RouteForm {
   /// The visits that other routes plan.
   let visits: [KioskID: [RouteVisit]]
   let plan: RoutePlan
-  /// The text that filters the kiosks, as in the list of kiosks.
+  /// The text that filters the kiosks that are not selected, as in the list of kiosks.
   let filter: String
   let now: Timestamp
   let context: PageContext
@@ -110,25 +110,35 @@ struct RouteForm {
   private var kiosks: HTML {
     let numbered = (filled?.names("order.") ?? []).filter { filled?["order.\($0)"] != "" }
     let entered = (chosen ?? repeated ?? []).union(added).union(numbered)
-    let all = area.kiosks(matching: filter, or: entered, at: now)
+    let (all, matching) = area.kiosks(matching: filter, or: entered, at: now)
     let found = all.map { kiosk in
       (kiosk: kiosk, short: plan.shortFruits(of: kiosk, after: visits[kiosk.id] ?? [], at: now))
-    }
-    let sorted = found.filter { !$0.short.isEmpty } + found.filter(\.short.isEmpty)
-    guard !sorted.isEmpty else {
-      return """
-        <p class="empty">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>
-        """
     }
     let short = found.count { !$0.short.isEmpty && $0.kiosk.isKnown }
     let proposal = Set(plan.proposal(from: all, visits: visits, at: now).map(\.text))
     let base = repeated ?? proposal
     let selected = chosen ?? base.subtracting(removed).union(added)
-    let shown = sorted.prefix(Self.maximumShown)
-    let proposed = shown.map(\.kiosk.id.text).filter(base.contains)
-    let more = sorted.count - Self.maximumShown
+    let kept = selected.union(numbered)
+    let listed = found.filter { kept.contains($0.kiosk.id.text) || matching.contains($0.kiosk.id) }
+    let sorted = listed.filter { !$0.short.isEmpty } + listed.filter(\.short.isEmpty)
+    var room = Self.maximumShown - sorted.count { kept.contains($0.kiosk.id.text) }
+    let shown = sorted.filter { choice in
+      if kept.contains(choice.kiosk.id.text) { return true }
+      room -= 1
+      return room >= 0
+    }
+    let names = shown.map(\.kiosk.id.text)
+    // What the user has not selected stays so on pages that do not list it.
+    let proposed = names.filter(base.contains) + removed.subtracting(names).sorted()
+    let hidden = HTML.hidden("proposed", proposed.joined(separator: " "))
+    guard !shown.isEmpty else {
+      return """
+        \(hidden)<p class="empty">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>
+        """
+    }
+    let more = sorted.count - shown.count
     return """
-      \(HTML.hidden("proposed", proposed.joined(separator: " ")))
+      \(hidden)
       <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
       <p class="muted">\(language("Numbers set the order of the stops; kiosks without one follow by name.", "번호대로 방문하고, 번호가 없으면 이름순이에요."))</p>
       <p class="muted">\(language(
