@@ -81,11 +81,13 @@ package struct AlertEvaluator: Sendable {
   ///   - isConnected: Whether the broker is connected. If not, the kiosks count as unchanged.
   ///   - instant: The time of the monotonic clock.
   ///   - now: The wall-clock time, for the messages.
+  ///   - isQuiet: Whether no people are notified now. They are notified afterwards of each alert that
+  ///     has begun or ended meanwhile, and has not changed again.
   ///   - isIncluded: Returns whether people are notified of an alert.
   /// - Returns: The transitions to notify in one message; resolved alerts come last.
   package mutating func evaluate(
     _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp,
-    where isIncluded: (Alert) -> Bool = { _ in true }
+    isQuiet: Bool = false, where isIncluded: (Alert) -> Bool = { _ in true }
   ) -> [Transition] {
     let started = started ?? instant
     self.started = started
@@ -101,7 +103,7 @@ package struct AlertEvaluator: Sendable {
       isDue(alert) && instant - since >= (recovering.contains(alert) ? rules.offlineDelay : .zero)
     }
     let resolving = resolving.filter { isDue($0.key) && instant - $0.value >= rules.quietPeriod }
-    guard !pending.isEmpty || !resolving.isEmpty else {
+    guard !isQuiet, !pending.isEmpty || !resolving.isEmpty else {
       waiting = nil
       return []
     }
@@ -116,7 +118,12 @@ package struct AlertEvaluator: Sendable {
     (self.waiting, lastNotified) = (nil, instant)
 
     let new = pending.sorted { $0.key < $1.key }.prefix(max(0, Self.maximum - notified.count))
-      .map { alert, since in
+      .map { alert, active in
+        var since = active
+        // An evaluator that a user has started is younger than the alert.
+        if case .problem(.offline, let kiosk) = alert, let known = fleet[kiosk]?.offlineSince {
+          since = min(since, instant - now.since(known))
+        }
         begun[alert] = since
         return Transition(alert, since: now.before(instant - since))
       }

@@ -91,6 +91,32 @@ import Testing
     #expect(evaluator.notified == [.problem(.out("kiwi"), at: "k1"): time(100)])
   }
 
+  /// The alerts of quiet hours are followed, and sent afterwards with the time at which they began.
+  @Test mutating func inQuietHoursNothingIsNotified() {
+    runQuietPeriod()
+    for second in 100..<1000 {
+      if second == 200 { receive("k1/alert/kiwi", "out") }
+      if second == 300 { receive("k1/alert/mango", "out") }
+      if second == 400 { receive("k1/alert/mango", "ok") }
+      let transitions = evaluator.evaluate(
+        fleet, isConnected: true, at: start + .seconds(second), now: time(second), isQuiet: true)
+      #expect(transitions.isEmpty)
+    }
+    seconds = 1000
+    #expect(notifications(until: 1020) == ["1010 +out k1 kiwi"])
+    #expect(evaluator.notified == [.problem(.out("kiwi"), at: "k1"): time(200)])
+  }
+
+  /// A user has chosen messages hours after the beginning.
+  @Test mutating func aKioskIsOfflineSinceTheDashboardKnowsIt() {
+    receive("k1/status", "online")
+    fleet.receive(
+      topic: "kiosk/k1/status", payload: Array("offline".utf8), isRetained: false,
+      at: time(-7200))
+    #expect(notifications(until: 320) == ["310 +offline k1"])
+    #expect(evaluator.notified == [.problem(.offline, at: "k1"): time(-7200)])
+  }
+
   @Test mutating func aFruitThatIsOutIsReportedAtOnce() {
     runQuietPeriod()
     receive("k1/alert/kiwi", "low")

@@ -141,13 +141,13 @@ package actor Notifier: Service {
   }
 
   private func evaluateAlerts() async {
-    guard !scope.isQuiet() else { return }
+    let isQuiet = scope.isQuiet()
     let (now, instant) = (link.time, ContinuousClock.now)
     let fleet = scope.fleet(link.fleet)
     let isConnected = link.connectionError == nil
     // After a start, the kiosks' state must arrive before the evaluator can detect resolved alerts.
     let isSettled = isConnected && instant - startedAt >= rules.quietPeriod * 3
-    let expired = isSettled ? queue.removeExpired(at: instant) : []
+    let expired = isSettled && !isQuiet ? queue.removeExpired(at: instant) : []
     if !expired.isEmpty {
       logger.error(
         "\(expired.count) messages could not be delivered for a day: what is still true is sent anew"
@@ -155,7 +155,8 @@ package actor Notifier: Service {
     }
     for entry in expired { sendAnew([entry], fleet, at: instant, now: now) }
     let transitions = evaluator.evaluate(
-      fleet, isConnected: isConnected, at: instant, now: now, where: scope.includes)
+      fleet, isConnected: isConnected, at: instant, now: now, isQuiet: isQuiet,
+      where: scope.includes)
     if !transitions.isEmpty {
       let notification = formatter.notification(of: transitions, in: fleet, at: now)
       logger.notice("notification: \(notification.subject)")
