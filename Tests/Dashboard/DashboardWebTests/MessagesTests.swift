@@ -11,12 +11,12 @@ import Testing
 @Suite struct MessagesTests {
   private static func choice(
     _ kinds: Set<MessageChoice.Kind> = Set(MessageChoice.Kind.allCases),
-    kiosks: Set<KioskID>? = nil, quiet: (String, String)? = nil
+    kiosks: Set<KioskID>? = nil, quiet: (String, String)? = nil, in timeZone: String? = nil
   ) -> MessageChoice {
     MessageChoice(
       address: "me@example.com", kinds: kinds, kiosks: kiosks,
       quietHours: quiet.flatMap { MessageChoice.QuietHours(from: $0, to: $1) },
-      language: .english)
+      language: .english, timeZone: timeZone)
   }
 
   /// Collects the texts that each address receives.
@@ -58,7 +58,7 @@ import Testing
       }
       let vera = try User.test("vera", .viewer)
       try scene.dashboard.users.update { users in
-        for (name, regions) in [("rita", ["South"]), ("quin", []), ("sam", [])]
+        for (name, regions) in [("rita", ["South"]), ("quin", []), ("sam", []), ("sora", [])]
           as [(User.Name, [String])]
         {
           users[name] = User(
@@ -71,6 +71,8 @@ import Testing
         ("minji", Self.choice()), ("vera", Self.choice([.offline], kiosks: ["k2"])),
         ("rita", Self.choice()), ("quin", Self.choice(quiet: ("08:30", "09:30"))),
         ("sam", Self.choice([.stock])), ("dan", Self.choice()),
+        // It is 18:00 in Seoul, and no kiosk has published a time zone.
+        ("sora", Self.choice(quiet: ("17:30", "18:30"), in: "Asia/Seoul")),
       ]
       for (user, choice) in choices {
         var choice = choice
@@ -158,6 +160,21 @@ import Testing
       let page = try await scene.get("/account/messages").text
       #expect(
         page.contains("value=\"22:00\"") && page.contains("name=\"kiosk.k1\" value=\"1\" checked"))
+      // A chosen kiosk that the fleet does not contain now stays chosen.
+      expected.kiosks = ["k1", "k7"]
+      #expect(try await messages.set(expected, of: "vera"))
+      let other = try await scene.get("/account/messages").text
+      #expect(other.contains("name=\"kiosk.k7\" value=\"1\" checked> k7"))
+      _ = try await post(good + "&from=22:00&to=07:00&kiosks=some&kiosk.k7=1&kiosk.k9=1")
+      expected.kiosks = ["k7"]
+      #expect(await messages.choice(of: "vera") == expected)
+      // The time zone of the kiosks is stored with the quiet hours.
+      let sales = SalesReport(
+        at: scene.now, timeZone: "Asia/Seoul", today: CivilDate(daysSinceEpoch: 20_778))
+      try await scene.kiosk("sales", sales.payload)
+      _ = try await post(good + "&from=22:00&to=07:00&kiosks=some&kiosk.k7=1")
+      expected.timeZone = "Asia/Seoul"
+      #expect(await scene.restarted().dashboard.messages.choice(of: "vera") == expected)
       #expect(try await post("do=stop").contains("no messages any more"))
       #expect(await messages.choice(of: "vera") == nil)
     }

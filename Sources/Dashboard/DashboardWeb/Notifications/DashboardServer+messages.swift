@@ -45,14 +45,17 @@ extension DashboardServer {
     let (from, to) = (form["from"] ?? "", form["to"] ?? "")
     let quietHours = MessageChoice.QuietHours(from: from, to: to)
     guard quietHours != nil || from.isEmpty && to.isEmpty else { return .badHours }
-    let own = fleet(context)
+    let (own, old) = (fleet(context), await messages.choice(of: user.name))
     let kinds = MessageChoice.Kind.allCases.filter { form["kind.\($0.rawValue)"] != nil }
-    let kiosks = form.names("kiosk.").compactMap { KioskID($0) }.filter { own[$0] != nil }
+    // The fleet may not contain a chosen kiosk now.
+    let kiosks = form.names("kiosk.").compactMap { KioskID($0) }
+      .filter { own[$0] != nil || old?.kiosks?.contains($0) == true }
     let isAll = form["kiosks"] != "some"
     guard !kinds.isEmpty, isAll || !kiosks.isEmpty else { return .nothing }
     let choice = MessageChoice(
       address: address, kinds: Set(kinds), kiosks: isAll ? nil : Set(kiosks),
-      quietHours: quietHours, language: context.language)
+      quietHours: quietHours, language: context.language,
+      timeZone: own.timeZone ?? old?.timeZone)
     guard try await messages.set(choice, of: user.name) else { return .tooMany }
     await noteMessages(user, address)
     return .saved

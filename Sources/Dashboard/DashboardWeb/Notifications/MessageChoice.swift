@@ -31,6 +31,9 @@ struct MessageChoice: Hashable, Sendable {
   var kiosks: Set<KioskID>?
   var quietHours: QuietHours?
   var language: Language
+  /// The IANA name of the time zone of `quietHours` while no kiosk has published one, or `nil` if none
+  /// had when the user chose.
+  var timeZone: String?
 }
 
 // The choices as JSON, for the disk.
@@ -41,6 +44,7 @@ extension MessageChoice {
     if let kiosks { json.member("kiosks", kiosks.map(\.text).sorted()) }
     if let quietHours { json.member("quiet", [quietHours.from, quietHours.to]) }
     json.member("language", language.rawValue)
+    if let timeZone { json.member("time_zone", timeZone) }
   }
 
   init?(_ json: JSON) {
@@ -55,6 +59,6 @@ extension MessageChoice {
       address: address, kinds: Set(kinds.compactMap(Kind.init(rawValue:))),
       kiosks: texts("kiosks").map { Set($0.compactMap { KioskID($0) }) },
       quietHours: quiet.count == 2 ? QuietHours(from: quiet[0], to: quiet[1]) : nil,
-      language: language)
+      language: language, timeZone: json.text("time_zone"))
   }
 }

@@ -73,11 +73,14 @@ struct MessagesPage {
       return box("kind.\(kind.rawValue)", kind.name(language), isChosen)
     }
     let isAll = filled.map { $0["kiosks"] != "some" } ?? (choice?.kiosks == nil)
-    let kiosks = fleet.kiosks.sorted { key($0) < key($1) }.prefix(OtherKiosks.maximum)
-    let boxes: [HTML] = kiosks.map { kiosk in
-      let isChosen =
-        filled.map { $0["kiosk.\(kiosk.id)"] != nil } ?? choice?.kiosks?.contains(kiosk.id) ?? false
-      return box("kiosk.\(kiosk.id)", kiosk.title(language), isChosen)
+    // The chosen kiosks come first, also those that the fleet does not contain now.
+    let old = choice?.kiosks ?? []
+    let chosen = filled.map { Set($0.names("kiosk.").compactMap { KioskID($0) }) } ?? old
+    let first = old.union(chosen.filter { fleet[$0] != nil })
+    let others = fleet.kiosks.map(\.id).filter { !first.contains($0) }.sorted { key($0) < key($1) }
+      .prefix(max(0, OtherKiosks.maximum - first.count))
+    let boxes: [HTML] = (first.sorted { key($0) < key($1) } + others).map { kiosk in
+      box("kiosk.\(kiosk)", title(kiosk), chosen.contains(kiosk))
     }
     let stop: HTML? =
       choice == nil
@@ -106,7 +109,9 @@ struct MessagesPage {
       """
   }
 
-  private func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(language), kiosk.id) }
+  private func title(_ kiosk: KioskID) -> String { fleet[kiosk]?.title(language) ?? kiosk.text }
+
+  private func key(_ kiosk: KioskID) -> (String, KioskID) { (title(kiosk), kiosk) }
 
   private func box(_ name: String, _ text: String, _ isChosen: Bool) -> HTML {
     """

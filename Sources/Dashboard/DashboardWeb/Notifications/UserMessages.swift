@@ -157,7 +157,8 @@ package actor UserMessages: Service {
         isQuiet: {
           // guard: nothing is sent in quiet hours
           guard let quietHours = choice.quietHours else { return false }
-          let localTime = LocalTime(own(link.fleet).timeZone, now: link.time, .english)
+          let timeZone = own(link.fleet).timeZone ?? choice.timeZone
+          let localTime = LocalTime(timeZone, now: link.time, .english)
           return quietHours.contains(String(localTime.field(link.time).suffix(5)))
         }),
       folder: folder, sent: sent, state: nil, logger: logger)
