@@ -110,8 +110,18 @@ import Testing
       // A later user of the same name has to choose again.
       #expect(await messages.choice(of: "minji") == nil)
       #expect(await messages.choice(of: "vera") != nil)
+      #expect(Set(await scene.dashboard.sent.all.map(\.user)) == ["vera", "rita"])
+      // Also one who is removed while the dashboard does not run.
       for (user, _) in choices { #expect(try await messages.set(nil, of: user)) }
       await messages.update()
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      let alerts = Notifier.file(in: folder, of: "vera")
+      try alerts.write(Array("{}".utf8))
+      try scene.dashboard.users.update { $0["vera"] = nil }
+      let restarted = scene.restarted().dashboard
+      await restarted.messages.update()
+      #expect(try alerts.read() == nil)
+      #expect(Set(await restarted.sent.all.map(\.user)) == ["rita"])
     }
   }
 

@@ -43,8 +43,18 @@ package actor SentMessages {
 
   /// Stores a message, and removes the oldest above `maximum`.
   package func record(_ message: SentMessage) {
-    messages = (loaded() + [message]).suffix(Self.maximum)
-    do throws(StateError) { try file.write(messages ?? []) } catch { logger.error("\(error)") }
+    store((loaded() + [message]).suffix(Self.maximum))
+  }
+
+  /// Removes the messages of users who do not exist any more.
+  func removeMessages(exceptOf users: Set<User.Name>) {
+    let kept = loaded().filter { $0.user.map(users.contains) ?? true }
+    if kept.count < loaded().count { store(kept) }
+  }
+
+  private func store(_ messages: [SentMessage]) {
+    self.messages = messages
+    do throws(StateError) { try file.write(messages) } catch { logger.error("\(error)") }
   }
 
   private func loaded() -> [SentMessage] {

@@ -42,6 +42,8 @@ package actor UserMessages: Service {
   private var generation = 0
   private var choices: [User.Name: MessageChoice]?
   private var running: [User.Name: Running] = [:]
+  /// The users at the last call of `removeState`.
+  private var kept: Set<User.Name> = []
   private nonisolated let executor = DiskExecutor(label: "messages of users")
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
@@ -106,6 +108,7 @@ package actor UserMessages: Service {
       // What the user has not chosen any more is neither sent nor resolved.
       if wanted[user] != old.choice { remove(Notifier.file(in: folder, of: user)) }
     }
+    if current.problem == nil { await removeState(exceptOf: Set(known.keys)) }
     guard let setup else { return }
     for (user, choice) in wanted where running[user] == nil {
       let notifier = notifier(of: user, choice, setup)
@@ -122,6 +125,23 @@ package actor UserMessages: Service {
     do throws(StateError) {
       try file.write(kept)
       choices = kept
+    } catch { logger.error("\(error)") }
+  }
+
+  /// Removes the messages and the alerts of removed users, also of those who were removed while the
+  /// dashboard did not run. A later user of the same name is another person.
+  private func removeState(exceptOf known: Set<User.Name>) async {
+    guard known != kept else { return }
+    kept = known
+    await sent.removeMessages(exceptOf: known)
+    do throws(StateError) {
+      for name in try Disk.names(in: folder.path(of: "")) {
+        guard name.hasPrefix("alerts-"), name.hasSuffix(".json"),
+          let user = User.Name(name.dropFirst("alerts-".count).dropLast(".json".count)),
+          !known.contains(user)
+        else { continue }
+        try Notifier.file(in: folder, of: user).remove()
+      }
     } catch { logger.error("\(error)") }
   }
 
