@@ -113,7 +113,9 @@ package struct NotificationFormatter: Sendable {
   private func summary(of problem: Problem.Kind, isResolved: Bool, at kiosk: KioskState?) -> String
   {
     let text = ProblemText(kiosk?.reports ?? KioskReports(), language) { time in
-      LocalTime(kiosk?.timeZone, now: time, language).text(time)
+      // Always with the day: a message may be delivered or read on another one.
+      let localTime = LocalTime(kiosk?.timeZone, now: time, language)
+      return "\(localTime.day(localTime.today)) \(localTime.text(time))"
     }
     guard isResolved else { return text.sentence(about: problem) }
     if let device = kiosk?.missingDevice(of: problem) {
