@@ -257,6 +257,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [("2026-11-21", "today"), ("2026-11-20", "on Nov 20")])
+  func thePageOfAKioskNamesTheDayOfItsSales(date: String, when: String) async throws {
+    try await Scene.run { scene in
+      var tally = SalesReport.Tally()
+      tally.made = ["kiwi": 4]
+      let today = try #require(CivilDate(date))
+      let report = SalesReport(
+        at: scene.now, timeZone: "UTC", today: today, hours: [.init(hour: 9, tally: tally)],
+        usual: 5)
+      try await scene.kiosk("sales", report.payload)
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("<b>4</b> glasses \(when)"))
+      #expect(page.contains("usually by now") == (when == "today"))
+    }
+  }
+
   /// Publishes the days before those of `publish`: 5 glasses on each day since a day.
   private func publishEarlier(
     _ kiosk: KioskID, since first: String, to last: String = "2026-11-20",

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// Charts of glasses sold: today by hour, and the last 30 days by day.
+/// Charts of glasses sold: on the latest day by hour, and the last 30 days by day.
 struct SalesCharts {
   private let kiosk: KioskState
   private let sales: SalesReport?
@@ -23,7 +23,11 @@ struct SalesCharts {
         <p class="empty">\(language("The kiosk has not sent its sales yet.", "아직 판매 기록을 받지 못했어요."))</p>
         """
     }
-    let usual: HTML? = sales.usual.map { usual in
+    // A kiosk that is offline since an earlier day has sent the sales of that day.
+    let isToday = sales.today == localTime.today
+    let day = localTime.day(sales.today)
+    let when = isToday ? language("today", "오늘") : language("on \(day)", day)
+    let usual: HTML? = (isToday ? sales.usual : nil).map { usual in
       " <span class=\"muted\">\(language("usually by now", "평소 이맘때")) \(Int(usual.rounded()))</span>"
     }
     let all = sales.days.reduce(into: Takings()) { $0 += $1.tally.takings }
@@ -31,12 +35,13 @@ struct SalesCharts {
       all.isEmpty
       ? nil
       : """
-      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.text(language))</b> \(language("sold today", "매출 (오늘)"))
+      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.text(language))</b> \(language("sold \(when)", "매출 (\(when))"))
       <span class="muted">\(language("in 30 days", "30일 동안")) \(all.text(language))</span></p>
       """
+    let glasses = kiosk.soldToday == 1 ? "glass" : "glasses"
     return """
       <h2>\(title)</h2>\(CommonNotices.age(kiosk, sales.at, localTime.now, language))
-      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language(kiosk.soldToday == 1 ? "glass today" : "glasses today", "잔 판매 (오늘)"))\(usual)</p>
+      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("\(glasses) \(when)", "잔 판매 (\(when))"))\(usual)</p>
       \(taken)\(waste(sales))
       \(hours(sales))
       \(days(sales))
@@ -62,9 +67,11 @@ struct SalesCharts {
     for hour in sales.hours where bars.indices.contains(hour.hour) {
       bars[hour.hour].value = hour.tally.glasses
     }
-    return Chart(
-      id: "hours", title: language("Today by hour", "오늘 시간대별"), bars: bars, language: language
-    ).html
+    let day = localTime.day(sales.today)
+    let title =
+      sales.today == localTime.today
+      ? language("Today by hour", "오늘 시간대별") : language("\(day) by hour", "\(day) 시간대별")
+    return Chart(id: "hours", title: title, bars: bars, language: language).html
   }
 
   private func days(_ sales: SalesReport) -> HTML {
