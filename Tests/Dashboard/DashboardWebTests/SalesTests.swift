@@ -245,6 +245,13 @@ import Testing
       )
       .text
       #expect(chosen.contains("(30)") && chosen.contains("value=\"2026-11-01\""))
+      // A whole day is not compared with a part of today.
+      for (day, other) in [("21", "20"), ("20", "21")] {
+        let dates = "from=2026-11-\(day)&to=2026-11-\(day)"
+        let others = "before_from=2026-11-\(other)&before_to=2026-11-\(other)"
+        let part = try await scene.get("/sales?\(dates)&\(others)").text
+        #expect(part.contains("today is not over") && !part.contains("class=\"trend"))
+      }
       let csv = try await scene.get("/sales.csv?from=2026-11-20&to=2026-11-21").text
       let lines = csv.split(separator: "\r\n").map { String($0) }
       #expect(
@@ -255,6 +262,31 @@ import Testing
         ])
       #expect(lines.count == 7)
     }
+  }
+
+  @Test func theLastRowHasTheSumOfTheFurtherPlaces() throws {
+    var fleet = KioskFleet(root: "kiosk")
+    for number in 1...103 {
+      let info = KioskInfo(version: "1", startedAt: Scene.time, place: "Place \(number)")
+      fleet.receive(
+        topic: "kiosk/k\(number)/info", payload: info.payload, isRetained: true, at: Scene.time)
+    }
+    let today = try day("2026-11-21")
+    let period = SalesPeriod(today...today)
+    var tally = SalesReport.Tally()
+    tally.made = ["kiwi": 2]
+    let report = SalesReport(
+      at: Scene.time, timeZone: "UTC", today: CivilDate(daysSinceEpoch: today),
+      hours: [.init(hour: 9, tally: tally)])
+    var sales = FleetSales()
+    for kiosk in fleet.kiosks {
+      sales.add(
+        kiosk, PublishedSales(report, earlier: nil, for: period, isCurrent: true), period)
+    }
+    let places = try #require(sales.groups(.english, page: 1) { "\($0)" }.first)
+    #expect(places.rows.count == 101)
+    #expect(places.rows.last?.name == "3 other places")
+    #expect(places.rows.last?.sales.total.now.glasses == 6)
   }
 
   @Test(arguments: [("2026-11-21", "today"), ("2026-11-20", "on Nov 20")])

@@ -91,11 +91,21 @@ struct FleetSales: Sendable {
     }
     var groups: [SalesPage.Group] = []
     if !named.isEmpty {
-      let others =
-        places[""].map { [("\(language("without a place", "위치 없음"))" as HTML, $0)] } ?? []
-      let rows = named.prefix(ListSlice.length).map { ("\($0.key)" as HTML, $0.value) }
-      groups.append(
-        SalesPage.Group(title: language("Place", "위치"), id: "places", rows: rows + others))
+      var rows: [(name: HTML, sales: SalesComparison)] = named.prefix(ListSlice.length).map {
+        ("\($0.key)", $0.value)
+      }
+      let others = named.dropFirst(ListSlice.length)
+      if !others.isEmpty {
+        let name = language(
+          others.count == 1 ? "1 other place" : "\(others.count) other places",
+          "그 밖의 위치 \(others.count)곳")
+        let sum = others.reduce(into: SalesComparison()) { $0 += $1.value }
+        rows.append((name: "\(name)", sales: sum))
+      }
+      if let rest = places[""] {
+        rows.append((name: "\(language("without a place", "위치 없음"))", sales: rest))
+      }
+      groups.append(SalesPage.Group(title: language("Place", "위치"), id: "places", rows: rows))
     }
     groups.append(
       SalesPage.Group(

@@ -98,7 +98,8 @@ struct SalesPage {
       return
         "\(language("Not all sales from after \(date) are here, so nothing is compared", "\(date) 이후 기록이 모자라 비교하지 않아요"))"
     }
-    let isOpen = period.days.upperBound == localTime.today.daysSinceEpoch
+    let today = localTime.today.daysSinceEpoch
+    let isOpen = period.days.contains(today) || period.before.contains(today)
     let open = isOpen ? " · \(language("today is not over", "오늘은 아직 끝나지 않았어요"))" : ""
     return
       "\(language("compared with (in parentheses)", "비교(괄호 안):")) \(span(period.before))\(open)"
@@ -111,7 +112,7 @@ struct SalesPage {
     guard sales.isComparable else { return .empty }
     // A part of a day is no measure of a whole one.
     let today = localTime.today.daysSinceEpoch
-    if period.days == today...today {
+    if [period.days, period.before].contains(today...today) {
       return " <span class=\"muted\">(\(text ?? "\(before)"))</span>"
     }
     return """
