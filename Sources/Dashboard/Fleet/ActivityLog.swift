@@ -7,7 +7,7 @@ package import KioskProtocol
 /// ```swift
 /// var log = ActivityLog()
 /// // About once a second:
-/// log.update(fleet, isConnected: true, at: .now)
+/// log.update(fleet, isConnected: true, at: .now, instant: .now)
 /// log.records  // Today's entries and actions, and the alerts that have ended
 /// log.open  // The alerts that have not ended
 /// ```
@@ -187,6 +187,8 @@ package struct ActivityLog: Sendable, Equatable {
   package private(set) var day: Int64 = 0
   /// The time of the last update, or `nil` before the first one.
   package private(set) var updatedAt: Timestamp?
+  /// The time of the monotonic clock at the last update, or `nil` before the first one of this process.
+  private var updatedInstant: ContinuousClock.Instant?
   /// The records of the day, in the order in which they were made.
   package private(set) var records: [Record] = []
   /// Whether the day had more records than are stored.
@@ -209,13 +211,17 @@ package struct ActivityLog: Sendable, Equatable {
 
   /// Records the changes since the last update.
   ///
+  /// - Parameter instant: The time of the monotonic clock, which cannot be set.
   /// - Returns: Whether the log has changed: a record, the open alerts, or `isCut`.
   @discardableResult
   package mutating func update(
-    _ fleet: KioskFleet, isConnected: Bool, at now: Timestamp
+    _ fleet: KioskFleet, isConnected: Bool, at now: Timestamp, instant: ContinuousClock.Instant
   ) -> Bool {
     let before = (records.count, lasting.keys, isCut)
-    if let updatedAt, now.since(updatedAt) > Self.maximumPause {
+    // A clock that is set forward is no stop.
+    let hasPaused = updatedInstant.map { instant - $0 > Self.maximumPause } ?? true
+    updatedInstant = instant
+    if let updatedAt, hasPaused, now.since(updatedAt) > Self.maximumPause {
       add(Record(at: updatedAt, .stopped(until: now)))
       (connectedAt, disconnectedAt) = (nil, nil)
     }

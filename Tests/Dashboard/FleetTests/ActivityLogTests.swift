@@ -10,6 +10,7 @@ import Testing
   private var log = ActivityLog()
   private var isConnected = true
   private let start = Timestamp(milliseconds: 1_795_251_600_000)
+  private let instant = ContinuousClock.now
   private var seconds = 0
   private let maximumOfKiosk = ActivityLog.Room.events(nil).limits.one
 
@@ -30,9 +31,17 @@ import Testing
 
   private mutating func run(until end: Int) {
     while seconds < end {
-      log.update(fleet, isConnected: isConnected, at: time(seconds))
+      update()
       seconds += 1
     }
+  }
+
+  /// - Parameter set: Number of seconds by which the wall clock was set forward.
+  @discardableResult
+  private mutating func update(set: Int = 0) -> Bool {
+    log.update(
+      fleet, isConnected: isConnected, at: time(seconds + set), instant: instant + .seconds(seconds)
+    )
   }
 
   /// Runs until retained messages have arrived.
@@ -153,6 +162,14 @@ import Testing
     #expect(log.open == [alert(.problem(.offline, at: "k1"), 20, nil)])
   }
 
+  @Test mutating func aClockThatIsSetForwardIsNoStop() {
+    settle()
+    update(set: 30_000)
+    seconds += 1
+    update(set: 30_000)
+    #expect(log.records.isEmpty && log.updatedAt == time(30_021))
+  }
+
   @Test mutating func anUnreachableBrokerEndsNothingOfAKiosk() {
     settle()
     isConnected = false
@@ -204,7 +221,7 @@ import Testing
     #expect(log.open.count == 1)
     status("online")
     receive("k2/status", Array("offline".utf8))
-    let hasChanged = log.update(fleet, isConnected: isConnected, at: time(seconds))
+    let hasChanged = update()
     #expect(hasChanged && log.open.map(\.kiosk) == ["k2"])
   }
 

@@ -86,7 +86,8 @@ actor ActivityStore: Service {
       savedAt = nil
       removeOld()
     }
-    if log?.update(link.fleet, isConnected: link.connectionError == nil, at: now) == true {
+    let isConnected = link.connectionError == nil
+    if log?.update(link.fleet, isConnected: isConnected, at: now, instant: .now) == true {
       hasChanged = true
     }
     if let sum = failedLogins.sum(at: .now) {
