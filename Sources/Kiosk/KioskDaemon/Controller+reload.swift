@@ -33,6 +33,24 @@ extension Controller {
 
   package var stock: FruitAmounts { core.stock }
 
+  /// Maximum number of fruits in the ledger, where a former fruit stays, with those that a menu adds.
+  private static let maximumFruits = 1_000
+
+  /// Returns the reason why a menu of an operator or of the chain adds too much, or `nil`. Each of them
+  /// could otherwise fill the ledger, and let a connection begin with more messages than may be unconfirmed.
+  package func objection(to menu: Menu) throws(LedgerError) -> String? {
+    let fruits = try ledger.fruits()
+    let added = menu.fruits.count { !fruits.contains($0.id.text) }
+    if added > 0, fruits.count + added > Self.maximumFruits {
+      return "the ledger has \(fruits.count) fruits, also former ones; with \(added) more it would "
+        + "have more than \(Self.maximumFruits)"
+    }
+    let used =
+      menu.fruits.map { settings.topics.stock(of: $0.id) }
+      + menu.juices.map { settings.topics.servings(of: $0.id) }
+    return topics.objection(to: used)
+  }
+
   /// Replaces the settings in the same session and between two batches: either the old or the new
   /// settings apply to an order. Fruits that are not on the new menu stay in the ledger.
   ///

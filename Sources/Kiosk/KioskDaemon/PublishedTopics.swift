@@ -10,7 +10,19 @@ struct PublishedTopics: Sendable {
   /// every 30 minutes by default), so until then the kiosk clears the topics on each connection.
   private static let clearingTime = Duration.seconds(3_600)
 
+  /// Maximum number of known topics with which a menu may bring new ones. A connection begins with a
+  /// message on each known topic, and with up to 20,000 repeated answers and events; a client can
+  /// have 32,768 unconfirmed messages.
+  static let maximum = 5_000
+
   init(known: Set<String>) { self.known = known }
+
+  /// Returns the reason why the kiosk must not use further topics now, or `nil`.
+  func objection(to used: [String]) -> String? {
+    guard known.count > Self.maximum, !known.isSuperset(of: used) else { return nil }
+    return "more than \(Self.maximum) topics have messages of this kiosk; those of former fruits "
+      + "and juices are free after an hour online: try again then"
+  }
 
   func obsolete(comparedTo current: Set<String>) -> [String] {
     known.subtracting(current).sorted()

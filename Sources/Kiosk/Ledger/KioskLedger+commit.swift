@@ -56,6 +56,13 @@ extension KioskLedger {
     }
   }
 
+  /// Returns the ids of the fruits that the ledger has ever held.
+  package func fruits() throws(LedgerError) -> Set<String> {
+    try reading { database in
+      Set(try database.rows("SELECT fruit FROM stock").map { $0["fruit"] as String })
+    }
+  }
+
   /// Records which retained topics may hold a message of this kiosk.
   package func setTopics(_ topics: Set<String>) throws(LedgerError) {
     try writing { database in

@@ -121,6 +121,32 @@ def test_a_change_that_does_not_fit_changes_nothing(
     assert len(told) == 1 and reason in told[0]
 
 
+def test_an_id_belongs_to_its_sender(kiosk: Kiosk, panel: Client) -> None:
+    assert change(panel, "s1", low={"kiwi": 9})["status"] == "applied"
+    for replaces in [None, "s1"]:
+        other = {"id": "s1", "replaces": replaces, "low": {"kiwi": 1}}
+        answer = panel.ask("settings/ben", other).json
+        assert (answer["status"], answer["reason"]) == ("rejected", "conflict")
+        assert "another sender has the same id" in answer["detail"]
+    assert change(panel, "s1")["duplicate"]
+
+
+def test_operators_cannot_fill_the_ledger_with_fruits(kiosk: Kiosk, panel: Client) -> None:
+    def fruits(first: int) -> list[dict]:
+        return [{"id": f"f{n}", "name": {"en": "x"}} for n in range(first, first + 99)]
+
+    last = None
+    for first in range(0, 990, 99):
+        assert change(panel, f"s{first}", last, fruits=fruits(first))["status"] == "applied"
+        last = f"s{first}"
+    answer = change(panel, "more", last, fruits=fruits(990))
+    assert answer["reason"] == "conflict" and "more than 1000" in answer["detail"]
+    # Former fruits may come back, and go.
+    assert change(panel, "former", last, fruits=fruits(0))["status"] == "applied"
+    assert change(panel, "none", "former")["status"] == "applied"
+    kiosk.verify()
+
+
 ORANGE = {
     "fruits": [{"id": "orange", "name": {"en": "Orange", "ko": "오렌지"}, "color": "#ff922b"}],
     "juices": [{"id": "orange", "name": {"en": "Orange juice", "ko": "오렌지쥬스"}, "recipe": {"orange": 3}}],

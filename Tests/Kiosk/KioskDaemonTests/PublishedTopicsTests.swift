@@ -20,6 +20,16 @@ import Testing
     #expect(confirmed == nil)
   }
 
+  /// Each menu of an operator or of the chain may have new fruits and juices.
+  @Test func topicsThatAreNotClearedYetHaveALimit() {
+    var topics = PublishedTopics(known: Set((1...5_000).map(String.init)))
+    #expect(topics.objection(to: ["1", "a"]) == nil)
+    topics.stored(topics.known.union(["a"]))
+    #expect(topics.objection(to: ["1", "b"])?.contains("more than 5000 topics") == true)
+    // What is known already takes no place.
+    #expect(topics.objection(to: ["1", "a"]) == nil)
+  }
+
   @Test func aClearedStateOfPaymentIsPublishedAgain() throws {
     let fixture = try KioskFixture {
       $0.payment = KioskSettings.Payment(devices: [.init(name: "terminal")])

@@ -130,6 +130,9 @@ struct ReloadService: Service {
     do {
       let new = try running.text.configuration(
         under: menu, with: running.configuration.settings)
+      if let objection = try await controller.objection(to: new.menu) {
+        throw Failure.badConfiguration(objection)
+      }
       // Writes the file before the reload, so that a start after a crash uses the same menu.
       try file.write(menu)
       switch await reload(new) {
@@ -165,12 +168,17 @@ struct ReloadService: Service {
     var result = CommandResult(status: .applied)
     result.id = id
     let (old, file) = (running.configuration.settings, running.configuration.settingsFile)
-    guard id != old?.id else {
+    if id == old?.id, parsed.source.name == old?.by {
       result.isDuplicate = true
       await controller.answer(parsed, result)
       return running
     }
     do {
+      // An id belongs to its topic: another operator may choose the same one.
+      guard id != old?.id else {
+        throw parsed.rejection(
+          .conflict, "the settings have changed: another sender has the same id; choose a new one")
+      }
       guard command.replaced == old?.id else {
         throw parsed.rejection(
           .conflict, "the settings have changed: \(old.map { "by \($0.by)" } ?? "dropped")")
@@ -182,6 +190,9 @@ struct ReloadService: Service {
       // The change of the settings does not repair the stored menu.
       new.menuProblem = running.configuration.menuProblem
       if let flaw = new.unusedSettings.first { throw parsed.rejection(flaw.reason, flaw.detail) }
+      if let objection = try await controller.objection(to: new.menu) {
+        throw parsed.rejection(.conflict, objection)
+      }
       // Writes the file before the reload, so that a start after a crash uses the same change.
       try file.write(settings)
       switch await reload(new) {
