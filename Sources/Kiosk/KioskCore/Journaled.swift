@@ -27,6 +27,8 @@ package struct StateKey: Hashable, Sendable {
     case charge
     /// The last status of a payment device, and its sums since its last total.
     case paymentDevice = "payment_device"
+    /// A filter that the session with the broker may contain. The core does not read it.
+    case subscription
 
     /// Whether the records contain times, so that the ledger also records the clocks.
     var hasTimes: Bool { self == .batch || self == .program || self == .sensor }

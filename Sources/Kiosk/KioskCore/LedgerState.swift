@@ -18,6 +18,8 @@ package struct LedgerState: Hashable, Sendable {
   package var confirmed = 0
   /// The retained topics that may hold a message of this kiosk.
   package var topics: Set<String> = []
+  /// The filters that the session with the broker may contain.
+  package var subscriptions: Set<String> = []
   /// The last value of each device counter and contact, by its key.
   package var marks: [String: RecentCounters] = [:]
   /// The last orders without an id, the oldest first, for the debounce.

@@ -103,7 +103,8 @@ extension Controller {
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
     }
-    // Creates the indexes before any setting takes effect, because the disk may fail.
+    // Before any setting takes effect, because the disk may fail.
+    try record(subscriptions.union(settings.subscriptions))
     try ledger.createIndexes(
       ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }

@@ -47,6 +47,8 @@ package actor Controller {
   var tracker: DeliveryTracker
   var state: StatePublisher
   var topics: PublishedTopics
+  /// The filters that the session may contain, as the ledger has recorded them.
+  private(set) var subscriptions: Set<TopicFilter>
   var displays: DisplayPublisher
   var sales: SalesPublisher
   var reports: SalesResponder
@@ -113,6 +115,9 @@ package actor Controller {
     try ledger.createIndexes(
       ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
     log.disabledMachines(of: settings)
+    let filters = state.subscriptions.union(settings.subscriptions.map(\.text))
+    if filters != state.subscriptions { try ledger.setSubscriptions(filters) }
+    subscriptions = Set(filters.map(TopicFilter.init(unchecked:)))
     self.settings = settings
     self.broker = broker
     self.ledger = ledger
@@ -181,6 +186,7 @@ package actor Controller {
       sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
       receiveMaximum: UInt16(clamping: Fingerprint.kept), limits: .commands)
     options.retainAsPublished = Set(settings.commandFilters)
+    options.formerSubscriptions = subscriptions
     return options
   }
 
@@ -380,11 +386,21 @@ package actor Controller {
       return
     }
     if !wasOnlineRecently { core.reconnected(at: clock.now()) }
+    // The broker has granted these, after it has received the UNSUBSCRIBE of the others.
+    try record(Set(settings.subscriptions + (reload?.settings.subscriptions ?? [])))
     try await publishState()
     isOnline = true
     reconnects += 1
     ledgerRecovered()
     log.note("online")
+  }
+
+  /// Records the filters that the session may contain. A later process unsubscribes from those that it does not use:
+  /// a press on a filter of its own and one of theirs would count twice.
+  func record(_ subscriptions: Set<TopicFilter>) throws(LedgerError) {
+    guard subscriptions != self.subscriptions else { return }
+    try ledger.setSubscriptions(Set(subscriptions.map(\.text)))
+    self.subscriptions = subscriptions
   }
 
   /// Publishes all retained topics after a birth message, unless the last answer was just before.

@@ -73,4 +73,15 @@ extension KioskLedger {
       }
     }
   }
+  /// Records which filters the session with the broker may contain.
+  package func setSubscriptions(_ filters: Set<String>) throws(LedgerError) {
+    let kind = StateKey.Kind.subscription.rawValue
+    try writing { database in
+      try database.execute(sql: "DELETE FROM state WHERE kind = ?", arguments: [kind])
+      for filter in filters {
+        try database.execute(
+          sql: "INSERT INTO state VALUES (?, ?, '{}')", arguments: [kind, filter])
+      }
+    }
+  }
 }

@@ -162,6 +162,9 @@ extension KioskLedger {
       state.tickets[row["day"]] = row["number"]
     }
     state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })
+    let filters = try database.rows(
+      "SELECT key FROM state WHERE kind = ?", [StateKey.Kind.subscription.rawValue])
+    state.subscriptions = Set(filters.map { $0["key"] })
     state.marks = try records(in: database)
     state.alerts = try records(in: database)
     state.jobs = try open(in: database)

@@ -5,6 +5,10 @@ package struct SessionOptions: Sendable {
   package var clientID: String
   /// The filters to subscribe to after every connect.
   package var subscriptions: [TopicFilter]
+  /// The filters that a session of an earlier process may still contain. A resumed session loses
+  /// those that are not in `subscriptions`: a broker may send a message once for each filter that
+  /// matches it (MQTT 5, 3.3.4).
+  package var formerSubscriptions: Set<TopicFilter> = []
   /// The QoS of all subscriptions. With QoS 0 a broker stores no messages for the client (RabbitMQ:
   /// no queue of QoS 1), and messages in transit are lost with a connection.
   package var subscriptionQoS = QoS.atLeastOnce

@@ -9,7 +9,7 @@ import pytest
 
 from arrivals import eventually
 from client import Client, retained
-from conftest import MakeClient, MakeKiosk, MakeScene, Say
+from conftest import MakeBroker, MakeClient, MakeKiosk, MakeScene, Say
 from kiosk import Kiosk
 from mosquitto import Mosquitto
 from scene import STOCK
@@ -102,6 +102,21 @@ def test_panels_and_displays_come_and_go(
     assert person.order("banana")["seq"] == 3
     eventually(lambda: not retained(broker.port, "homeassistant"))
     assert not was_away(kiosk)
+
+
+def test_a_restart_with_other_panels_counts_a_press_once(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    """The resumed session has the filter of the process before, and the broker sends a copy for each filter."""
+    broker = make_broker(settings="allow_duplicate_messages true")
+    kiosk = make_kiosk(broker, panels=[BUTTON | {"topic": "new/#"}]).start()
+    panel = make_client("kiosk/#", port=broker.port)
+    kiosk.stop(signal.SIGKILL)
+    write(kiosk, panels=[BUTTON])
+    kiosk.start()
+    panel.publish("new/button", "press")
+    assert panel.order("banana")["seq"] == 3
+    assert kiosk.stock()["kiwi"] == 7
 
 
 def test_a_broken_file_changes_nothing_and_says_why(kiosk: Kiosk, panel: Client) -> None:

@@ -404,6 +404,24 @@ import Testing
     #expect(fixture.retained("stock/banana") == "8")
   }
 
+  /// The session of the process before had the filter `old/#`, and still has it after a crash.
+  @Test func aRestartLeavesTheSessionNoFilterOfAPanelThatIsGone() throws {
+    fixture.settings.panels = [Self.button(on: "old/#")]
+    try fixture.startKiosk()
+    let testClient = try fixture.testClient("person")
+    #expect(try fixture.ledger { try $0.state() }.subscriptions.contains("old/#"))
+    fixture.crashKiosk()
+    fixture.settings.panels = [Self.button(on: "old/hall")]
+    try fixture.startKiosk()
+    fixture.publish("press", to: "old/wall", by: testClient)
+    fixture.publish("press", to: "old/hall", by: testClient)
+    fixture.advance(by: .seconds(31))
+    #expect(fixture.retained("stock/banana") == "8")
+    #expect(fixture.retained("health")?.contains(#""dropped":0"#) == true)
+    let recorded = try fixture.ledger { try $0.state() }.subscriptions
+    #expect(recorded == Set(fixture.settings.subscriptions.map(\.text)))
+  }
+
   @Test func aRemovedSensorThatBlocksIsShownUntilAPersonDecides() throws {
     fixture.settings.sensors = [
       KioskSettings.Sensor(

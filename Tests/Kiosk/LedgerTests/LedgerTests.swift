@@ -525,7 +525,7 @@ import Testing
     #expect(try ledger.rows(after: 25).isEmpty)
   }
 
-  @Test func publishedTopicsAreRemembered() throws {
+  @Test func publishedTopicsAndSubscriptionsAreRemembered() throws {
     let ledger = try place.open()
     try ledger.setTopics(["a", "b"])
     #expect(try ledger.state().topics == ["a", "b"])
@@ -533,6 +533,9 @@ import Testing
     #expect(try ledger.state().topics == ["b", "c"])
     try ledger.setTopics([])
     #expect(try ledger.state().topics.isEmpty)
+    try ledger.setSubscriptions(["a/#", "b"])
+    try ledger.setSubscriptions(["b", "c/+"])
+    #expect(try ledger.state().subscriptions == ["b", "c/+"])
   }
 
   @Test func aReaderLooksOnWhileAKioskIsAtWork() throws {

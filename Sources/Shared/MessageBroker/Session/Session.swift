@@ -133,6 +133,8 @@ extension Session {
   package mutating func connect(_ options: SessionOptions, at now: Instant) -> [Action] {
     guard link == .idle, lifetime == nil, disconnectDeadline == nil else { return [] }
     self.options = options
+    // guard: a resumed session loses the filters of an earlier process
+    former = options.formerSubscriptions
     lifetime = SessionLifetime(options, at: now)
     return startConnecting(at: now)
   }

@@ -505,6 +505,26 @@ import Testing
         == [.unsubscribe([Self.a]), .subscribe(1, [Self.b], retainAsPublished: false)])
   }
 
+  /// A broker could deliver each message once for the old filter and once for the new one.
+  @Test func aResumedSessionLosesTheFiltersOfAnEarlierProcess() {
+    let all = TopicFilter(unchecked: "#")
+    var session = connecting {
+      $0.cleanStart = false
+      $0.sessionExpiry = .seconds(30)
+      $0.formerSubscriptions = [Self.a, all]
+    }
+    for second in [0, 10] {
+      _ = session.connected(at: .seconds(second))
+      #expect(
+        session.connectAckReceived(resumed: true, refusal: nil, at: .seconds(second)) == [
+          .unsubscribe([all]),
+          .subscribe(second == 0 ? 1 : 2, [Self.a], retainAsPublished: false),
+        ])
+      _ = session.lost(Self.gone, at: .seconds(second))
+      _ = session.tick(isWritten: true, at: .seconds(10))
+    }
+  }
+
   @Test func anUpdateWaitsForWhatWasAskedForBefore() {
     var session = connecting()
     _ = session.connected(at: .zero)
