@@ -44,7 +44,7 @@ final class LedgerLock {
     }
     let wasOff = clock.boot == nil || clock.boot != record.boot
     // guard: a clock that stood still measures no absence
-    lastHeartbeat = record.heartbeat.flatMap { wasOff && !clock.isReliable(since: $0) ? nil : $0 }
+    lastHeartbeat = wasOff && !clock.isReliable ? nil : record.heartbeat
     acknowledged = record.acknowledged
     // If this process ends before its first heartbeat, the file still contains the previous heartbeat.
     try lockDatabase(path)

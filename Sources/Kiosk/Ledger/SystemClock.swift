@@ -1,6 +1,5 @@
 import Foundation
 package import KioskCore
-import KioskProtocol
 import Synchronization
 
 /// Identifies the current start of the system, and shows whether its wall clock is reliable.
@@ -12,15 +11,19 @@ package struct SystemClock: Sendable {
   /// The seconds since 1970 that the hardware clock shows, or `nil` if there is no such clock. A
   /// clock that was without power shows a time long ago.
   package var hardwareSeconds: Int64?
+  /// The seconds since 1970 that the wall clock showed when the hardware clock was read.
+  package var wallSeconds: Int64
 
-  package init(boot: Int?, isSynchronised: Bool, hardwareSeconds: Int64?) {
+  package init(boot: Int?, isSynchronised: Bool, hardwareSeconds: Int64?, wallSeconds: Int64) {
     self.boot = boot
     self.isSynchronised = isSynchronised
     self.hardwareSeconds = hardwareSeconds
+    self.wallSeconds = wallSeconds
   }
 
   /// The clock of this system.
   package static var current: SystemClock {
+    let wallSeconds = Int64(Date().timeIntervalSince1970)
     #if os(Linux)
     // Without such a file, the value is unknown.
     func read(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
@@ -29,9 +32,10 @@ package struct SystemClock: Sendable {
     return SystemClock(
       boot: boot.flatMap { Int($0.filter(\.isHexDigit).prefix(15), radix: 16) },
       isSynchronised: isSynchronisedNow,
-      hardwareSeconds: seconds.flatMap { Int64($0.filter(\.isNumber)) })
+      hardwareSeconds: seconds.flatMap { Int64($0.filter(\.isNumber)) }, wallSeconds: wallSeconds)
     #else
-    return SystemClock(boot: nil, isSynchronised: true, hardwareSeconds: nil)
+    return SystemClock(
+      boot: nil, isSynchronised: true, hardwareSeconds: nil, wallSeconds: wallSeconds)
     #endif
   }
 
@@ -65,10 +69,7 @@ package struct SystemClock: Sendable {
   /// confirms the wall clock if both agree. The kernel is asked until it confirms the clock.
   package static func evidence() -> @Sendable () -> ClockEvidence {
     let start = current
-    let seconds = Int64(Date().timeIntervalSince1970)
-    let agrees = start.hardwareSeconds.map { abs($0 - seconds) <= tolerance } ?? false
-    let evidence = Mutex(
-      ClockEvidence(boot: start.boot, isConfirmed: start.isSynchronised || agrees))
+    let evidence = Mutex(ClockEvidence(boot: start.boot, isConfirmed: start.isReliable))
     return {
       evidence.withLock { evidence in
         #if os(Linux)
@@ -82,12 +83,10 @@ package struct SystemClock: Sendable {
   /// The greatest difference, in seconds, with which two clocks agree.
   private static let tolerance: Int64 = 60
 
-  /// Returns whether the wall clock ran while the system was off, or has been set since. The clock
-  /// of a Raspberry Pi continues from the time of its shutdown until it receives the time from the
-  /// network.
-  ///
-  /// - Parameter last: The last known time before the system was off.
-  func isReliable(since last: Timestamp) -> Bool {
-    isSynchronised || hardwareSeconds.map { $0 >= last.milliseconds / 1000 } ?? false
+  /// Whether the wall clock ran while the system was off, or has been set since: a time server has set it, or the
+  /// hardware clock agrees with it. The clock of a Raspberry Pi continues from the time of its shutdown until it
+  /// receives the time from the network, even beside a hardware clock that is not read at the start.
+  var isReliable: Bool {
+    isSynchronised || hardwareSeconds.map { abs($0 - wallSeconds) <= Self.tolerance } ?? false
   }
 }

@@ -119,12 +119,13 @@ import Testing
     #expect(try place.open().lastHeartbeat == alive)
   }
 
-  /// A Raspberry Pi continues from the time of its shutdown, and a hardware clock that was without
-  /// power from a time long ago.
+  /// A Raspberry Pi continues from the time of its shutdown, also beside a hardware clock that is not read, and a
+  /// hardware clock that was without power from a time long ago. The wall clock shows 1,795,251,620.
   @Test(
     arguments: [
       // (start of the system, is the wall clock set, hardware clock, is the heartbeat used)
       (2, false, nil, false), (2, true, nil, true), (2, false, 1_795_251_620, true),
+      (2, false, 1_795_251_680, true), (2, false, 1_795_251_681, false),
       (2, false, 946_684_800, false), (1, false, nil, true), (nil, false, nil, false),
     ] as [(Int?, Bool, Int64?, Bool)])
   func aSignOfLifeFromBeforeTheSystemWasOffCountsOnlyIfItKnowsTheTime(
@@ -133,11 +134,12 @@ import Testing
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do {
       let clock = SystemClock(
-        boot: boot == nil ? nil : 1, isSynchronised: true, hardwareSeconds: nil)
+        boot: boot == nil ? nil : 1, isSynchronised: true, hardwareSeconds: nil, wallSeconds: 0)
       try KioskLedger(path: place.path, clock: clock).recordHeartbeat(at: alive)
     }
     let clock = SystemClock(
-      boot: boot, isSynchronised: isSynchronised, hardwareSeconds: hardwareSeconds)
+      boot: boot, isSynchronised: isSynchronised, hardwareSeconds: hardwareSeconds,
+      wallSeconds: 1_795_251_620)
     #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == (counts ? alive : nil))
   }
 
@@ -145,13 +147,14 @@ import Testing
   @Test func theFirstHeartbeatAfterTheSystemWasOffIsRecorded() throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     for boot in [1, 2] {
-      let clock = SystemClock(boot: boot, isSynchronised: false, hardwareSeconds: nil)
+      let clock = SystemClock(
+        boot: boot, isSynchronised: false, hardwareSeconds: nil, wallSeconds: 0)
       let ledger = try KioskLedger(path: place.path, clock: clock)
       for milliseconds: Int64 in [0, 99] {
         ledger.recordHeartbeat(at: Timestamp(milliseconds: alive.milliseconds + milliseconds))
       }
     }
-    let clock = SystemClock(boot: 2, isSynchronised: false, hardwareSeconds: nil)
+    let clock = SystemClock(boot: 2, isSynchronised: false, hardwareSeconds: nil, wallSeconds: 0)
     #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == alive)
   }
 
