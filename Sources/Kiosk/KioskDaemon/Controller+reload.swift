@@ -105,8 +105,7 @@ extension Controller {
     }
     // Before any setting takes effect, because the disk may fail.
     try record(subscriptions.union(settings.subscriptions))
-    try ledger.createIndexes(
-      ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
+    try ledger.createIndexes(ofCharges: settings.payment != nil)
     if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }
     self.settings = settings
     core.adopt(settings, state: state)

@@ -112,8 +112,7 @@ package actor Controller {
     }
     let settings = settings.keepingMachines(of: state.jobs, state.makers)
       .keepingPayment(of: state.charges)
-    try ledger.createIndexes(
-      ofCharges: settings.payment != nil, ofSafety: settings.hasSafetyRecord(state))
+    try ledger.createIndexes(ofCharges: settings.payment != nil)
     log.disabledMachines(of: settings)
     let filters = state.subscriptions.union(settings.subscriptions.map(\.text))
     if filters != state.subscriptions { try ledger.setSubscriptions(filters) }

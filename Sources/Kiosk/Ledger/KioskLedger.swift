@@ -183,23 +183,21 @@ extension KioskLedger {
     return state
   }
 
-  /// Creates the indexes that the kiosk needs, and no others, because each index costs each order
-  /// an allocation.
+  /// Creates the indexes that the kiosk needs. Call it before the kiosk is online: a new index of a long ledger
+  /// reads all entries.
   ///
-  /// - Parameters:
-  ///   - ofCharges: Whether to index the steps of charges.
-  ///   - ofSafety: Whether to index the entries that are not orders, and the hours of sensors. A
-  ///     query for one day of the record of food safety then does not read all entries.
-  package func createIndexes(ofCharges: Bool, ofSafety: Bool) throws(LedgerError) {
-    var indexes: [String] = []
+  /// The entries that are not orders and the hours of sensors have an index also in a kiosk without sensors and
+  /// dates, because each kiosk answers requests for one day of the record of food safety.
+  ///
+  /// - Parameter ofCharges: Whether to index the steps of charges, which costs each order an allocation.
+  package func createIndexes(ofCharges: Bool) throws(LedgerError) {
+    var indexes = [
+      "other_entry ON entry (at) WHERE \(Self.isOther)",
+      "sensor_hour ON entry (event ->> 'hour') WHERE status = 'sensor_hour'",
+    ]
     if ofCharges {
       indexes.append("charge_step ON entry (charge) WHERE charge IS NOT NULL")
     }
-    if ofSafety {
-      indexes.append("other_entry ON entry (at) WHERE \(Self.isOther)")
-      indexes.append("sensor_hour ON entry (event ->> 'hour') WHERE status = 'sensor_hour'")
-    }
-    guard !indexes.isEmpty else { return }
     try writing { database in
       for index in indexes {
         try database.execute(sql: "CREATE INDEX IF NOT EXISTS \(index)")

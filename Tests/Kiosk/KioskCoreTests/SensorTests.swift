@@ -669,8 +669,6 @@ import TimeZones
     _ = try read(8, minutes: 62)
     try kiosk.receive(.order("banana"), .restock(#"{"add":{"kiwi":1}}"#))
     try kiosk.receive(.decision("discard"))
-    try kiosk.ledger.createIndexes(ofCharges: false, ofSafety: true)
-    try kiosk.ledger.createIndexes(ofCharges: false, ofSafety: true)
     let record = try safety()
     let fridge = try #require(record.sensors.first)
     #expect(record.sensors.count == 1 && fridge.low == 5000 && fridge.high == 8000)

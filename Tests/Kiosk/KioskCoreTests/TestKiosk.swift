@@ -36,7 +36,7 @@ final class TestKiosk {
     ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
     var opening = settings
     if let stock { opening.stock.initial = stock }
-    try ledger.createIndexes(ofCharges: settings.payment != nil, ofSafety: false)
+    try ledger.createIndexes(ofCharges: settings.payment != nil)
     let state = try ledger.state()
     if let transaction = Kiosk.opening(settings: opening, state: state, at: now) {
       try ledger.commit(transaction)

@@ -27,7 +27,7 @@ import Testing
 
   /// The query for the money of a page delays an order, so that it may not read the whole ledger.
   @Test func theMoneyOfAPageIsFoundByIndexes() throws {
-    try ledger.createIndexes(ofCharges: true, ofSafety: false)
+    try ledger.createIndexes(ofCharges: true)
     let steps = try ledger.database.read { database in
       try Row.fetchAll(
         database, sql: "EXPLAIN QUERY PLAN \(KioskLedger.chargesOfPage)", arguments: [0, 9, 0, 9]
@@ -40,7 +40,7 @@ import Testing
   /// A page has all entries of its charges, and reads no other entries.
   @Test func chargesAreReadInPages() throws {
     #expect(try ledger.charges(before: nil, id: "a").entries.isEmpty)
-    try ledger.createIndexes(ofCharges: true, ofSafety: false)
+    try ledger.createIndexes(ofCharges: true)
     var transaction = LedgerTransaction()
     var seq = 1
     func add(_ kind: PaymentStep.Kind, _ charge: Int) {

@@ -3,13 +3,6 @@ import KioskProtocol
 package import MessageBroker
 import TimeZones
 
-extension KioskSettings {
-  /// Returns whether the kiosk has a record of food safety.
-  package func hasSafetyRecord(_ state: LedgerState) -> Bool {
-    !sensors.isEmpty || Batches(self, state: state).isActive
-  }
-}
-
 // Fruit with a date.
 extension Kiosk {
   /// The fruits whose expiry times the kiosk publishes: all in the stock or in batches if

@@ -13,8 +13,6 @@ struct SalesResponder: Sendable {
 
   private let settings: KioskSettings
   private var requests: [(sender: Request.ID, request: ReportRequest)] = []
-  /// Whether the ledger has the indexes of the record.
-  private var isIndexed = false
 
   private enum ReportRequest {
     case sales(SalesRequest)
@@ -69,12 +67,6 @@ struct SalesResponder: Sendable {
         Message(topic: settings.topics.reportResult(for: sender), payload: page.payload)
       ]
     case .safety(let safety):
-      if !isIndexed {
-        // A kiosk without sensors and dates has no indexes for the record until the first request.
-        // If they cannot be written, the request gets no answer, and no order waits for it.
-        do { try ledger.createIndexes(ofCharges: false, ofSafety: true) } catch { return [] }
-        isIndexed = true
-      }
       let day = try ledger.safety(
         on: safety.day, after: safety.after, limit: SafetyDay.maximumEntries, id: safety.id,
         settings)
