@@ -19,17 +19,24 @@ package struct WallClock: Sendable {
 
   package static let utc = WallClock(name: "UTC", file: nil)
 
-  /// The clock of the system: of the time zone in `TZ`, otherwise of /etc/localtime, otherwise of UTC.
-  package static var system: WallClock {
-    if let name = ProcessInfo.processInfo.environment["TZ"] {
-      return WallClock(name.hasPrefix(":") ? String(name.dropFirst()) : name) ?? .utc
-    }
-    let path = "/etc/localtime"
+  /// The clock of the system: of the time zone in `TZ`, otherwise of /etc/localtime, otherwise of UTC. Is `nil` if
+  /// `TZ` is neither a name of the database nor the path of such a file, as `CET-1CEST,M3.5.0,M10.5.0/3`.
+  package static var system: WallClock? { clock(of: ProcessInfo.processInfo.environment["TZ"]) }
+
+  /// Returns the clock of the system with a value of `TZ`; see tzset(3).
+  static func clock(of variable: String?) -> WallClock? {
+    guard let variable else { return at("/etc/localtime") ?? .utc }
+    let name = variable.hasPrefix(":") ? String(variable.dropFirst()) : variable
+    if name.isEmpty { return .utc }
+    return name.hasPrefix("/") ? at(name) : WallClock(name)
+  }
+
+  private static func at(_ path: String) -> WallClock? {
     let parts = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
       .split(separator: "/zoneinfo/", maxSplits: 1)
     return ZoneFile.at(path).map { file in
       WallClock(name: parts.count == 2 ? String(parts[1]) : path, file: file)
-    } ?? .utc
+    }
   }
 
   /// Creates the clock of a time zone, or returns `nil` if the system has no file of this name.

@@ -758,3 +758,15 @@ def test_errors_of_the_configuration(
     device = Device(tmp_path, broker, terminal, **{key: value})
     found = device.command("check")
     assert found.returncode == 78 and problem in found.stderr
+
+
+def test_an_end_of_day_needs_a_time_zone(
+    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    device = Device(tmp_path, broker, terminal, end_of_day="23:30")
+    found = device.command("check")
+    assert found.returncode == 78 and "TZ is no name of a time zone" in found.stderr
+    assert Device(tmp_path, broker, terminal).command("check").returncode == 0
+    monkeypatch.setenv("TZ", ":/usr/share/zoneinfo/Asia/Seoul")
+    assert "23:30, Asia/Seoul" in Device(tmp_path, broker, terminal, end_of_day="23:30").command("check").stdout

@@ -91,6 +91,22 @@ import Testing
   ])
   func noOtherNameIsATimeZone(name: String) { #expect(WallClock(name) == nil) }
 
+  /// (value of `TZ`, name of the clock)
+  @Test(
+    arguments: [
+      ("Asia/Seoul", "Asia/Seoul"), (":Asia/Seoul", "Asia/Seoul"), ("", "UTC"), (":", "UTC"),
+      ("UTC", "UTC"), ("\(ZoneFile.folder)/Asia/Tokyo", nil), (":\(ZoneFile.folder)/zone.tab", nil),
+      ("CET-1CEST,M3.5.0,M10.5.0/3", nil), ("UTC0", nil), ("Mars/Phobos", nil), ("/none", nil),
+    ] as [(String, String?)])
+  func theClockOfTheSystemIsThatOfTZ(variable: String, name: String?) {
+    let clock = WallClock.clock(of: variable)
+    if variable.hasSuffix("Tokyo") {
+      #expect(clock?.local(Timestamp(milliseconds: 0)) == Timestamp(milliseconds: 32_400_000))
+    } else {
+      #expect(clock?.name == name)
+    }
+  }
+
   @Test func utcNeedsNoFile() throws {
     for name in ["UTC", "GMT"] {
       let clock = try #require(WallClock(name))

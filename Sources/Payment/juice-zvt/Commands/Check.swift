@@ -21,7 +21,7 @@ struct Check: ParsableCommand {
     let (broker, device) = (configuration.broker, configuration.device)
     let endOfDay = configuration.endOfDay.map { time in
       "every day at \(time.hour):\(time.minute < 10 ? "0" : "")\(time.minute), "
-        + configuration.timeZone.name
+        + (configuration.timeZone?.name ?? "")
     }
     let facts = [
       ("device", "\(configuration.topics.base), \(configuration.name)"),

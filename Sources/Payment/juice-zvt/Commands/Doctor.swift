@@ -299,7 +299,13 @@ struct DoctorReport {
     guard text.utf8.count == 14,
       let local = Timestamp(form.map { "\($1)\($0)" }.joined() + "Z")
     else { return }
-    let time = configuration.timeZone.time(showing: local)
+    guard let clock = configuration.timeZone else {
+      warning(
+        "clock", place, "not compared: TZ is no name of a time zone",
+        fix: "set device.time_zone, such as Europe/Berlin")
+      return
+    }
+    let time = clock.time(showing: local)
     let difference = abs(Timestamp.now.since(time).components.seconds)
     if difference > 300 {
       warning(

@@ -393,9 +393,9 @@ actor DeviceService {
   /// Returns the first configured end of day after a time, or `nil` if none is configured. A time
   /// in the future counts as now, because the clock was set back.
   private func endOfDay(after last: Timestamp) -> Timestamp? {
-    guard let time = configuration.endOfDay else { return nil }
+    guard let time = configuration.endOfDay, let clock = configuration.timeZone else { return nil }
     WallClock.refresh()
-    let (clock, last) = (configuration.timeZone, min(last, .now))
+    let last = min(last, .now)
     let today = clock.day(at: last)
     let times = [today, today + 1].map { day in
       let minutes = Int64((day * 24 + time.hour) * 60 + time.minute)

@@ -23,6 +23,7 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
   var name: PaymentDeviceID = "terminal"
   var journal = "/var/lib/juice-zvt/journal"
   var endOfDay: TimeOfDay?
+  /// The time zone of `endOfDay` and of the terminal's clock, or `nil` if it is unknown and `endOfDay` not set.
   var timeZone = WallClock.system
   var host = ""
   var port = 20007
@@ -43,6 +44,12 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
       section.read("journal", .path, into: &journal)
       section.read("end_of_day", .timeOfDay, into: &endOfDay)
       section.read("time_zone", .timeZone, into: &timeZone)
+      if endOfDay != nil, timeZone == nil {
+        section.report(
+          Diagnostic(
+            "is missing, and TZ is no name of a time zone", hint: "write it like 'Europe/Berlin'"),
+          at: "time_zone")
+      }
     }
     root.section("terminal") { readTerminal(&$0) }
     let clientID = "juice-zvt-\(kiosk)-\(name)"
