@@ -183,7 +183,7 @@ let kiosk: [Target] = [
     "UplinkTests",
     [
       "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol", "Ledger",
-      "MessageBroker", logging,
+      "MessageBroker", grdb, logging,
     ]),
   Product.kiosk.testLibrary(
     "Simulation",

@@ -55,6 +55,7 @@ extension Controller {
       try ledger.setTopics(current)
     }
     if let healthAt, (.zero..<Self.healthInterval).contains(now.since(healthAt)) { return }
+    if log.lacksMachine { log.machines(core.machineReports, at: now) }
     try saveConfirmation()
     await publish([health(at: now)])
     await broker.acknowledge()

@@ -11,6 +11,8 @@ struct KioskLog: Sendable {
   private var lastLogged: [Subject: Record] = [:]
   /// The logged problem of each machine.
   private var problems: [MachineID: MachineReport.State] = [:]
+  /// Whether the last line about a machine was suppressed, so that `problems` differs from the reports.
+  private(set) var lacksMachine = false
 
   /// Minimum time between two lines about one subject.
   private static let interval = Duration.seconds(60)
@@ -91,10 +93,11 @@ struct KioskLog: Sendable {
     }
   }
 
-  /// Logs each machine that stops working or works again.
+  /// Logs each machine that stops working or works again. Call it again later if `lacksMachine`.
   mutating func machines(
     _ reports: [(machine: MachineID, report: MachineReport)], at now: Timestamp
   ) {
+    lacksMachine = false
     for (machine, report) in reports {
       let state = report.state.isProblem ? report.state : nil
       // A machine that has not reported yet gets no line: the rejections of its orders are logged.
@@ -102,8 +105,8 @@ struct KioskLog: Sendable {
       let reason = report.reason.map { ": \($0)" } ?? ""
       let isLogged = warn(
         "machine \(machine) \(state.map { "is \($0.rawValue)\(reason)" } ?? "works again")",
-        about: .machine(machine), at: now)
-      if isLogged { problems[machine] = state }
+        about: .machine(machine), always: state == nil, at: now)
+      if isLogged { problems[machine] = state } else { lacksMachine = true }
     }
   }
 
@@ -140,12 +143,15 @@ struct KioskLog: Sendable {
 
   /// Logs a warning, at most one per interval about each subject.
   ///
+  /// - Parameter always: Whether to log it also within the interval, as the end of a logged problem.
   /// - Returns: Whether the warning was logged. If not, it was counted, and logged as `debug`.
   @discardableResult
   private mutating func warn(
-    _ text: @autoclosure () -> String, about subject: Subject, at now: Timestamp
+    _ text: @autoclosure () -> String, about subject: Subject, always: Bool = false,
+    at now: Timestamp
   ) -> Bool {
-    if let line = lastLogged[subject], (.zero..<Self.interval).contains(now.since(line.loggedAt)) {
+    let last = lastLogged[subject]?.loggedAt
+    if !always, let last, (.zero..<Self.interval).contains(now.since(last)) {
       lastLogged[subject]?.suppressed += 1
       logger.debug("\(text())")
       return false
@@ -153,7 +159,7 @@ struct KioskLog: Sendable {
     let suppressed = lastLogged[subject]?.suppressed ?? 0
     let more =
       suppressed > 0 ? " (and \(suppressed) more for this reason since the last such line)" : ""
-    lastLogged[subject] = Record(loggedAt: now)
+    lastLogged[subject] = Record(loggedAt: always ? last ?? now : now)
     logger.warning("\(text())\(more)")
     return true
   }

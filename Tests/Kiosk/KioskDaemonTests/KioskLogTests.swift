@@ -51,11 +51,21 @@ import Testing
     for second in Int64(4)..<60 {
       told(second.isMultiple(of: 2) ? .offline : .busy, second: second)
     }
-    told(.idle, second: 70)
     #expect(
       lines.told == [
         "machine bar is fault: no cups",
-        "machine bar works again (and 56 more for this reason since the last such line)",
+        "machine bar works again (and 1 more for this reason since the last such line)",
+      ])
+    // The last state that got no line gets one later.
+    told(.offline, second: 61)
+    #expect(log.lacksMachine)
+    told(.offline, second: 62)
+    #expect(!log.lacksMachine)
+    told(.idle, second: 63)
+    #expect(
+      lines.told.dropFirst(2) == [
+        "machine bar is offline (and 28 more for this reason since the last such line)",
+        "machine bar works again",
       ])
   }
 

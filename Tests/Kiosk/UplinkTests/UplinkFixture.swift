@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import InMemoryBroker
 import JuiceDomain
 import KioskCore
@@ -59,6 +60,13 @@ final class UplinkFixture {
     try ledger.commit(transaction)
     if let uplinked = transaction.uplinked { uplinkProgress.saved(through: uplinked) }
     uplinkProgress.recorded(through: seq)
+  }
+
+  /// Renames the table of the entries, so that the uplink cannot read them.
+  func hideEntries() throws {
+    let database = try DatabaseQueue(path: folder.appending(path: "ledger.sqlite").path())
+    try database.write { try $0.execute(sql: "ALTER TABLE entry RENAME TO hidden") }
+    try database.close()
   }
 
   /// Starts the uplink.

@@ -284,6 +284,19 @@ import Testing
     #expect(try fixture.entries == [1])
   }
 
+  /// An account of the archive may send 20 requests per second.
+  @Test func aLedgerThatCannotBeReadIsLoggedOnceAMinute() throws {
+    try fixture.record(5)
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+    let request = ReplayRequest(id: "r1", epoch: try fixture.epoch, range: 1...5)
+    try fixture.hideEntries()
+    for _ in 0..<90 { fixture.ask(request.payload) }
+    let lines = fixture.log.lines.filter { $0.contains("the ledger cannot be read") }
+    #expect(lines.count == 2)
+    #expect(lines.last?.contains("more since the last such line") == true)
+  }
+
   @Test func whatABrokerHasKeptIsNotAskedForNow() throws {
     try fixture.record(5)
     let request = ReplayRequest(id: "r1", epoch: try fixture.epoch, range: 1...5)

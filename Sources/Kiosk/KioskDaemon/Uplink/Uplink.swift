@@ -12,7 +12,7 @@ package import MessageBroker
 /// |---|---|---|
 /// | events | up | each entry after the last confirmed one, at most `pace` per second |
 /// | status | up | on each connection, and once more 30 seconds later |
-/// | health | up | every 5 minutes |
+/// | health | up | every 4 minutes |
 /// | reported menu | up | on each connection after subscribing, and with each new report |
 /// | replay request | down | answered with a `ReplayResult` and the requested events |
 /// | desired menu | down | stored in the `MenuMailbox` |
@@ -68,6 +68,7 @@ package actor Uplink {
   private var refusedMenus = LineLimit()
   private var healthAt: Duration?
   private var failedAt: Duration?
+  private var failures = LineLimit()
 
   /// Maximum number of requests, and of menus, that the uplink handles per second.
   private static let requestsPerSecond = 20
@@ -376,7 +377,7 @@ package actor Uplink {
     await publish([settings.topics.status(.online)])
   }
 
-  /// Publishes the kiosk's health only every 5 minutes, because thousands of kiosks may share the
+  /// Publishes the kiosk's health only every 4 minutes, because thousands of kiosks may share the
   /// broker. The position in `health` is the last confirmed entry, which the archive must have received.
   private func publishHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
@@ -398,7 +399,9 @@ package actor Uplink {
 
   private func recordFailure(_ error: LedgerError) {
     failedAt = now
-    logger.error("the uplink waits, because the ledger cannot be read: \(error)")
+    if let more = failures.admit(at: now) {
+      logger.error("the uplink waits, because the ledger cannot be read: \(error)\(more)")
+    }
   }
 
   private func shutDown() async {
