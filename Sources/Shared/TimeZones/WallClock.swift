@@ -25,7 +25,7 @@ package struct WallClock: Sendable {
 
   /// Returns the clock of the system with a value of `TZ`; see tzset(3).
   static func clock(of variable: String?) -> WallClock? {
-    guard let variable else { return at("/etc/localtime") ?? .utc }
+    guard let variable else { return at("/etc/localtime") ?? WallClock.utc }
     let name = variable.hasPrefix(":") ? String(variable.dropFirst()) : variable
     if name.isEmpty { return .utc }
     return name.hasPrefix("/") ? at(name) : WallClock(name)
