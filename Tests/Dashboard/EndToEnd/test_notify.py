@@ -1,8 +1,10 @@
 """Notifications by mail and by HTTP: each one is delivered once, even if processes or networks fail."""
 
 import json
+import os
 import re
 import signal
+import subprocess
 import time
 from functools import partial
 from pathlib import Path
@@ -15,6 +17,7 @@ from arrivals import TIMEOUT, eventually
 from client import Client
 from conftest import MakeClient, MakeDashboard, MakeKiosk, factory, folders
 from dashboard import PASSWORDS, Dashboard
+from kiosk import ROOT
 from mosquitto import Mosquitto
 from ports import free_port
 from receivers import ACCOUNT, TOKEN, Authority, Hook, Mailbox
@@ -461,6 +464,22 @@ def test_trying_out_says_that_it_was_sent(
         assert "https://juice.example/" in mail_sent.text
     assert len(hook.posts) == 3
     assert not (dashboard.folder / "state").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED, only root can give a file to another user")
+def test_a_password_is_read_as_the_page_installs_it(
+    make_dashboard: MakeDashboard, mailbox: Mailbox, tmp_path: Path
+) -> None:
+    mail, installed = by_mail(mailbox), tmp_path / "mail-password"
+    page = (ROOT / "deploy/docs/dashboard.md").read_text()
+    (options,) = re.findall(r"^install (.*) mail-password /etc/juice-dashboard/mail-password$", page, re.M)
+    # A user of each Debian takes the place of the service's.
+    options = options.replace("juice-dashboard", "daemon").split()
+    subprocess.run(["install", *options, mail["password_file"], installed], check=True)
+    assert installed.owner() == "daemon"
+    dashboard = make_dashboard(email=mail | {"password_file": str(installed)})
+    done = dashboard.command("notify", "--test")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 def test_trying_out_says_what_is_wrong(
