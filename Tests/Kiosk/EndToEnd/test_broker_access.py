@@ -595,6 +595,18 @@ def test_the_files_with_secrets_are_for_their_owner_only(secured_broker: Secured
         assert re.fullmatch(r"[\w-]+:\$7\$[^:]+", line), "a password that is not hashed"
 
 
+def test_the_page_of_cards_makes_the_account_of_the_terminal(tmp_path: Path) -> None:
+    page = (ROOT / "deploy/docs/payment.md").read_text()
+    (change,) = re.findall(r"sed -i '(.*)' /etc/mosquitto/kiosk/accounts$", page, re.M)
+    accounts = shutil.copy(SHIPPED / "accounts", tmp_path)
+    subprocess.run(["sed", "-i", change, accounts], check=True)
+    made = make_accounts(tmp_path)
+    assert made.returncode == 0, made.stderr
+    (secret,) = re.findall(r"/etc/mosquitto/kiosk/(secrets/\S+) /etc/juice-zvt/password$", page, re.M)
+    assert (tmp_path / secret).exists()
+    assert "topic write kiosk/k1/paid/terminal\n" in (tmp_path / "acl").read_text()
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()

@@ -1,9 +1,11 @@
 """The package of juice-zvt, as deploy/package builds it, from installation to removal."""
 
+import re
 import shutil
 from pathlib import Path
 
 from arrivals import eventually
+from kiosk import ROOT
 from machine import Machine, check_installed, check_purged, later, needs_packages
 
 pytestmark = needs_packages
@@ -20,6 +22,14 @@ def test_the_device_from_its_installation_to_its_end(machine: Machine, tmp_path:
     assert "cannot be reached" in machine.run("juice-zvt", "doctor", "--timeout", "2").stdout or (
         "the device runs" in machine.run("juice-zvt", "doctor", "--timeout", "2").stdout
     )
+
+    # The page's check of the terminal: its service must not have the connection.
+    page = (ROOT / "deploy/docs/payment.md").read_text()
+    (check,) = re.findall(r"^ *```console\n(.*?)```", page, re.M | re.S)
+    commands = re.findall(r"^ *\$ (.*)$", check, re.M)
+    said = "".join(machine.run("sh", "-c", command).stdout for command in commands)
+    assert "cannot be reached" in said and "the device runs" not in said
+    assert machine.property("ActiveState", UNIT) == "active"
 
     # The installed files.
     check_installed(machine, UNIT, "permitted|denied", "juice-zvt doctor", "/etc/juice-zvt/zvt.yaml")
