@@ -41,7 +41,13 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     # The installed files.
     check_installed(
         machine, UNIT, "permitted|denied", "juice-archive fleet push", "/etc/juice-archive/archive.yaml")
-    assert "id,region,name,place" in machine.shell("su juice-archive -s /bin/sh -c 'juice-archive kiosks list'")
+
+    # The page's commands, as root.
+    page = " ".join((ROOT / "deploy/docs/chain.md").read_text().split())
+    command = r"(?:runuser \S+ \S+ -- )?juice-archive (?=check|kiosks load|fleet push|fleet status)"
+    (archive,) = set(re.findall(command, page))
+    assert "the database can be reached" in machine.shell(f"{archive} check")
+    assert "id,region,name,place" in machine.shell(f"{archive} kiosks list")
 
     # An upgrade restarts it. Meanwhile, the broker keeps the events.
     shutil.move(later(UNIT, tmp_path, "99.0"), machine.root / "root/new.deb")
@@ -61,6 +67,11 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     eventually(lambda: has(machine, 1, 2, 3))
     machine.shell(f"cd /root\n{restore}")
     assert has(machine, 1, 2)
+
+    # A user of the database for a dashboard, as its page says.
+    page = (ROOT / "deploy/docs/dashboard.md").read_text()
+    (grant,) = re.findall(r"^```text\n([^`]*GRANT[^`]*)^```$", page, re.M)
+    machine.shell(grant)
 
     # Removing the package leaves the database unchanged.
     check_purged(machine, UNIT)
