@@ -243,7 +243,8 @@ extension UserFile {
 }
 
 extension ConfigurationOptions {
-  /// Checks that the archive lists a kiosk of each region. Warns if it cannot be checked.
+  /// Warns if the archive lists no kiosk of a region, or cannot be asked. That is no error: a kiosk may
+  /// publish the region, which this command does not read.
   fileprivate func check(_ regions: [String]) async throws {
     guard !regions.isEmpty else { return }
     guard let archive = try load().archive else {
@@ -254,9 +255,11 @@ extension ConfigurationOptions {
       StandardError.write("warning: the archive does not answer, so the region is not checked")
       return
     }
-    guard let unknown = regions.first(where: { !known.contains($0) }) else { return }
     let names = known.prefix(20).joined(separator: ", ").visible()
-    throw Failure.badData("the archive lists no kiosk in the region \(unknown); it has: \(names)")
+    for region in regions where !known.contains(region) {
+      StandardError.write(
+        "warning: the archive lists no kiosk in the region \(region); it has: \(names)")
+    }
   }
 
   /// Returns the user file. If root runs the command, the process first switches to the owner of
