@@ -698,6 +698,11 @@ def test_check_and_doctor(
     assert device.command("doctor").returncode == 69
     terminal.kill()
     assert "cannot be reached" in device.command("doctor").stdout
+    settings = json.loads(device.configuration.read_text())
+    del settings["device"]["end_of_day"]
+    device.configuration.write_text(json.dumps(settings))
+    advice = " ".join(device.command("doctor").stdout.split())
+    assert "fix: set it, and disable the one of the terminal itself" in advice
 
 
 @pytest.mark.parametrize("habit", ["asks at once", "gives up", "keeps the amount", "declines"])

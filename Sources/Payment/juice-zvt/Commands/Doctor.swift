@@ -148,7 +148,7 @@ struct DoctorReport {
     guard configuration.endOfDay != nil else {
       return warning(
         "day", "device.end_of_day", "is not set: the terminal is not asked for its end of day",
-        fix: "set it, unless the terminal does it by itself")
+        fix: "set it, and disable the one of the terminal itself")
     }
     let total = journal?.total
     guard let last = total?.at ?? begun else { return }
