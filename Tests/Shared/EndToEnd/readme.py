@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FENCE = re.compile(r"^```(sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-IN_ANOTHER_TERMINAL = re.compile(r"(deploy/run|juice-kiosk payment)\b")
+IN_ANOTHER_TERMINAL = re.compile(r"(deploy/run|\S*juice-kiosk payment)\b")
 THE_TESTS_THEMSELVES = "deploy/test"
 
 

@@ -180,7 +180,7 @@ def test_the_readme(copy: Copy, tmp_path: Path) -> None:
                     (tmp_path / command).write_text(f"-p {port}\n")
                 variables = {"XDG_CONFIG_HOME": str(tmp_path)}
             else:
-                terminals.append(Command(f"{program()} {' '.join(options)}", copy.folder))
+                terminals.append(Command(window, copy.folder))
                 eventually(lambda: retained(port).get("kiosk/k1/payment/terminal/status") == "online")
         if not block.script:
             continue
