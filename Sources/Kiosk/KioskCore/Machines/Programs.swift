@@ -157,14 +157,16 @@ package struct Programs: Sendable {
       move { clock.isEarlier($0) ? $0 : $0 + step.passed }
       for (id, record) in records.records {
         guard let due = record.due, let time = dueTime(of: id) else { continue }
+        let since = elapsed(at: time.at)
         // guard: the time without power counts as overdue also if it is known later
-        records[id]?.due?.elapsed = min(due.elapsed, elapsed(at: time.at))
+        records[id]?.due?.elapsed = min(due.elapsed, since)
       }
     }
     for (id, record) in records.records where record.elapsed == nil && settings[id] != nil {
       // The process that configured it may have ended before its first decision.
       let age = isStart ? max(.zero, now.timestamp.since(record.at)) : .zero
-      records[id]?.elapsed = elapsed(at: now.uptime) - age
+      let began = elapsed(at: now.uptime) - age
+      records[id]?.elapsed = began
     }
   }
 
@@ -268,8 +270,9 @@ package struct Programs: Sendable {
   mutating func becameDue(
     _ id: ProgramID, _ entry: LedgerEntry, _ cause: MachineProgram.Cause, at uptime: Duration
   ) {
-    records[id]?.due = .init(
+    let due = ProgramRecord.Due(
       seq: entry.seq, at: entry.at, cause: cause, elapsed: elapsed(at: uptime))
+    records[id]?.due = due
   }
 
   /// Records the end of an attempt.
@@ -285,9 +288,10 @@ package struct Programs: Sendable {
 
   /// Counts glasses that a machine has made.
   mutating func made(_ glasses: Int, by machine: MachineID, at now: Moment) {
+    let time = elapsed(at: now.uptime)
     for id in ids(of: machine) {
       records[id]?.glasses += glasses
-      records[id]?.made = elapsed(at: now.uptime)
+      records[id]?.made = time
     }
   }
 
