@@ -1,5 +1,6 @@
 import Fleet
 import JuiceDomain
+import KioskProtocol
 
 /// A comparison of two reports about one stop: the report that was sent first, and the user's own
 /// report. Its links correct the difference.
