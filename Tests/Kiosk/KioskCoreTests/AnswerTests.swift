@@ -55,29 +55,27 @@ import Testing
 
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func randomAnswersAreInTheirRows(seed: UInt64) throws {
-    var random = Sequence64(state: seed)
-    func one<Element>(of elements: [Element]) -> Element {
-      elements[Int(random.next() % UInt64(elements.count))]
-    }
+    var random = Dice(state: seed)
     var number = 0
     func delivery() -> Delivery {
       number += 1
-      let id = one(of: [true, false]) ? #""id":"n\#(number)","# : ""
-      let amount = one(of: [-12, -1, 0, 1, 2, 3, 7, 40, 99, 101, .min, .max])
-      let fruit = one(of: ["banana", "kiwi", "mango", "pineapple", "strawberry", "durian"])
-      let juice = one(of: Menu.standard.juices.map(\.id.text) + ["durian", "x-_1"])
-      let time = one(of: ["", "", #","sent_at":"2026-11-20T09:00:00Z""#])
+      let id = random.pick([true, false]) ? #""id":"n\#(number)","# : ""
+      let amount = random.pick([-12, -1, 0, 1, 2, 3, 7, 40, 99, 101, .min, .max])
+      let fruit = random.pick(["banana", "kiwi", "mango", "pineapple", "strawberry", "durian"])
+      let juice = random.pick(Menu.standard.juices.map(\.id.text) + ["durian", "x-_1"])
+      let time = random.pick(["", "", #","sent_at":"2026-11-20T09:00:00Z""#])
       switch random.next() % 8 {
       case 0:
-        let verb = one(of: ["add", "expect"])
+        let verb = random.pick(["add", "expect"])
         return .restock(#"{\#(id)"\#(verb)":{"\#(fruit)":\#(amount)},"set":{"kiwi":9}\#(time)}"#)
       case 1: return .restock(#"{\#(id)"set":{"\#(fruit)":50,"banana":60}\#(time)}"#)
-      case 2: return .service(one(of: ["open", "open", "open", "closed"]))
+      case 2: return .service(random.pick(["open", "open", "open", "closed"]))
       default:
+        let quantity = random.pick([1, 1, 1, 2, 3, amount])
         return .order(
-          #"{\#(id)"juice":"\#(juice)","quantity":\#(one(of: [1, 1, 1, 2, 3, amount]))\#(time)}"#,
-          panel: one(of: ["p1", "p2", "딸기"]), packetID: UInt16(number),
-          correlationData: one(of: [nil, [UInt8(number % 256)]]))
+          #"{\#(id)"juice":"\#(juice)","quantity":\#(quantity)\#(time)}"#,
+          panel: random.pick(["p1", "p2", "딸기"]), packetID: UInt16(number),
+          correlationData: random.pick([nil, [UInt8(number % 256)]]))
       }
     }
     for _ in 1...20 {
@@ -107,18 +105,5 @@ import Testing
     }
     let size = try kiosk.ledger.size - before
     #expect(size / 10_000 <= 480, "\(size) bytes for 10,000 orders")
-  }
-}
-
-/// A generator of the same numbers for each run (SplitMix64).
-private struct Sequence64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-    return bits ^ (bits >> 31)
   }
 }

@@ -626,9 +626,3 @@ extension Decision {
     }
   }
 }
-
-extension Delivery {
-  fileprivate static func message(_ payload: String, on topic: String) -> Delivery {
-    Delivery(message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8)))
-  }
-}

@@ -35,7 +35,7 @@ import Testing
   ])
   func operatorsHaveALimitWhateverTheirNames(kind: Command.Kind, payload: String) throws {
     let flood = (1...9).map { number in
-      Delivery(message: Message(topic: "kiosk/k1/\(kind)/s\(number)", text: payload))
+      Delivery.message(payload, on: "\(kind)/s\(number)")
     }
     let decision = try kiosk.receive(flood + [.order("banana")])
     let beyond = try decision.reasons.map { $0 == .rateLimited }

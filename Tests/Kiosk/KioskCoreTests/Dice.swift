@@ -1,14 +1,16 @@
 /// The random number generator SplitMix64 (Steele, Lea and Flood, 2014).
-struct Dice {
+struct Dice: RandomNumberGenerator {
   var state: UInt64
 
-  mutating func below(_ limit: Int) -> Int {
+  mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var bits = state
     bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
     bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((bits ^ (bits >> 31)) % UInt64(limit))
+    return bits ^ (bits >> 31)
   }
+
+  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
   mutating func oneIn(_ limit: Int) -> Bool { below(limit) == 0 }
 

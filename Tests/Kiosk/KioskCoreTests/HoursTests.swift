@@ -148,10 +148,7 @@ import TimeZones
   }
 
   private func change(_ payload: String, retain: Bool = false) -> Delivery {
-    Delivery(
-      message: Message(
-        topic: "kiosk/k1/settings/minji", payload: Array(payload.utf8), retain: retain),
-      packetID: 0)
+    .message(payload, on: "settings/minji", retain: retain)
   }
 
   @Test func aChangeIsAdmittedAndIsNoEntry() throws {

@@ -676,12 +676,4 @@ extension Delivery {
   }
 
   fileprivate static func job(_ payload: String) -> Delivery { message(payload, on: "job/desk") }
-
-  private static func message(
-    _ payload: String, on topic: String, retain: Bool = false
-  ) -> Delivery {
-    Delivery(
-      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8), retain: retain),
-      packetID: 0)
-  }
 }

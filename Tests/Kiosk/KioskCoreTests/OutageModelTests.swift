@@ -187,11 +187,8 @@ private struct OutageWorld {
     let isRight = abs(kiosk.now.timestamp.milliseconds - today) < 1_000
     let sensor = random.below(2) == 0 ? "fridge" : isRight ? "clock" : "fridge"
     let decision = try receive([
-      Delivery(
-        message: Message(
-          topic: "kiosk/k1/job/anna",
-          payload: Array(
-            #"{"sensor":"\#(sensor)","decision":"release","word":"looked"}"#.utf8)), packetID: 0)
+      .message(
+        #"{"sensor":"\#(sensor)","decision":"release","word":"looked"}"#, on: "job/anna")
     ])
     guard try decision.statuses == [.applied] else { return }
     trace.append("\(sensor) is released")

@@ -548,11 +548,6 @@ extension Decision {
 }
 
 extension Delivery {
-  fileprivate static func message(_ payload: String, on topic: String) -> Delivery {
-    Delivery(
-      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8)), packetID: 0)
-  }
-
   fileprivate static func reading(_ value: Int) -> Delivery {
     Delivery(message: Message(topic: "t/fridge", payload: Array("\(value)".utf8)), packetID: 0)
   }

@@ -130,9 +130,7 @@ private final class PaymentSchedule {
 
   private func send(_ payload: String, on topic: String) {
     trace.append("  > \(topic): \(payload)")
-    toKiosk.append(
-      Delivery(
-        message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8)), packetID: 0))
+    toKiosk.append(.message(payload, on: topic))
   }
 
   private func answer(_ text: String) { send(text, on: "paid/terminal") }

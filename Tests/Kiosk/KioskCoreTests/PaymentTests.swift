@@ -1639,12 +1639,4 @@ extension Delivery {
       #"{"total":\#(number),"at":"\#(at)","currency":"EUR","captured":\#(captured),"#
         + #""refunded":0,"count":1\#(net)}"#, on: "payment/terminal/total", retain: true)
   }
-
-  fileprivate static func message(
-    _ payload: String, on topic: String, retain: Bool = false
-  ) -> Delivery {
-    Delivery(
-      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8), retain: retain),
-      packetID: 0)
-  }
 }

@@ -88,10 +88,3 @@ import Testing
 extension Decision {
   fileprivate var events: [LedgerEntry] { transaction.records.map(\.row.entry) }
 }
-
-extension Delivery {
-  fileprivate static func message(_ payload: String, on topic: String) -> Delivery {
-    Delivery(
-      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8)), packetID: 0)
-  }
-}

@@ -549,10 +549,3 @@ extension Decision {
     }
   }
 }
-
-extension Delivery {
-  fileprivate static func message(_ payload: String, on topic: String) -> Delivery {
-    Delivery(
-      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8)), packetID: 0)
-  }
-}

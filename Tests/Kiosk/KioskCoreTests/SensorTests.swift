@@ -381,9 +381,7 @@ import TimeZones
     let job = try #require(kiosk.core.jobs.open.first?.number)
     func say(_ status: String) throws -> Decision {
       try kiosk.receive(
-        Delivery(
-          message: Message(
-            topic: "kiosk/k1/made/bar", text: #"{"job":\#(job),"status":"\#(status)"}"#)))
+        .message(#"{"job":\#(job),"status":"\#(status)"}"#, on: "made/bar"))
     }
     if answer == "done" {
       #expect(try say("started").results.isEmpty)
@@ -421,7 +419,7 @@ import TimeZones
     settings.sensors = Self.settings(blockAfter: .seconds(20)).sensors
     let kiosk = try TestKiosk(settings: settings)
     try kiosk.receive(
-      Delivery(message: Message(topic: "kiosk/k1/payment/terminal/status", text: "online")),
+      .message("online", on: "payment/terminal/status"),
       .sensor(#"{"temperature":8}"#), .order("kiwi"))
     kiosk.pass(.seconds(20))
     #expect(try kiosk.receive(.decision("discard")).reasons == [.conflict])
@@ -762,8 +760,7 @@ extension Delivery {
   }
 
   fileprivate static func decision(payload: String) -> Delivery {
-    Delivery(
-      message: Message(topic: "kiosk/k1/job/anna", payload: Array(payload.utf8)), packetID: 0)
+    message(payload, on: "job/anna")
   }
 
   fileprivate static func decision(
@@ -775,8 +772,6 @@ extension Delivery {
   }
 
   fileprivate static func machineStatus(_ text: String) -> Delivery {
-    Delivery(
-      message: Message(topic: "kiosk/k1/machine/bar/status", payload: Array(text.utf8)),
-      packetID: 0)
+    message(text, on: "machine/bar/status")
   }
 }

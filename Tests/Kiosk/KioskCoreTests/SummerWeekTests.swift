@@ -76,29 +76,6 @@ import Testing
     }
   }
 
-  private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-
-    /// Returns a number of a Poisson distribution.
-    mutating func number(average: Double) -> Int {
-      var (count, product) = (0, Double.random(in: 0..<1, using: &self))
-      while product > exp(-average) {
-        count += 1
-        product *= Double.random(in: 0..<1, using: &self)
-      }
-      return count
-    }
-  }
-
   private func settings(_ variant: Variant) throws -> KioskSettings {
     let known = Dictionary(Self.fruits.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let menu = try Menu(
@@ -213,5 +190,17 @@ import Testing
     #expect(sums[0].usedExpired > 0 && sums[1...].allSatisfy { $0.usedExpired == 0 })
     let costs = sums.map { $0.waste.cost.first?.units ?? 0 }
     #expect(costs[2] * 2 < costs[1] && costs[2] * 2 < costs[0])
+  }
+}
+
+extension Dice {
+  /// Returns a number of a Poisson distribution.
+  fileprivate mutating func number(average: Double) -> Int {
+    var (count, product) = (0, Double.random(in: 0..<1, using: &self))
+    while product > exp(-average) {
+      count += 1
+      product *= Double.random(in: 0..<1, using: &self)
+    }
+    return count
   }
 }

@@ -163,11 +163,7 @@ final class TestKiosk {
   /// Sends a person's statement that the clock is right.
   func releaseClock() throws {
     try receive(
-      Delivery(
-        message: Message(
-          topic: "kiosk/k1/job/anna",
-          payload: Array(#"{"sensor":"clock","decision":"release","word":"a watch"}"#.utf8)),
-        packetID: 0))
+      .message(#"{"sensor":"clock","decision":"release","word":"a watch"}"#, on: "job/anna"))
   }
 
   /// Sets the clock.
@@ -215,16 +211,19 @@ extension Delivery {
   }
 
   static func restock(_ payload: String, packetID: UInt16 = 0, retain: Bool = false) -> Delivery {
-    Delivery(
-      message: Message(
-        topic: "kiosk/k1/restock/dashboard", payload: Array(payload.utf8), retain: retain),
-      packetID: packetID)
+    message(payload, on: "restock/dashboard", packetID: packetID, retain: retain)
   }
 
   static func service(_ payload: String, packetID: UInt16 = 0, retain: Bool = false) -> Delivery {
+    message(payload, on: "service/dashboard", packetID: packetID, retain: retain)
+  }
+
+  /// - Parameter topic: A topic below the kiosk's, such as `job/anna`.
+  static func message(
+    _ payload: String, on topic: String, packetID: UInt16 = 0, retain: Bool = false
+  ) -> Delivery {
     Delivery(
-      message: Message(
-        topic: "kiosk/k1/service/dashboard", payload: Array(payload.utf8), retain: retain),
+      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8), retain: retain),
       packetID: packetID)
   }
 }
