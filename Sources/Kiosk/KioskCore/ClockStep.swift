@@ -37,8 +37,7 @@ package struct ClockWatch: Sendable {
   ///
   /// - Parameter seq: The number of the last entry before this moment.
   package mutating func check(_ now: Moment, seq: Int) {
-    let passed = (now.uptime - last.uptime).components
-    let expected = passed.seconds * 1000 + passed.attoseconds / 1_000_000_000_000_000
+    let expected = (now.uptime - last.uptime).milliseconds
     let change = now.timestamp.milliseconds - last.timestamp.milliseconds - expected
     last = now
     guard abs(change) >= Self.least, seq > start else { return }

@@ -115,8 +115,7 @@ final class TestKiosk {
 
   func pass(_ duration: Duration, day: Int? = nil) {
     sinceTimestamp += duration
-    let (seconds, attoseconds) = sinceTimestamp.components
-    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    let milliseconds = sinceTimestamp.milliseconds
     sinceTimestamp -= .milliseconds(milliseconds)
     now = Moment(
       timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + milliseconds),

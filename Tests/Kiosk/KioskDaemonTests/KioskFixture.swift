@@ -53,9 +53,7 @@ final class KioskFixture {
 
   /// Returns the wall clock time: 2026-11-21T09:00:00Z plus the time of the broker's clock.
   static func now(_ broker: MemoryBroker) -> Timestamp {
-    let (seconds, attoseconds) = broker.now.components
-    return Timestamp(
-      milliseconds: 1_795_251_600_000 + seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    Timestamp(milliseconds: 1_795_251_600_000 + broker.now.milliseconds)
   }
 
   // MARK: The kiosk

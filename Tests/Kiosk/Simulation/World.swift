@@ -444,9 +444,3 @@ package final class World: @unchecked Sendable {
       task: Task(executorPreference: executor) { await listener.run(options) })
   }
 }
-
-extension Duration {
-  var milliseconds: Int64 {
-    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-  }
-}

@@ -325,9 +325,3 @@ package struct Programs: Sendable {
     return report
   }
 }
-
-extension Duration {
-  package var milliseconds: Int64 {
-    components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
-  }
-}

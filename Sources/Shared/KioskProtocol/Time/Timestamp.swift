@@ -13,6 +13,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
   }
 }
 
+extension Duration {
+  /// The duration in whole milliseconds, rounded towards zero.
+  package var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+}
+
 extension Timestamp: LosslessStringConvertible {
   /// The time as `2026-11-21T09:00:00Z`, with milliseconds unless they are 0.
   package var description: String {

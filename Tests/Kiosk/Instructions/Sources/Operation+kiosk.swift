@@ -132,10 +132,9 @@ extension Operation {
   static func orders(_ count: Int) throws -> Operation {
     let (broker, executor) = (MemoryBroker(), ManualExecutor())
     let clock = KioskClock {
-      let (seconds, attoseconds) = broker.now.components
-      let passed = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-      return Moment(
-        timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + passed), day: now.day,
+      Moment(
+        timestamp: Timestamp(
+          milliseconds: now.timestamp.milliseconds + broker.now.milliseconds), day: now.day,
         uptime: broker.now)
     }
     let controller = try Controller(
