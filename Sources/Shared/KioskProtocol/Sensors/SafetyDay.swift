@@ -87,25 +87,13 @@ package struct SafetyDay: Hashable, Sendable {
 
     /// Maximum number of seconds of an hour, which a change of the clock may repeat. Sums of such
     /// numbers do not overflow.
-    private static let maximumSeconds = 7200
+    fileprivate static let maximumSeconds = 7200
 
     /// Adds readings of the same hour.
     package mutating func add(_ other: Hour) {
       (low, high) = (min(low, other.low), max(high, other.high))
       secondsOutside = min(Self.maximumSeconds, secondsOutside + other.secondsOutside)
       secondsMeasured = min(Self.maximumSeconds, secondsMeasured + other.secondsMeasured)
-    }
-
-    /// Parses the members that `JSONWriter.members(_:at:)` writes, or returns `nil` if a member is
-    /// invalid.
-    init?(_ json: JSON, at key: String) {
-      let seconds = 0...Self.maximumSeconds
-      guard let at = json.text(key).flatMap(Timestamp.init), let low = json["low"]?.thousandths,
-        let high = json["high"]?.thousandths, let outside = json.integer("outside"),
-        let measured = json.integer("measured"), seconds.contains(outside),
-        seconds.contains(measured)
-      else { return nil }
-      self.init(at: at, low: low, high: high, secondsOutside: outside, secondsMeasured: measured)
     }
   }
 
@@ -204,19 +192,26 @@ extension SafetyDay.Sensor: FormattedMessage {
 
 extension SafetyDay.Hour: FormattedMessage {
   package init(_ members: inout Members<Self>) throws(JSONError) {
-    let hour = members.other(
-      { $0 }, read: { Self($0, at: "at") }, write: { $0.members($1, at: "at") })
-    guard let hour else { throw members.missing("at") }
+    guard let hour = members.hour("at", { $0 }) else { throw members.missing("at") }
     self = hour
   }
 }
 
-extension JSONWriter {
-  mutating func members(_ hour: SafetyDay.Hour, at key: String) {
-    member(named: key, hour.at.description)
-    member("low", Double(hour.low) / 1000)
-    member("high", Double(hour.high) / 1000)
-    member("outside", hour.secondsOutside)
-    member("measured", hour.secondsMeasured)
+extension Members {
+  /// Reads or writes an hour. Returns `nil` if a member is absent or invalid.
+  ///
+  /// - Parameter key: The member with the time of the hour.
+  mutating func hour(
+    _ key: StaticString, _ get: (Message) -> SafetyDay.Hour?
+  ) -> SafetyDay.Hour? {
+    let seconds = 0...SafetyDay.Hour.maximumSeconds
+    let at = optional(key) { get($0)?.at }
+    let low = thousandths("low") { get($0)?.low }
+    let high = thousandths("high") { get($0)?.high }
+    let outside = optional("outside", { get($0)?.secondsOutside }, where: seconds.contains)
+    let measured = optional("measured", { get($0)?.secondsMeasured }, where: seconds.contains)
+    guard let at, let low, let high, let outside, let measured else { return nil }
+    return SafetyDay.Hour(
+      at: at, low: low, high: high, secondsOutside: outside, secondsMeasured: measured)
   }
 }

@@ -107,11 +107,8 @@ extension SensorStep: FormattedMessage {
     word = members.text("word", \.word, upTo: SensorDecision.maximumWord)
     minimum = members.thousandths("min", \.minimum)
     maximum = members.thousandths("max", \.maximum)
-    let isHour = kind == .hour
-    hour = members.other(
-      \.hour, read: { isHour ? SafetyDay.Hour($0, at: "hour") : nil },
-      write: { $0.members($1, at: "hour") })
-    if isHour, hour == nil { throw members.missing("hour") }
+    hour = kind == .hour ? members.hour("hour", \.hour) : nil
+    if kind == .hour, hour == nil { throw members.missing("hour") }
     gap = members.optional("gap", \.gap)
     if kind != .gap { gap = nil }
     isGapInDoubt = members.optional("in_doubt", { $0.isGapInDoubt ? true : nil }) ?? false
