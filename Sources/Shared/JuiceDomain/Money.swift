@@ -93,6 +93,12 @@ package struct Money: Hashable, Sendable {
     let (product, overflows) = units.multipliedReportingOverflow(by: count)
     return Money(units: overflows ? .max : product, currency)
   }
+
+  /// Returns the price of some glasses of an order with this price, or `nil` for 0 glasses.
+  package func part(_ glasses: Int, of quantity: Int) -> Money? {
+    guard quantity > 0, glasses > 0 else { return nil }
+    return Money(units: units / quantity, currency).times(min(glasses, quantity))
+  }
 }
 
 extension Money: CustomStringConvertible {

@@ -79,9 +79,7 @@ package struct Job: Hashable, Sendable {
   var quantity: Int { if case .order(let order, _) = work { order.quantity } else { 1 } }
 
   /// The fruit of one glass.
-  var recipe: FruitAmounts {
-    FruitAmounts(used.map { (fruit: $0.fruit, amount: $0.amount / quantity) })
-  }
+  var recipe: FruitAmounts { used.divided(by: quantity) }
 
   var made: LedgerEntry.Outcome {
     switch work {

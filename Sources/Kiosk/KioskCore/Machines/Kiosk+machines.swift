@@ -147,7 +147,7 @@ extension Kiosk {
     // A juice that was not made costs nothing.
     let made = isMade ? job.quantity : glasses
     if made > 0 { programs?.made(made, by: job.machine, at: now) }
-    let amount = isMade ? job.amount : job.price(of: made)
+    let amount = isMade ? job.amount : job.amount?.part(made, of: job.quantity)
     var message = message(about: outcome, of: job.terms.juiceName)
     if !isMade, amount != nil {
       message = CustomerMessage.partlyMade(
@@ -236,12 +236,6 @@ extension Job {
   static let cleaning = "cleaning"
   /// The reason of an order whose fruit has expired before it was made.
   static let expired = "expired"
-
-  /// Returns the price of some of the glasses, or `nil` for 0 glasses or an order without a price.
-  fileprivate func price(of glasses: Int) -> Money? {
-    guard let amount, glasses > 0 else { return nil }
-    return Money(units: amount.units / quantity, amount.currency).times(glasses)
-  }
 
   /// Returns the reason why a failed attempt cannot have made these glasses, or `nil` if it can.
   fileprivate func flaw(in glasses: Int) -> String? {

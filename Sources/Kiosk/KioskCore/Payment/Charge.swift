@@ -63,9 +63,7 @@ package struct Charge: Hashable, Sendable {
     }
 
     /// The fruit of one glass.
-    var recipe: FruitAmounts {
-      FruitAmounts(used.map { (fruit: $0.fruit, amount: $0.amount / max(1, order.quantity)) })
-    }
+    var recipe: FruitAmounts { used.divided(by: order.quantity) }
   }
 
   package init(
@@ -106,8 +104,7 @@ package struct Charge: Hashable, Sendable {
 
   /// Returns the price of some of the glasses, or `nil` for 0 glasses or without an order.
   func price(of glasses: Int) -> Money? {
-    guard let quantity = sale?.order.quantity, quantity > 0, glasses > 0 else { return nil }
-    return Money(units: amount.units / quantity, amount.currency).times(min(glasses, quantity))
+    sale.flatMap { amount.part(glasses, of: $0.order.quantity) }
   }
 
   /// Returns what happens with the money of an order of which not every glass was made; see `settle`.

@@ -46,6 +46,13 @@ package struct FruitAmounts: Hashable, Sendable {
     return product
   }
 
+  /// Returns the amounts of one of several glasses. A number of glasses below 1 counts as 1.
+  package func divided(by glasses: Int) -> FruitAmounts {
+    var quotient = self
+    quotient.amounts = amounts.map { $0 / max(1, glasses) }
+    return quotient
+  }
+
   /// Adds the amounts. A sum beyond the range of `Int` is limited to that range, because some amounts
   /// come from reports of kiosks.
   package static func += (left: inout FruitAmounts, right: FruitAmounts) {
