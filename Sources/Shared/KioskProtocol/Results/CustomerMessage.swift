@@ -19,52 +19,35 @@ package enum CustomerMessage {
   }
 
   package static func failed(_ juice: String, in language: Language) -> String {
-    switch language {
-    case .english: "Sorry, \(juice) could not be made."
-    case .korean: "죄송합니다. \(juice) 만들지 못했습니다."
-    }
+    language("Sorry, \(juice) could not be made.", "죄송합니다. \(juice) 만들지 못했습니다.")
   }
 
   package static func machineDown(in language: Language) -> String {
-    switch language {
-    case .english: "The machine is out of order."
-    case .korean: "기계가 고장 났습니다."
-    }
+    language("The machine is out of order.", "기계가 고장 났습니다.")
   }
 
   package static func cleaning(in language: Language) -> String {
-    switch language {
-    case .english: "The machine is being cleaned. Please try again later."
-    case .korean: "기계를 청소하고 있습니다. 잠시 후 다시 주문해 주세요."
-    }
+    language(
+      "The machine is being cleaned. Please try again later.",
+      "기계를 청소하고 있습니다. 잠시 후 다시 주문해 주세요.")
   }
 
   package static func cleaningDue(in language: Language) -> String {
-    switch language {
-    case .english: "The machine must be cleaned first. Please try again later."
-    case .korean: "기계를 먼저 청소해야 합니다. 잠시 후 다시 주문해 주세요."
-    }
+    language(
+      "The machine must be cleaned first. Please try again later.",
+      "기계를 먼저 청소해야 합니다. 잠시 후 다시 주문해 주세요.")
   }
 
   package static func blocked(in language: Language) -> String {
-    switch language {
-    case .english: "This juice is not available now."
-    case .korean: "지금은 이 주스를 주문할 수 없습니다."
-    }
+    language("This juice is not available now.", "지금은 이 주스를 주문할 수 없습니다.")
   }
 
   package static func outOfStock(in language: Language) -> String {
-    switch language {
-    case .english: "Not enough fruit. Update the stock?"
-    case .korean: "재료가 모자라요. 재고를 수정할까요?"
-    }
+    language("Not enough fruit. Update the stock?", "재료가 모자라요. 재고를 수정할까요?")
   }
 
   package static func closed(in language: Language) -> String {
-    switch language {
-    case .english: "We are closed right now."
-    case .korean: "지금은 영업시간이 아닙니다."
-    }
+    language("We are closed right now.", "지금은 영업시간이 아닙니다.")
   }
 
   // MARK: Payment
@@ -123,19 +106,13 @@ package enum CustomerMessage {
   package static func partlyMade(
     _ juice: String, _ made: Int, of quantity: Int, in language: Language
   ) -> String {
-    switch language {
-    case .english:
-      "Sorry, only \(made) of \(quantity) \(juice) were made."
-    case .korean:
-      "죄송합니다. \(juice) \(quantity)잔 중 \(made)잔만 만들었습니다."
-    }
+    language(
+      "Sorry, only \(made) of \(quantity) \(juice) were made.",
+      "죄송합니다. \(juice) \(quantity)잔 중 \(made)잔만 만들었습니다.")
   }
 
   package static func paymentDown(in language: Language) -> String {
-    switch language {
-    case .english: "The card terminal is out of order."
-    case .korean: "카드 단말기가 고장 났습니다."
-    }
+    language("The card terminal is out of order.", "카드 단말기가 고장 났습니다.")
   }
 }
 
