@@ -20,13 +20,7 @@ package struct KioskTable {
   package init(
     _ settings: ArchiveSettings, newerBy tolerance: Int = 0
   ) throws(ArchiveError) {
-    do throws(DatabaseError) {
-      database = try PostgresConnection(
-        settings.database, password: settings.password, timeout: settings.timeout)
-    } catch {
-      throw .database(error)
-    }
-    try ArchiveSchema.check(database, newerBy: tolerance)
+    database = try RolloutTable(settings, newerBy: tolerance).database
   }
 
   /// Replaces the list in one transaction. The archive keeps the events and the sums of a
