@@ -127,23 +127,17 @@ extension KioskLedger {
   private static func checkBalances(
     _ database: Database, path: String, after start: Int
   ) throws {
-    if let wrong = try Row.fetchOne(database, sql: wrongBalance, arguments: [start]) {
+    let checks: [(sql: String, arguments: StatementArguments, flaw: (Row) -> String)] = [
+      (wrongBalance, [start], { "its entries add up to \($0["sum"] as Int)" }),
+      (wrongDates, [], { "its batches add up to \($0["sum"] as Int)" }),
+      (wrongStock, [], { "entry \($0["seq"] as Int) says \($0["told"] as Int)" }),
+    ]
+    for (sql, arguments, flaw) in checks {
+      guard let wrong = try Row.fetchOne(database, sql: sql, arguments: arguments) else { continue }
       throw LedgerError.inconsistent(
         path: path,
         detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
-          + "but its entries add up to \(wrong["sum"] as Int)")
-    }
-    if let wrong = try Row.fetchOne(database, sql: wrongDates) {
-      throw LedgerError.inconsistent(
-        path: path,
-        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
-          + "but its batches add up to \(wrong["sum"] as Int)")
-    }
-    if let wrong = try Row.fetchOne(database, sql: wrongStock) {
-      throw LedgerError.inconsistent(
-        path: path,
-        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
-          + "but entry \(wrong["seq"] as Int) says \(wrong["told"] as Int)")
+          + "but \(flaw(wrong))")
     }
   }
 
