@@ -76,10 +76,10 @@ extension PaymentDevice {
       case .accepted: accepted(at: now, &actions)
       case .progress(let code): progress(code, at: now, &actions)
       case .approved(let fields): approved(fields, at: now, &actions)
-      case .ended(let command, let outcome):
+      case .ended(_, let outcome):
         let ended = step
         step = nil
-        if let ended { end(ended, command, outcome, at: now, &actions) }
+        if let ended { end(ended, outcome, at: now, &actions) }
       }
     }
   }
@@ -142,8 +142,7 @@ extension PaymentDevice {
   // MARK: Ends of commands
 
   private mutating func end(
-    _ step: Step, _ command: TerminalCommand, _ outcome: TerminalSession.Outcome, at now: Duration,
-    _ actions: inout [Action]
+    _ step: Step, _ outcome: TerminalSession.Outcome, at now: Duration, _ actions: inout [Action]
   ) {
     if case .refused(let code) = outcome, code.byte == 0x9C {
       // The terminal was busy and executed nothing.

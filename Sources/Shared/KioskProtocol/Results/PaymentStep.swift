@@ -78,8 +78,3 @@ extension PaymentStep: FormattedMessage {
     receipt = try members.optional("payment") { $0.receipt.isEmpty ? nil : $0.receipt } ?? Receipt()
   }
 }
-
-extension LedgerEntry.Status {
-  /// The kind of payment step that the status names, or `nil` if it names another entry.
-  package var paymentStep: PaymentStep.Kind? { PaymentStep.Kind(rawValue: rawValue) }
-}
