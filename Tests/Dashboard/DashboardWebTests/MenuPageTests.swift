@@ -42,14 +42,14 @@ import Testing
   }
 
   private static func publish(
-    _ scene: Scene, _ id: CommandID, _ change: SettingsChange
+    _ scene: Scene, _ id: CommandID, _ change: SettingsChange, of kiosk: KioskID = "k1"
   ) async throws {
     let stored = StoredSettings(id: id, by: "minji", at: scene.now, change: change)
     let (menu, flaws) = change.applied(to: file, isChain: false)
     #expect(flaws.isEmpty)
     try await scene.kiosk(
-      "settings", SettingsReport(stored: stored, file: file, fileHours: nil).payload)
-    try await scene.kiosk("menu", menu.payload)
+      "settings", SettingsReport(stored: stored, file: file, fileHours: nil).payload, of: kiosk)
+    try await scene.kiosk("menu", menu.payload, of: kiosk)
   }
 
   @Test func aJuiceWithANewFruitIsPreviewedAndSaved() async throws {
@@ -224,6 +224,58 @@ import Testing
     }
   }
 
+  /// The first kiosk has applied the first attempt, the second has not answered it.
+  @Test(
+    arguments: [
+      (orange, "orange_juice"), ("name.ko=%EB%B0%B0&amount.kiwi=1", "juice_1"),
+      ("juice=kiwi&name.en=Kiwi+juice&amount.kiwi=2&price=4.00&was.price=&currency=EUR", ""),
+    ])
+  func itIsSavedAgainUntilEachKioskHasIt(body: String, id: String) async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      try await scene.kiosk("menu", Self.file.payload, of: "k2")
+      let start = "id=s1&replaces=&do=save&kiosk.k2=1"
+      let first = try await Self.post(scene, "\(start)&\(body)")
+      #expect(first.contains("name=\"name.id\" value=\"\(id)\"") == !id.isEmpty)
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      let edit = try MenuForm.edit(Form(body), at: kiosk)
+      try await Self.publish(scene, "s1", kiosk.change(by: edit))
+      let again = try await Self.post(scene, "\(start)&name.id=\(id)&\(body)")
+      #expect(again.contains("Saved</strong> (k1)") && again.contains("<li>k2: no answer yet"))
+      #expect(again.contains("name=\"id\" value=\"s1\""))
+      #expect(again.contains("name=\"was.price\" value=\"\""))
+    }
+  }
+
+  /// It would lose its name, recipe and allergens.
+  @Test func noJuiceOfAnotherKioskIsReplaced() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      var change = SettingsChange()
+      change.fruits = [Fruit(id: "fruit_1", name: LocalizedName(fallback: "Apple"))]
+      change.juices = [
+        Juice(
+          id: "juice_1", name: LocalizedName(fallback: "Apple"), recipe: try Recipe(["fruit_1": 2]))
+      ]
+      try await Self.publish(scene, "s0", change, of: "k2")
+      let fleet = scene.dashboard.link.fleet
+      let edit = try MenuForm.edit(
+        Form("name.ko=%EB%B0%B0&amount.kiwi=1&fruit.ko=%EB%B0%B0"),
+        at: try #require(fleet["k1"]), and: [try #require(fleet["k2"])])
+      #expect(edit.juices.map(\.id) == ["juice_2"] && edit.fruits.map(\.id) == ["fruit_2"])
+      for (field, text) in [("name", "Juice"), ("fruit", "New fruit")] {
+        let page = try await Self.post(
+          scene,
+          "id=s1&replaces=&do=save&kiosk.k2=1&amount.kiwi=1&name.en=A&fruit.en=B&\(field).id="
+            + (field == "name" ? "juice_1" : "fruit_1"))
+        #expect(page.contains("\(text), id: these kiosks have another one"))
+        #expect(page.contains("_1”: k2."))
+      }
+    }
+  }
+
   /// The kiosk refuses it too; see `nothingIsAddedToTheMenuOfTheChain`.
   @Test func aKioskWithAMenuOfTheChainIsNotChangedHere() async throws {
     try await Scene.run { scene in
@@ -248,8 +300,9 @@ import Testing
     }
   }
 
+  /// The kiosk's answer to it would have no id.
   @Test func aChangeThatIsTooLongIsNotSent() async throws {
-    try await Scene.run { scene in
+    try await Scene.run(answerTimeout: .zero) { scene in
       try await scene.authenticate("minji")
       var change = SettingsChange()
       let note = LocalizedName(fallback: String(repeating: "가", count: 200))
@@ -262,6 +315,18 @@ import Testing
       try await Self.publish(scene, "s1", change)
       let answer = try await Self.post(scene, "id=s2&replaces=s1&do=save&\(Self.orange)")
       #expect(answer.contains("the change is too long"))
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      let longer = LocalizedName(fallback: String(repeating: "가", count: 190))
+      change.juices.append(
+        Juice(
+          id: "d", name: LocalizedName(fallback: "A"), recipe: try Recipe(["kiwi": 1]),
+          note: longer))
+      try await Self.publish(scene, "s1", change, of: "k2")
+      let limit = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s3&replaces=s1&do=save&low.kiwi=9&was.low.kiwi=5&kiosk.k2=1"
+      )
+      #expect(limit.text.contains("<li>k2: nothing was changed: with this, the change is too long"))
     }
   }
 
@@ -275,6 +340,26 @@ import Testing
       #expect(page.contains("Nothing was changed: minji has changed"))
       #expect(
         page.contains("name=\"replaces\" value=\"s0\"") && page.contains("value=\"Orange juice\""))
+    }
+  }
+
+  @Test func aFormOutlivesItsSession() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = try await scene.get("/kiosks/k1/menu?juice=kiwi").text
+      #expect(!form.contains("Your numbers are still here."))
+      #expect(form.contains("name=\"was.amount.kiwi\" value=\"3\""))
+      scene.dashboard.sessions.end(scene.session)
+      let answer = try await scene.post(
+        "/kiosks/k1/menu",
+        "csrf_token=x&id=s1&replaces=&do=save&juice=kiwi&name.ko=&was.name.ko=A&amount.kiwi=2"
+          + "&was.amount.kiwi=3")
+      try await scene.authenticate("minji")
+      let target = answer.headers[.location]?.dropFirst("/login?to=".count).removingPercentEncoding
+      let page = try await scene.get(try #require(target)).text
+      #expect(page.contains("Your numbers are still here."))
+      #expect(page.contains("name=\"name.ko\" value=\"\""))
+      #expect(page.contains("name=\"amount.kiwi\" value=\"2\""))
     }
   }
 

@@ -357,6 +357,10 @@ import Testing
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&id=s1&\(body)")
       #expect(nothing.text.contains("tick “They get all prices of this kiosk”"))
       #expect(nothing.text.contains("name=\"kiosk.k2\" value=\"1\" checked"))
+      let alone = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=s0&do=save&all_prices=1")
+      #expect(alone.text.contains("There is nothing to change."))
       async let page = scene.post(
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&id=s2&\(body)&all_prices=1")
       let message = try await scene.nextCommand()
@@ -367,7 +371,7 @@ import Testing
       var result = CommandResult(status: .applied)
       result.id = request.id
       try await scene.kiosk("settings/minji/result", result.payload, retain: false, of: "k2")
-      #expect(try await page.text.contains("<strong>Saved</strong>"))
+      #expect(try await page.text.contains("<strong>Saved</strong> (k2): "))
     }
   }
 

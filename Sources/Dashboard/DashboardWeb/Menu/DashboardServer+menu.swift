@@ -10,7 +10,9 @@ extension DashboardServer {
   func addMenu(to router: RouterGroup<PageContext>) {
     router.get("menu") { request, context in
       guard context.isOperator else { throw RequestError.notAllowed }
-      return try menuPage(context, context.filled).page().response(context)
+      let isFilled = context.filled.names("").contains { $0 != "juice" }
+      return try menuPage(context, context.filled)
+        .page(notice: isFilled ? CommonNotices.notSentYet(context.language) : nil).response(context)
     }
     router.post("menu") { request, context in
       try await changeMenu(try context.form(sessions), context).response(context)
@@ -39,38 +41,29 @@ extension DashboardServer {
     guard stored == id || replaced == stored?.text ?? "" else {
       return again(SettingsPage.outdated(kiosk, language))
     }
+    let removal = SettingsEdit(removing: action, at: kiosk)
+    let targets = removal != nil ? [] : try page.others.chosen(in: form)
+    guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
     let edit: SettingsEdit
     do throws(MenuForm.Problem) {
-      if let removal = SettingsEdit(removing: action, at: kiosk) {
+      if let removal {
         edit = removal
       } else {
-        edit = try MenuForm.edit(form, at: kiosk)
+        edit = try MenuForm.edit(form, at: kiosk, and: targets)
       }
     } catch {
       return again(.notice(.bad, error.text(language)))
     }
     let change = kiosk.change(by: edit)
-    let isRemoval = !edit.removedJuices.isEmpty || !edit.removedFruits.isEmpty
+    let isRemoval = removal != nil
     if !isRemoval, let flaw = kiosk.flaws(of: edit).first {
       let menu = kiosk.baseMenu(with: change)?.menu
       return again(.notice(.bad, flaw.text(language, menu)))
-    }
-    let command = Command.settings(SettingsCommand(replacing: stored, with: change))
-    let request = KioskProtocol.Request(id: id, sentAt: link.time, command: command)
-    guard request.payload.count <= KioskProtocol.Request.maximumPayload
-    else {
-      return again(
-        language.notice(
-          .bad,
-          "Nothing was changed: with this, the change is too long. Write some of the juices into the kiosk's file.",
-          "변경 내용이 너무 길어 아무것도 바꾸지 않았어요. 쥬스 몇 개를 키오스크 파일에 옮겨 주세요."))
     }
     guard action != "preview" else {
       page.previewed = change
       return page.page()
     }
-    let targets = isRemoval ? [] : try page.others.chosen(in: form)
-    guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
     let kiosks = [kiosk] + targets
     if isRemoval, form["sure"] == nil { return again(page.question(removing: edit, action)) }
     if form["sure"] == nil, let question = SettingsPage.question(about: edit, at: kiosks, language)
@@ -88,6 +81,11 @@ extension DashboardServer {
       return page.page(notice: notice)
     }
     page.filled = form
+    // The next attempt is about the same fruit and juice, which some of the kiosks have now.
+    if let fruit = edit.fruits.first { page.filled["fruit.id"] = fruit.id.text }
+    if page.edited == nil, let juice = edit.juices.first {
+      page.filled["name.id"] = juice.id.text
+    }
     let isRejected = results.values.contains { $0.status == .rejected }
     return again(notice, id: isRejected ? .random : id)
   }

@@ -18,8 +18,9 @@ struct MenuForm {
   enum Problem: Error, Equatable {
     case fruit(MenuEntryFlaw)
     case juice(MenuEntryFlaw)
-    case fruitExists(String)
-    case juiceExists(String)
+    /// Kiosks have another fruit or juice with the id; no names if it is the kiosk of the page.
+    case fruitExists(String, at: [LocalizedName])
+    case juiceExists(String, at: [LocalizedName])
     case price(String)
     case currency
     case capacity
@@ -29,10 +30,14 @@ struct MenuForm {
       switch self {
       case .fruit(let flaw): language("New fruit, ", "새 과일, ") + flaw.text(language)
       case .juice(let flaw): language("Juice, ", "쥬스, ") + flaw.text(language)
-      case .fruitExists(let id):
+      case .fruitExists(let id, let kiosks) where !kiosks.isEmpty:
+        language("New fruit, id: ", "새 과일, id: ") + Self.another(id, kiosks, language)
+      case .fruitExists(let id, _):
         language(
           "New fruit, id: the kiosk has a fruit “\(id)” already.", "새 과일, id: \(id) 과일이 이미 있어요.")
-      case .juiceExists(let id):
+      case .juiceExists(let id, let kiosks) where !kiosks.isEmpty:
+        language("Juice, id: ", "쥬스, id: ") + Self.another(id, kiosks, language)
+      case .juiceExists(let id, _):
         language(
           "Juice, id: the kiosk has a juice “\(id)” already; change that one, or choose another id.",
           "쥬스, id: \(id) 쥬스가 이미 있어요. 그 쥬스를 바꾸거나 다른 id로 적어 주세요.")
@@ -50,14 +55,27 @@ struct MenuForm {
         language("Write the name of a juice or of a new fruit.", "쥬스나 새 과일의 이름을 적어 주세요.")
       }
     }
+
+    private static func another(
+      _ id: String, _ kiosks: [LocalizedName], _ language: Language
+    ) -> String {
+      let names = kiosks.map { $0[language] }.joined(separator: ", ")
+      return language(
+        "these kiosks have another one with the id “\(id)”: \(names). Choose another id, or leave them out.",
+        "\(id) id를 다른 것에 쓰는 키오스크가 있어요: \(names). 다른 id로 적거나 그 키오스크를 빼 주세요.")
+    }
   }
 
   private let form: Form
   private let kiosk: KioskState
+  /// The other kiosks that get the fruit and the juice.
+  private let targets: [KioskState]
 
   /// Reads the form.
-  static func edit(_ form: Form, at kiosk: KioskState) throws(Problem) -> SettingsEdit {
-    let reader = MenuForm(form: form, kiosk: kiosk)
+  static func edit(
+    _ form: Form, at kiosk: KioskState, and targets: [KioskState] = []
+  ) throws(Problem) -> SettingsEdit {
+    let reader = MenuForm(form: form, kiosk: kiosk, targets: targets)
     var edit = SettingsEdit()
     let fruit = try reader.fruit()
     if let fruit {
@@ -86,7 +104,10 @@ struct MenuForm {
     } catch {
       throw .fruit(error)
     }
-    guard kiosk.baseMenu?.menu.contains(fruit.id) != true else { throw .fruitExists(fruit.id.text) }
+    let others = kiosks { kiosk in
+      kiosk.baseMenu?.menu.contains(fruit.id) == true && !kiosk.change.fruits.contains(fruit)
+    }
+    if let others { throw .fruitExists(fruit.id.text, at: others) }
     return fruit
   }
 
@@ -109,10 +130,24 @@ struct MenuForm {
     } catch {
       throw .juice(error)
     }
-    guard old != nil || kiosk.baseMenu?.menu.juice(juice.id) == nil else {
-      throw .juiceExists(juice.id.text)
+    let others = kiosks { kiosk in
+      kiosk.baseMenu?.menu.juice(juice.id) != nil && !kiosk.change.juices.contains(juice)
     }
+    if old == nil, let others { throw .juiceExists(juice.id.text, at: others) }
     return juice
+  }
+
+  /// Returns the names of the kiosks where a new fruit or juice would replace another one: no names if
+  /// the kiosk of the page is one of them, `nil` if there are none. A kiosk that has applied the form at
+  /// an earlier attempt is none of them.
+  private func kiosks(where hasOther: (KioskState) -> Bool) -> [LocalizedName]? {
+    func isTaken(_ kiosk: KioskState) -> Bool {
+      let isApplied = form.commandID.map { $0 == kiosk.settings?.stored?.id } ?? false
+      return !isApplied && hasOther(kiosk)
+    }
+    if isTaken(kiosk) { return [] }
+    let names = targets.filter(isTaken).map { $0.name ?? LocalizedName(fallback: $0.id.text) }
+    return names.isEmpty ? nil : names
   }
 
   private func price() throws(Problem) -> Money? {
@@ -158,7 +193,7 @@ struct MenuForm {
   }
 
   /// Returns the entered id, or one made from the English name: `orange_juice`. If there is only a Korean
-  /// name, returns a number that no other has: `juice_1`.
+  /// name, returns a number that no other has at any of the kiosks: `juice_1`.
   private func id(_ name: String) -> JSON? {
     if let id = text("\(name).id") { return id }
     let words = (form["\(name).en"] ?? "").lowercased().split { character in
@@ -166,10 +201,12 @@ struct MenuForm {
     }
     if !words.isEmpty { return .string(String(words.joined(separator: "_").prefix(64))) }
     guard text("\(name).ko") != nil else { return nil }
-    let menu = kiosk.baseMenu?.menu
-    let used = name == "fruit" ? menu?.fruits.map(\.id.text) : menu?.juices.map(\.id.text)
     let kind = name == "fruit" ? "fruit" : "juice"
-    return (1...1_000).lazy.map { "\(kind)_\($0)" }.first { used?.contains($0) != true }
+    let used = Set(
+      ([kiosk] + targets).compactMap { $0.baseMenu?.menu }.flatMap { menu in
+        name == "fruit" ? menu.fruits.map(\.id.text) : menu.juices.map(\.id.text)
+      })
+    return (1...1_000).lazy.map { "\(kind)_\($0)" }.first { !used.contains($0) }
       .map { .string($0) }
   }
 }

@@ -33,17 +33,18 @@ extension MenuPage {
       """
   }
 
-  /// Returns a field with the value of the filled form, or else `value`.
+  /// Returns a field with the value of the filled form if the user has changed it, or else `value`.
   private func input(
     _ name: String, _ label: String, _ value: String? = nil, number: Bool = false,
     placeholder: String = ""
   ) -> HTML {
-    """
-    <label>\(label)<input name="\(name)" value="\(filled[name] ?? value ?? "")" autocomplete="off" \
-    \(number ? "inputmode=\"numeric\" maxlength=\"10\"" : "maxlength=\"200\"")\
-    \(placeholder.isEmpty ? nil : " placeholder=\"\(placeholder)\"" as HTML)></label>
+    let field = filled.field(name, value ?? "")
+    return """
+      <label>\(label)<input name="\(name)" value="\(field.value ?? "")" autocomplete="off" \
+      \(number ? "inputmode=\"numeric\" maxlength=\"10\"" : "maxlength=\"200\"")\
+      \(placeholder.isEmpty ? nil : " placeholder=\"\(placeholder)\"" as HTML)>\(field.was)</label>
 
-    """
+      """
   }
 
   private var isFruitOpen: Bool {
@@ -68,26 +69,27 @@ extension MenuPage {
   }
 
   private var price: HTML {
-    let now = edited.flatMap { kiosk.price(of: $0.id)?.text } ?? ""
+    let field = filled.field("price", edited.flatMap { kiosk.price(of: $0.id)?.text } ?? "")
     let currency: HTML? =
       kiosk.currency == nil
       ? input("currency", language("Currency, such as EUR", "통화 (예: KRW)")) : nil
     return """
       <label>\(language("Price", "가격"))\(kiosk.currency.map { " (\($0.code))" as HTML })\
-      <input name="price" inputmode="decimal" maxlength="20" autocomplete="off" value="\(filled["price"] ?? now)">\
-      \(HTML.hidden("was.price", now))</label>\(currency)
+      <input name="price" inputmode="decimal" maxlength="20" autocomplete="off" value="\(field.value ?? "")">\
+      \(field.was)</label>\(currency)
       """
   }
 
   private var picture: HTML {
-    let chosen = filled["picture"] ?? edited?.picture?.description ?? ""
+    let field = filled.field("picture", edited?.picture?.description ?? "")
+    let chosen = field.value ?? ""
     let names = Set(pictures.names + [chosen]).filter { !$0.isEmpty }.sorted()
     let options: [HTML] = names.map { name in
       "<option value=\"\(name)\"\(name == chosen ? " selected" : .empty)>\(name)</option>"
     }
     return """
       <label>\(language("Picture", "그림"))<select name="picture"><option value="">\
-      \(language("drawn from the recipe", "레시피로 그리기"))</option>\(options)</select></label>
+      \(language("drawn from the recipe", "레시피로 그리기"))</option>\(options)</select>\(field.was)</label>
       """
   }
 

@@ -8,7 +8,7 @@ struct Form: Sendable {
   /// Maximum size of a form, in bytes.
   static let maximumSize = 1 << 16
 
-  private let fields: [String: String]
+  private var fields: [String: String]
 
   /// Reads `application/x-www-form-urlencoded`. An invalid text, or one with a duplicate field, has
   /// no fields.
@@ -16,11 +16,24 @@ struct Form: Sendable {
     fields = (try? URLEncodedFormDecoder().decode([String: String].self, from: text)) ?? [:]
   }
 
-  subscript(name: String) -> String? { fields[name] }
+  subscript(name: String) -> String? {
+    get { fields[name] }
+    set { fields[name] = newValue }
+  }
 
   /// Returns whether the user has changed a field. The hidden field `was.NAME` contains the value
   /// that the page showed. Without this hidden field, every value counts as changed.
   func isChanged(_ name: String) -> Bool { self[name] != self["was.\(name)"] }
+
+  /// Returns the value with which a page shows a field again, and the hidden field for `isChanged`: those
+  /// of this form if the user has changed the field.
+  ///
+  /// - Parameter now: The value in force, or `nil` for a checkbox that is not ticked.
+  func field(_ name: String, _ now: String?) -> (value: String?, was: HTML?) {
+    let isChanged = isChanged(name)
+    let was = isChanged ? self["was.\(name)"] : now
+    return (isChanged ? self[name] : now, was.map { HTML.hidden("was.\(name)", $0) })
+  }
 
   /// The id of the command that the form sends.
   var commandID: CommandID? { self["id"].flatMap { CommandID($0) } }

@@ -63,18 +63,19 @@ extension DashboardServer {
       page = try settingsPage(context)
       return page.page(notice: notice)
     }
+    let targets = try page.others.chosen(in: form)
     let edit: SettingsEdit
     do throws(SettingsEdit.Problem) {
-      edit = try SettingsEdit(form, at: kiosk).withPrices(form, of: kiosk)
+      let typed = try SettingsEdit(form, at: kiosk)
+      edit = targets.isEmpty ? typed : typed.withPrices(form, of: kiosk)
     } catch {
       return again(.notice(.bad, error.text(language)))
     }
-    let targets = try page.others.chosen(in: form)
     guard targets.count <= OtherKiosks.maximum else { return again(OtherKiosks.tooMany(language)) }
     guard !edit.isEmpty else {
       return again(
         targets.isEmpty
-          ? language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요.")
+          ? SettingsPage.nothingToChange(language)
           : OtherKiosks.nothingChanged(language))
     }
     let kiosks = [kiosk] + targets
@@ -131,10 +132,16 @@ extension DashboardServer {
       action.set(undo: SettingsCommand(replacing: id, with: kiosk.change))
       await activity.record(action)
     }
-    let first = kiosks.first.map { words($0, context.language) } ?? ""
-    return (
-      results, notice(results, of: values, first, kiosks, context.language)
-    )
+    // A kiosk that had the values already got nothing, unless from an earlier attempt.
+    let concerned = kiosks.filter { kiosk in
+      kiosk.settings?.stored?.id == id || !kiosk.hasAll(of: values)
+        || kiosk.change(to: values) != kiosk.change
+    }
+    guard let first = concerned.first else {
+      return (results, SettingsPage.nothingToChange(context.language))
+    }
+    let text = words(first, context.language)
+    return (results, notice(results, of: values, text, concerned, context.language))
   }
 
   /// Sends the values to the kiosks concurrently.
@@ -152,8 +159,14 @@ extension DashboardServer {
         group.addTask { () -> (KioskID, CommandResult?) in
           let change = kiosk.change(to: values)
           guard change != kiosk.change else { return (kiosk.id, CommandResult(status: .applied)) }
-          let command = SettingsCommand(replacing: kiosk.settings?.stored?.id, with: change)
-          let result = try await send(.settings(command), to: kiosk.id, as: source, form, id: id)
+          let command = Command.settings(
+            SettingsCommand(replacing: kiosk.settings?.stored?.id, with: change))
+          let request = KioskProtocol.Request(id: id, sentAt: link.time, command: command)
+          // The kiosk's answer to a longer one has no id.
+          guard request.payload.count <= KioskProtocol.Request.maximumPayload else {
+            return (kiosk.id, CommandResult(Rejection(.tooLarge, "")))
+          }
+          let result = try await send(command, to: kiosk.id, as: source, form, id: id)
           // The kiosk does not compare the values of a repeated id; the user may have changed them
           // since the first attempt.
           guard result?.isDuplicate == true, link.fleet[kiosk.id]?.change != change else {
@@ -195,9 +208,11 @@ extension DashboardServer {
         return kiosk.hasAll(of: values) ? nil : "<li>\(kiosk.title(language)): \(text)</li>"
       }
       let reason =
-        result.reason == .conflict
-        ? language("the settings have changed meanwhile", "그사이 설정이 바뀜")
-        : language.detail(result.detail, at: kiosk) ?? result.reason?.text(language) ?? ""
+        switch result.reason {
+        case .conflict: language("the settings have changed meanwhile", "그사이 설정이 바뀜")
+        case .tooLarge: SettingsPage.tooLong(language)
+        default: language.detail(result.detail, at: kiosk) ?? result.reason?.text(language) ?? ""
+        }
       let kept = language("nothing was changed:", "아무것도 바뀌지 않았어요:")
       return "<li>\(kiosk.title(language)): \(kept) \(reason)</li>"
     }

@@ -111,13 +111,8 @@ struct SettingsPage {
       """
   }
 
-  /// Returns the value of a field, and the hidden field for `Form.isChanged`.
-  ///
-  /// - Parameter now: The value in force, or `nil` for a checkbox that is not ticked.
   private func field(_ name: String, _ now: String?) -> (value: String?, was: HTML?) {
-    var (value, was) = (now, now)
-    if let filled, filled.isChanged(name) { (value, was) = (filled[name], filled["was.\(name)"]) }
-    return (value, was.map { HTML.hidden("was.\(name)", $0) })
+    (filled ?? Form("")).field(name, now)
   }
 
   private func juice(_ juice: Juice) -> HTML {
@@ -213,6 +208,18 @@ struct SettingsPage {
 }
 
 extension SettingsPage {
+  /// The notice that no kiosk would get another value.
+  static func nothingToChange(_ language: Language) -> HTML {
+    language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요.")
+  }
+
+  /// The reason why a change is not sent.
+  static func tooLong(_ language: Language) -> String {
+    language(
+      "with this, the change is too long. Write some of the juices into the kiosk's file.",
+      "변경 내용이 너무 길어요. 쥬스 몇 개를 키오스크 파일에 옮겨 주세요.")
+  }
+
   /// The notice that a change has no record, or one without the earlier values.
   static func cannotUndo(_ language: Language) -> HTML {
     language.notice(
