@@ -16,12 +16,20 @@ extension KioskState {
       .sorted { $0.charge.charge < $1.charge.charge }
   }
 
-  /// Returns the latest entry about a refund of the charge in `captures`: the refund, or else the
-  /// request. Returns `nil` if there is none.
+  /// Returns the latest entry about a refund of the charge in `captures`; see `LedgerEntry.refund(in:)`.
   package func refund(of charge: Int) -> LedgerEntry? {
-    captures.first { entry in
-      guard case .payment(let step) = entry.outcome else { return false }
-      return step.charge == charge && step.kind != .captured
-    }
+    LedgerEntry.refund(in: captures.filter { $0.charge == charge })
+  }
+}
+
+extension LedgerEntry {
+  /// Returns the latest refund, also in cash, or request for one, among the entries of a charge. Returns
+  /// `nil` if there is none, or a person has decided since that the charge stays captured.
+  ///
+  /// - Parameter entries: The newest first.
+  package static func refund(in entries: [LedgerEntry]) -> LedgerEntry? {
+    let statuses: [Status] = [.refund, .refunded, .paidBack, .kept]
+    let latest = entries.first { statuses.contains($0.status) }
+    return latest?.status == .kept ? nil : latest
   }
 }

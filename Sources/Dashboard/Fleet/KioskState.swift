@@ -57,7 +57,8 @@ package struct KioskState: Sendable, Identifiable {
   /// Restocks, removed and expired fruit, openings, closings, decisions, programs, steps of
   /// sensors, and ends of day, the newest first.
   package private(set) var services = Recent()
-  /// Captures, refunds and requests for refunds, the newest first.
+  /// Captures, refunds, also in cash, requests for refunds, and decisions that a charge stays captured,
+  /// the newest first.
   package private(set) var captures = Recent()
   /// Steps of the charges of orders, the newest first.
   package private(set) var chargeSteps = Recent()
@@ -206,7 +207,8 @@ package struct KioskState: Sendable, Identifiable {
     case .program(let step): return step.kind != .due && services.add(entry)
     case .payment(let step):
       if step.job != nil { _ = chargeSteps.add(entry) }
-      let isCapture = [.captured, .refund, .refunded].contains(step.kind) && captures.add(entry)
+      let kinds: [PaymentStep.Kind] = [.captured, .refund, .refunded, .paidBack, .kept]
+      let isCapture = kinds.contains(step.kind) && captures.add(entry)
       let isDecision = entry.source != nil && step.machine == nil && services.add(entry)
       return isCapture || isDecision || step.job != nil
     case .total(_, let device, _):

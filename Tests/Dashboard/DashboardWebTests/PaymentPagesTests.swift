@@ -148,6 +148,15 @@ import Testing
       let refunded = try await scene.get("/kiosks/k1?refund=8").text
       #expect(
         refunded.contains("Charge 8: already refunded <time") && !refunded.contains("Refund now"))
+      // Cash is the end of a refund that failed.
+      try await Self.receive(scene, .captured, charge: 10, seq: 10)
+      try await Self.receive(scene, .refund, charge: 10, seq: 11)
+      try await Self.receive(scene, .kept, charge: 10, seq: 12)
+      #expect(try await scene.get("/kiosks/k1").text.contains("?refund=10\""))
+      try await Self.receive(scene, .paidBack, charge: 10, seq: 13)
+      let cash = try await scene.get("/kiosks/k1?refund=10").text
+      #expect(cash.contains("Charge 10: given back in cash <time") && !cash.contains("Refund now"))
+      #expect(try await !scene.get("/kiosks/k1").text.contains("?refund=10\""))
       // The end of the device's day ends the time for a refund.
       try await scene.kiosk("history", Self.history(seq: 4, at: yesterday))
       #expect(try await scene.get("/kiosks/k1").text.contains(link))

@@ -52,7 +52,7 @@ import Testing
     let count = ChargePage.maximumEntries
     for charge in 1...count + 10 { add(.captured, charge) }
     // The first page would end between the entries of this charge.
-    add(.refunded, 11)
+    add(.paidBack, 11)
     add(.released, count + 10)
     try ledger.commit(transaction)
     let first = try ledger.charges(before: nil, id: "a")
@@ -60,7 +60,7 @@ import Testing
     #expect(first.next == 12)
     let second = try ledger.charges(before: first.next, id: "b")
     #expect(second.entries.compactMap(\.charge) == [11] + (1...11).reversed())
-    #expect(second.entries.first?.status == .refunded && second.next == nil)
+    #expect(second.entries.first?.status == .paidBack && second.next == nil)
     let plan = try ledger.database.read { database in
       try Row.fetchAll(
         database, sql: "EXPLAIN QUERY PLAN \(KioskLedger.chargeEntries)", arguments: [9, 9]

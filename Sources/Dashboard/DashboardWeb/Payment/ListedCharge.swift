@@ -1,3 +1,4 @@
+import Fleet
 import JuiceDomain
 import KioskProtocol
 
@@ -31,8 +32,8 @@ struct ListedCharge {
   /// The ticket of the order, or `nil` if it is unknown.
   var ticket: Ticket? { entries.lazy.compactMap(\.ticket).first }
 
-  /// The latest entry about a refund: the refund, or else the request.
-  var refund: LedgerEntry? { entries.first { [.refund, .refunded].contains($0.status) } }
+  /// The latest entry about a refund; see `LedgerEntry.refund(in:)`.
+  var refund: LedgerEntry? { LedgerEntry.refund(in: entries) }
 }
 
 extension LedgerEntry {

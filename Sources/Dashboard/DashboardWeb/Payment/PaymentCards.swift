@@ -230,14 +230,13 @@ struct PaymentCards {
     return name(order, charge.entries.lazy.compactMap(\.amount).first)
   }
 
-  /// Returns when a charge was refunded, or a refund requested; `nil` for neither.
+  /// Returns when a charge was refunded, also in cash, or a refund requested; `nil` for neither.
   private func refunded(_ charge: Int) -> HTML? {
     let stored = ledger.first { $0.number == charge }?.refund
     guard let entry = kiosk.refund(of: charge) ?? stored, case .payment(let step) = entry.outcome
     else { return nil }
     let text =
-      step.kind == .refunded
-      ? language("already refunded", "이미 환불됨") : language("refund requested", "환불 요청")
+      step.kind == .refunded ? language("already refunded", "이미 환불됨") : step.kind.text(language)
     let reason: HTML? = step.reason.map { " (\($0))" }
     return "\(text) \(localTime.html(entry.at))\(reason)"
   }

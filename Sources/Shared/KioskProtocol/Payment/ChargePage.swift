@@ -18,15 +18,16 @@ extension ChargesRequest: FormattedMessage {
   }
 }
 
-/// The answer to a `ChargesRequest`: holds (which can have the receipt), captures, releases, refunds and requests
-/// for refunds, the newest charge first. A charge without a capture also has its order and, if no glass was
+/// The answer to a `ChargesRequest`: holds (which can have the receipt), captures, releases, refunds, and what
+/// people requested or decided, the newest charge first. A charge without a capture also has its order and, if no glass was
 /// made, the end of the order.
 package struct ChargePage: Hashable, Sendable {
   /// Maximum number of entries in a page.
   package static let maximumEntries = 300
   /// The statuses of the entries in a page.
   package static let statuses: [LedgerEntry.Status] = [
-    .awaitingPayment, .held, .captured, .released, .writtenOff, .refund, .refunded,
+    .awaitingPayment, .held, .captured, .released, .writtenOff, .refund, .refunded, .paidBack,
+    .kept, .capture, .release,
   ]
 
   package let id: Request.ID
