@@ -85,6 +85,7 @@ extension ActivityLog.Record {
         json.member("detail", text[.english])
         json.member("detail_ko", text[.korean])
       }
+      if let time = details.startedAt { json.member("started", time.description) }
       if let time = details.restartedAt { json.member("restarted", time.description) }
       if let until { json.member("until", until.description) }
     case .stopped(let until): json.member("until", until.description)
@@ -125,10 +126,10 @@ extension ActivityLog.Record {
       let text = json.text("detail").map {
         LocalizedName(english: $0, korean: json.text("detail_ko"), fallback: "")
       }
-      let restartedAt = json.text("restarted").flatMap(Timestamp.init)
-      self.init(
-        at: at,
-        .alert(alert, ActivityLog.Details(text: text, restartedAt: restartedAt), until: until))
+      let details = ActivityLog.Details(
+        text: text, startedAt: json.text("started").flatMap(Timestamp.init),
+        restartedAt: json.text("restarted").flatMap(Timestamp.init))
+      self.init(at: at, .alert(alert, details, until: until))
     } else {
       guard let until else { return nil }
       self.init(at: at, .stopped(until: until))

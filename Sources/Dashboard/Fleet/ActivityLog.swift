@@ -166,12 +166,16 @@ package struct ActivityLog: Sendable, Equatable {
   package struct Details: Hashable, Sendable {
     /// The sentence about the problem when it began, or `nil` if its title says all.
     package var text: LocalizedName?
-    /// The time at which the program started during the alert `offline`, or `nil` if the program
-    /// kept running.
+    /// The start, by the kiosk's clock, of the program that ran when the alert `offline` began, or `nil` if
+    /// it is unknown whether that program kept running.
+    package var startedAt: Timestamp?
+    /// The time at which the program started during the alert `offline`, or `nil` if it did not.
     package var restartedAt: Timestamp?
 
-    package init(text: LocalizedName? = nil, restartedAt: Timestamp? = nil) {
-      (self.text, self.restartedAt) = (text, restartedAt)
+    package init(
+      text: LocalizedName? = nil, startedAt: Timestamp? = nil, restartedAt: Timestamp? = nil
+    ) {
+      (self.text, self.startedAt, self.restartedAt) = (text, startedAt, restartedAt)
     }
 
     /// Maximum length of a sentence, in Unicode scalars.
@@ -181,6 +185,24 @@ package struct ActivityLog: Sendable, Equatable {
   struct Beginning: Hashable, Sendable {
     let at: Timestamp
     var details: Details
+    /// The time by which the kiosk's clock was ahead when the alert `offline` began, or `nil` if unknown.
+    var clockLead: Duration?
+
+    /// Returns whether the program of a kiosk that was offline is another one than before.
+    ///
+    /// - Parameters:
+    ///   - before: The start of the program before the alert, by the kiosk's clock.
+    ///   - after: The present start.
+    fileprivate func hasRestarted(_ kiosk: KioskState, from before: Timestamp, to after: Timestamp)
+      -> Bool
+    {
+      // To set the clock by more than a second moves the start of a program that runs on by as much.
+      let isSet = clockLead.map { lead in
+        let change = (kiosk.reports.clockLead - lead) / .seconds(1)
+        return abs(change) > 1 && abs(after.since(before) / .seconds(1) - change) < 2
+      }
+      return before != after && isSet != true
+    }
   }
 
   /// The day of the records in UTC, in days since 1970-01-01.
@@ -246,8 +268,13 @@ package struct ActivityLog: Sendable, Equatable {
       for (alert, problem) in kiosk.activeAlerts(at: now) {
         active.insert(alert)
         guard lasting[alert] == nil else { continue }
-        let since = problem.kind == .offline ? kiosk.offlineSince : nil
-        begin(alert, Details(text: kiosk.sentence(about: problem.kind)), at: since ?? now)
+        var details = Details(text: kiosk.sentence(about: problem.kind))
+        guard problem.kind == .offline else {
+          begin(alert, details, at: now)
+          continue
+        }
+        details.startedAt = kiosk.startedAt
+        begin(alert, details, at: kiosk.offlineSince ?? now, kiosk.reports.clockLead)
       }
       record(kiosk, at: now)
     }
@@ -295,17 +322,25 @@ package struct ActivityLog: Sendable, Equatable {
     }
   }
 
-  private mutating func begin(_ alert: Alert, _ details: Details, at time: Timestamp) {
+  private mutating func begin(
+    _ alert: Alert, _ details: Details, at time: Timestamp, _ clockLead: Duration? = nil
+  ) {
     guard lasting[alert] == nil, lasting.count < AlertEvaluator.maximum else { return }
-    lasting[alert] = Beginning(at: time, details: details)
+    lasting[alert] = Beginning(at: time, details: details, clockLead: clockLead)
   }
 
   private mutating func end(_ alert: Alert, in fleet: KioskFleet, at now: Timestamp) {
     guard var beginning = lasting.removeValue(forKey: alert) else { return }
-    if case .problem(.offline, let kiosk) = alert, let startedAt = fleet[kiosk]?.startedAt,
-      startedAt >= beginning.at
-    {
-      beginning.details.restartedAt = startedAt
+    if case .problem(.offline, let id) = alert {
+      if let before = beginning.details.startedAt, let kiosk = fleet[id],
+        let after = kiosk.startedAt
+      {
+        if beginning.hasRestarted(kiosk, from: before, to: after) {
+          beginning.details.restartedAt = kiosk.dashboardTime(of: after)
+        }
+      } else {
+        beginning.details.startedAt = nil
+      }
     }
     add(Record(at: beginning.at, .alert(alert, beginning.details, until: now)))
   }

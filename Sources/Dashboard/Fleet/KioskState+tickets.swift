@@ -28,6 +28,11 @@ extension KioskState {
     Timestamp(milliseconds: now.milliseconds + Int64(reports.clockLead / .milliseconds(1)))
   }
 
+  /// Returns the dashboard's time at a time of the kiosk's own clock.
+  func dashboardTime(of time: Timestamp) -> Timestamp {
+    Timestamp(milliseconds: time.milliseconds - Int64(reports.clockLead / .milliseconds(1)))
+  }
+
   /// Returns the orders that ended within `ticketTime`, the latest first.
   ///
   /// - Parameters:

@@ -30,10 +30,13 @@ import Testing
     Timestamp(milliseconds: 1_795_251_600_000 - hours * 3_600_000).description
   }
 
-  private func outage(_ kiosk: String, _ hours: Int64, restarted: Bool = false) -> String {
+  private func outage(
+    _ kiosk: String, _ hours: Int64, restarted: Bool = false, isKnown: Bool = true
+  ) -> String {
+    let start = isKnown ? ",\"started\":\"\(time(hoursAgo: 99))\"" : ""
     let restart = restarted ? ",\"restarted\":\"\(time(hoursAgo: hours - 1))\"" : ""
     return """
-      {"since":"\(time(hoursAgo: hours))","alert":"offline","kiosk":"\(kiosk)"\(restart),\
+      {"since":"\(time(hoursAgo: hours))","alert":"offline","kiosk":"\(kiosk)"\(start)\(restart),\
       "until":"\(time(hoursAgo: hours - 1))"}
       """
   }
@@ -52,7 +55,7 @@ import Testing
   @Test func itSaysWhyAKioskWasOfflineAndWhoRestocked() async throws {
     try await Scene.run { scene in
       let records = [
-        outage("k1", 8), outage("k2", 8), outage("k1", 5, restarted: true), restock,
+        outage("k1", 8), outage("k2", 8, isKnown: false), outage("k1", 5, restarted: true), restock,
         entry(2, "\"source\":\"service/minji\",\"status\":\"closed\""),
       ]
       try store(records.joined(separator: "\n"), in: scene)
@@ -62,8 +65,9 @@ import Testing
       #expect(page.contains("its program started again at"))
       #expect(page.contains("Kiwi +98") && page.contains("minji") && page.contains("Closed"))
       #expect(page.components(separatedBy: "<li class").count - 1 == 4)
-      #expect(
-        try await scene.get("/history").text.components(separatedBy: "<li class").count - 1 == 5)
+      let fleet = try await scene.get("/history").text
+      #expect(fleet.components(separatedBy: "<li class").count - 1 == 5)
+      #expect(fleet.components(separatedBy: "its program ran on").count - 1 == 1)
       let restocks = try await scene.get("/kiosks/k1/history?kind=restocks&days=1").text
       #expect(restocks.contains("Kiwi +98") && !restocks.contains("Closed"))
       // The link to the history of the kiosk keeps the choice.

@@ -99,18 +99,53 @@ import Testing
     settle()
     status("offline")
     run(until: 50)
-    #expect(log.open == [alert(.problem(.offline, at: "k1"), 20, nil)])
+    let ran = ActivityLog.Details(startedAt: time(-100))
+    #expect(log.open == [alert(.problem(.offline, at: "k1"), 20, nil, ran)])
     status("online")
     run(until: 60)
     #expect(log.open.isEmpty)
-    #expect(log.records == [alert(.problem(.offline, at: "k1"), 20, 50)])
+    #expect(log.records == [alert(.problem(.offline, at: "k1"), 20, 50, ran)])
     status("offline")
     run(until: 70)
     info(startedAt: 65)
     status("online")
     run(until: 80)
-    #expect(
-      log.records.last == alert(.problem(.offline, at: "k1"), 60, 70, .init(restartedAt: time(65))))
+    let restart = ActivityLog.Details(startedAt: time(-100), restartedAt: time(65))
+    #expect(log.records.last == alert(.problem(.offline, at: "k1"), 60, 70, restart))
+    func health(at second: Int) -> [UInt8] {
+      KioskHealth(
+        at: time(second), uptime: 0, counters: KioskHealth.Counters(), memory: nil, queue: 0,
+        service: .open, low: 0, out: 0, ledger: nil
+      ).payload
+    }
+    // A clock that is an hour behind.
+    status("offline")
+    run(until: 90)
+    info(startedAt: -3_515)
+    receive("k1/health", health(at: 90 - 3_600))
+    status("online")
+    run(until: 100)
+    let late = ActivityLog.Details(startedAt: time(65), restartedAt: time(85))
+    #expect(log.records.last == alert(.problem(.offline, at: "k1"), 80, 90, late))
+    // The clock is set, and the program runs on.
+    status("offline")
+    run(until: 110)
+    info(startedAt: 85)
+    receive("k1/health", health(at: 110))
+    status("online")
+    run(until: 120)
+    let set = ActivityLog.Details(startedAt: time(-3_515))
+    #expect(log.records.contains(alert(.problem(.offline, at: "k1"), 100, 110, set)))
+  }
+
+  @Test mutating func anUnknownStartSaysNothingAboutTheProgram() {
+    settle()
+    status("offline")
+    run(until: 50)
+    info(startedAt: 45)
+    status("online")
+    run(until: 60)
+    #expect(log.records == [alert(.problem(.offline, at: "k1"), 20, 50)])
   }
 
   @Test mutating func aMachineFaultHasItsReasonAndOutlastsAnOutage() throws {

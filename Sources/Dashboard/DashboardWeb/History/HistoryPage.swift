@@ -276,7 +276,7 @@ struct HistoryPage {
         language(
           "its program started again at \(clock): power cut, restart or update",
           "프로그램이 \(clock)에 다시 시작됨: 정전, 재시작 또는 업데이트"))
-    } else if until != nil {
+    } else if until != nil, details.startedAt != nil {
       facts.append(
         language(
           "its program ran on: the network or its broker was away",
