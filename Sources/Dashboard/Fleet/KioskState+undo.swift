@@ -19,8 +19,11 @@ extension KioskState {
   ///
   /// The id of the restock identifies the entry: `undo-<epoch>-<seq>`. The ledger records the id,
   /// and the kiosk executes the restock only once.
+  ///
+  /// - Parameter now: The dashboard's time.
   package func undo(of entry: LedgerEntry, at now: Timestamp) -> (restock: Restock, id: Request.ID)?
   {
+    let now = clock(at: now)
     guard let id = Request.ID("undo-\(entry.epoch)-\(entry.seq)"),
       now.since(entry.at) < Self.undoTime, !services.contains(where: { $0.id == id }),
       // A later entry has the same or a lower number if the restored backup lacked `entry`.

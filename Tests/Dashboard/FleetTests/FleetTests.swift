@@ -247,6 +247,13 @@ import Testing
     #expect(undo?.restock == change.map { Restock(add: $0) })
     let late = Timestamp(milliseconds: now.milliseconds + 600_000)
     #expect(fleet["k1"]?.service(8).flatMap { fleet["k1"]?.undo(of: $0, at: late) } == nil)
+    // A clock of the kiosk that is ten minutes behind.
+    let health = KioskHealth(
+      at: time(-600_000), uptime: 0, counters: KioskHealth.Counters(), memory: nil, queue: 0,
+      service: .open, low: 0, out: 0, ledger: nil)
+    receive("k1/health", String(decoding: health.payload, as: UTF8.self), isRetained: false)
+    let corrected = fleet["k1"]?.service(8).flatMap { fleet["k1"]?.undo(of: $0, at: late) }
+    #expect(corrected?.restock == undo?.restock)
   }
 
   /// Fruit that is put back gets a new date from the kiosk.
