@@ -60,8 +60,9 @@ package struct KioskState: Sendable, Identifiable {
   /// Captures, refunds, also in cash, requests for refunds, and decisions that a charge stays captured,
   /// the newest first.
   package private(set) var captures = Recent()
-  /// Steps of the charges of orders, the newest first.
-  package private(set) var chargeSteps = Recent()
+  /// Steps of the charges of orders, the newest first. Each of the `orders` has at most four: hold, capture,
+  /// request for a refund, refund.
+  package private(set) var chargeSteps = Recent(inTicketTime: 4 * Recent.limit)
 
   package init(id: KioskID) { self.id = id }
 
@@ -250,8 +251,10 @@ package struct Recent: Sendable, RandomAccessCollection {
   package static let limit = 30
 
   private var entries: [LedgerEntry] = []
+  /// Maximum number of entries if all are of the time for which a screen shows an order.
+  private let busyLimit: Int
 
-  package init() {}
+  package init(inTicketTime busyLimit: Int = Self.limit) { self.busyLimit = busyLimit }
 
   package var startIndex: Int { 0 }
   package var endIndex: Int { entries.count }
@@ -262,9 +265,13 @@ package struct Recent: Sendable, RandomAccessCollection {
   /// - Returns: `false` if it is present already or older than all entries of a full list.
   package mutating func add(_ entry: LedgerEntry) -> Bool {
     let place = entries.firstIndex { $0.isBefore(entry) } ?? entries.count
-    guard place < Self.limit, !entries.contains(entry) else { return false }
+    guard place < busyLimit, !entries.contains(entry) else { return false }
     entries.insert(entry, at: place)
-    if entries.count > Self.limit { entries.removeLast() }
+    while entries.count > Self.limit, let last = entries.last,
+      entries.count > busyLimit || entries[0].at.since(last.at) > KioskState.ticketTime
+    {
+      entries.removeLast()
+    }
     return true
   }
 }

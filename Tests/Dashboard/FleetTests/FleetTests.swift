@@ -487,6 +487,35 @@ import Testing
     #expect(fleet["k1"]?.endedOrders(at: now) { _ in false } == [])
   }
 
+  /// A busy kiosk has many steps of charges within the ten minutes of a box on the wall.
+  @Test mutating func aFailedOrderKeepsTheTextAboutItsMoney() throws {
+    func add(_ seq: Int, _ outcome: LedgerEntry.Outcome, at time: Int) {
+      let entry = LedgerEntry(
+        seq: seq, epoch: 1, at: self.time(time), source: nil, id: nil, outcome: outcome,
+        amount: Money(units: 350, .euro))
+      receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+    }
+    func pay(_ kind: PaymentStep.Kind, of job: Int, _ seq: Int, at time: Int) {
+      let step = PaymentStep(
+        kind, charge: job, device: "till", job: job, order: nil, ticket: nil)
+      add(seq, .payment(step), at: time)
+    }
+    let end = JobEnd(
+      job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
+    add(4, .failed(end, reason: "jam", changes: [:]), at: 0)
+    pay(.released, of: 3, 5, at: 0)
+    for number in 1...29 {
+      pay(.held, of: 10 * number, 10 * number, at: number)
+      pay(.captured, of: 10 * number, 10 * number + 1, at: number)
+    }
+    let kiosk = try #require(fleet["k1"])
+    let failed = try #require(kiosk.orders.first)
+    #expect(kiosk.moneyEnd(of: failed) == .released)
+    // Older steps are removed, but for the latest ones.
+    pay(.held, of: 900, 900, at: 601_000)
+    #expect(fleet["k1"]?.chargeSteps.count == Recent.limit)
+  }
+
   @Test mutating func thereIsAnEndToWhatIsKeptOfMachines() {
     for number in 0..<KioskReports.maximumMachines {
       receive("k1/machine/m\(number)", report(.idle))
