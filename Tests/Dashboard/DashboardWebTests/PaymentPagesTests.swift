@@ -202,6 +202,23 @@ import Testing
     }
   }
 
+  /// The charge is at 23:58 in Seoul.
+  @Test(arguments: [
+    ("00:05", true), ("23:50", true), ("00:30", false), ("2026-11-22 00:05", true),
+    ("2026-11-21 23:50", true), ("2026-11-21 00:05", false), ("2026-11-22 23:58", false),
+    ("2026-11-21", true), ("2026-11-22", false), ("0001-01-01 00:05", false),
+  ])
+  func aChargeNearMidnightIsFoundByItsTime(query: String, isFound: Bool) throws {
+    let step = PaymentStep(
+      .captured, charge: Self.charge, device: "till", job: 3, order: nil, ticket: nil)
+    let entry = LedgerEntry(
+      seq: 6, epoch: 1, at: try #require(Timestamp("2026-11-21T14:58:00Z")), source: nil, id: nil,
+      outcome: .payment(step), amount: Self.amount)
+    let charge = try #require(ListedCharge.charges(in: [entry]).first)
+    let search = ChargeSearch(query, LocalTime("Asia/Seoul", now: Scene.time, .english))
+    #expect(search.matches(charge) == isFound)
+  }
+
   /// The receipt of a charge is with its hold, and the charges are on several pages.
   @Test func aChargeIsFoundInTheWholeLedger() async throws {
     func entry(_ kind: PaymentStep.Kind, _ charge: Int, last4: String? = nil) -> LedgerEntry {

@@ -5,7 +5,7 @@ import KioskProtocol
 /// four digits of the card, or the number of the receipt. Each word of the query must match.
 struct ChargeSearch {
   /// Maximum difference between a time in the query and that of the charge, in minutes.
-  static let tolerance = 15
+  static let tolerance: Int64 = 15
 
   let words: [String]
   let localTime: LocalTime
@@ -25,17 +25,16 @@ struct ChargeSearch {
     return charge >= 1_000_000_000 ? charge : nil
   }
 
+  /// The time that the query names, as the minute of the day, or `nil` if it names none.
+  private var minute: Int64? { words.lazy.compactMap(Self.minute).first }
+
   func matches(_ charge: ListedCharge) -> Bool {
     !words.isEmpty
       && charge.entries.contains { entry in words.allSatisfy { matches($0, entry) } }
   }
 
   private func matches(_ word: String, _ entry: LedgerEntry) -> Bool {
-    if let day = CivilDate(word) { return localTime.date(of: entry.at) == day }
-    if let time = Self.minute(word) {
-      let minute = Self.minute(String(localTime.field(entry.at).suffix(5))) ?? 0
-      return abs(time - minute) <= Self.tolerance
-    }
+    if CivilDate(word) != nil || Self.minute(word) != nil { return isNear(entry.at) }
     func bare(_ text: String) -> Substring { text.drop { $0 == "0" || $0 == "#" } }
     var receipt = Receipt()
     if case .payment(let step) = entry.outcome { receipt = step.receipt }
@@ -47,9 +46,21 @@ struct ChargeSearch {
       || entry.amount.map { Self.amount(word, $0.currency)?.units == $0.units } ?? false
   }
 
+  /// Returns whether a time is on the day of the query and near its time, which may be across midnight.
+  private func isNear(_ time: Timestamp) -> Bool {
+    let days = day.map { localTime.date(of: time).daysSinceEpoch - $0.daysSinceEpoch }
+    guard let minute else { return days == 0 }
+    let difference = (Self.minute(String(localTime.field(time).suffix(5))) ?? 0) - minute
+    guard let days else {
+      return min(abs(difference), 1_440 - abs(difference)) <= Self.tolerance
+    }
+    // Limited, because a query can name any day.
+    return abs(days) <= 1 && abs(days * 1_440 + difference) <= Self.tolerance
+  }
+
   /// Returns the minute of the day of a time such as `18:28`, or `nil` for another text.
-  private static func minute(_ text: String) -> Int? {
-    let parts = text.split(separator: ":").map { Int($0) }
+  private static func minute(_ text: String) -> Int64? {
+    let parts = text.split(separator: ":").map { Int64($0) }
     guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0...23).contains(hour),
       (0...59).contains(minute)
     else { return nil }
