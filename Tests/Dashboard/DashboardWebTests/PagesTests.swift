@@ -390,7 +390,7 @@ import Testing
       ).liveParts.map(\.html.text).joined()
     }
     publish("new/status", Array("online".utf8))
-    #expect(page().contains("id=\"row-new\""))
+    #expect(page().contains("id=\"row-new\"") && page().contains("Sold today (+ 1 unknown)"))
     for (id, count) in [("a", 10), ("b", 10)] {
       let (menu, stock) = try stock(count)
       publish("\(id)/status", Array("offline".utf8))

@@ -43,6 +43,12 @@ import Testing
         #expect(page.contains(words) && page.contains("  host: 10.0.0.5\n  port: 1883"))
         #expect(
           page.contains("3. Waiting for the first kiosk") && !page.contains("On another computer"))
+        let limited = FleetPage(
+          fleet: KioskFleet(root: "kiosk"), connectionError: error, now: scene.now,
+          language: .english, isLimited: true
+        ).page().body.text
+        #expect(limited.contains("No kiosk of your regions is known."))
+        #expect(!limited.contains("first kiosk"))
       }
     }
   }

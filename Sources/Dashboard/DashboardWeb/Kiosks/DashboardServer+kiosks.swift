@@ -20,6 +20,7 @@ extension DashboardServer {
     return FleetPage(
       fleet: fleet(context), connectionError: link.connectionError, now: link.time,
       language: context.language, brokerLines: settings.brokerLines,
+      isLimited: context.user?.regions.isEmpty == false,
       filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
   }
 

@@ -11,6 +11,8 @@ struct FleetPage {
   let language: Language
   /// The lines by which kiosk.yaml names the dashboard's broker.
   var brokerLines: [String] = []
+  /// Whether the user sees only the kiosks of some regions.
+  var isLimited = false
   /// The text to search for.
   var filter = ""
   /// The requested page number; `ListSlice` limits it to the existing pages.
@@ -48,19 +50,22 @@ struct FleetPage {
 
   private var broker: LivePart { CommonNotices.broker(connectionError, language) }
 
-  /// The number of glasses that were sold today, each kiosk in its time zone.
-  private var soldToday: Int {
+  /// The number of glasses that were sold today, each kiosk in its time zone, and the number of kiosks that
+  /// have not reported theirs.
+  private var soldToday: (glasses: Int, unknown: Int) {
     var days: [String?: CivilDate] = [:]
-    return fleet.kiosks.reduce(0) { sum, kiosk in
+    return fleet.kiosks.reduce((0, 0)) { sum, kiosk in
       let day = days[kiosk.timeZone] ?? LocalTime(kiosk.timeZone, now: now, language).today
       days[kiosk.timeZone] = day
-      return sum + (kiosk.sold(on: day) ?? 0)
+      guard let sold = kiosk.sold(on: day) else { return (sum.0, sum.1 + 1) }
+      return (sum.0 + sold, sum.1)
     }
   }
 
   private func count(_ count: FleetSurvey.Count) -> LivePart {
     // A tile with a filter links to the list of the kiosks that match the filter; the one without, to
     // the sales.
+    let sold = soldToday
     let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
       (language("Kiosks", "키오스크"), count.kiosks, "", ""),
       (language("Offline", "오프라인"), count.offline, "bad", language("offline", "오프라인")),
@@ -71,7 +76,13 @@ struct FleetPage {
       (language("Not for sale", "판매 불가"), count.out, "bad", language("out", "품절")),
       (language("Closed", "영업 종료"), count.closed, "warn", language("closed", "영업 종료")),
       (language("Low", "부족"), count.low, "warn", language("low", "부족")),
-      (language("Sold today", "오늘 판매"), soldToday, "", nil),
+      (
+        sold.unknown == 0
+          ? language("Sold today", "오늘 판매")
+          : language(
+            "Sold today (+ \(sold.unknown) unknown)", "오늘 판매 (+ \(sold.unknown)곳 모름)"),
+        sold.glasses, "", nil
+      ),
     ]
     let shown = tiles.filter { tile in
       switch tile.filter {
@@ -97,12 +108,16 @@ struct FleetPage {
     let slice = ListSlice(page: number, of: kiosks.count)
     let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length)
     if shown.isEmpty {
-      let steps = FirstSteps(
-        connectionError: connectionError, brokerLines: brokerLines, language: language)
-      return LivePart(
-        "kiosks",
+      if filter.isEmpty, !isLimited {
+        let steps = FirstSteps(
+          connectionError: connectionError, brokerLines: brokerLines, language: language)
+        return LivePart("kiosks", steps.html)
+      }
+      let text =
         filter.isEmpty
-          ? steps.html : "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>")
+        ? language("No kiosk of your regions is known.", "내 지역의 키오스크가 아직 없어요.")
+        : language("No kiosk matches.", "찾는 키오스크가 없어요.")
+      return LivePart("kiosks", "<p class=\"empty\">\(text)</p>")
     }
     let columns = KioskRow.columns(of: shown)
     let ids = columns.map(\.id)
