@@ -250,6 +250,8 @@ import Testing
       case _ where isAllowed: #expect(answer.status == .notFound, "\(path)")
       default: #expect([.forbidden, .notFound].contains(answer.status), "\(path)")
       }
+      // It is true of viewers only.
+      #expect(!answer.text.contains("You can view this"), "\(path)")
       #expect(await scene.dashboard.routes["r2"]?.stops.first?.isSkipped == false)
       #expect(await scene.dashboard.routes.all.count == 2)
     }

@@ -84,6 +84,8 @@ enum ErrorPage {
       )
     case .notAllowed:
       (.forbidden, "You can view this, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
+    case .notVisible:
+      (.forbidden, "Your account does not see this page.", "이 계정으로는 볼 수 없는 페이지예요.")
     case .onlyAdmins:
       (.forbidden, "Only an administrator sees this page.", "관리자만 볼 수 있는 페이지예요.")
     case .forged:

@@ -9,7 +9,7 @@ extension DashboardServer {
   /// - Parameter router: The group of a kiosk's path.
   func addMenu(to router: RouterGroup<PageContext>) {
     router.get("menu") { request, context in
-      guard context.isOperator else { throw RequestError.notAllowed }
+      guard context.isOperator else { throw RequestError.notVisible }
       let isFilled = context.filled.names("").contains { $0 != "juice" }
       return try menuPage(context, context.filled)
         .page(notice: isFilled ? CommonNotices.notSentYet(context.language) : nil).response(context)

@@ -22,7 +22,7 @@ extension DashboardServer {
 
   private func messagesPage(_ context: PageContext) async throws -> MessagesPage {
     guard let user = context.user else { throw RequestError.loggedOut }
-    guard user.role != .driver else { throw RequestError.notAllowed }
+    guard user.role != .driver else { throw RequestError.notVisible }
     return MessagesPage(
       choice: await messages.choice(of: user.name), fleet: fleet(context),
       canSend: await messages.canSend, sent: await sent.all.filter { $0.user == user.name },
@@ -34,7 +34,7 @@ extension DashboardServer {
     _ form: Form, _ context: PageContext
   ) async throws -> MessagesPage.Outcome {
     guard let user = context.user else { throw RequestError.loggedOut }
-    guard user.role != .driver else { throw RequestError.notAllowed }
+    guard user.role != .driver else { throw RequestError.notVisible }
     if form["do"] == "stop" {
       _ = try await messages.set(nil, of: user.name)
       await noteMessages(user, nil)

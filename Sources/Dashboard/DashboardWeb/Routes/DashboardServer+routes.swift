@@ -18,7 +18,7 @@ extension DashboardServer {
       return page.page().response(context)
     }
     router.get("new") { request, context in
-      guard context.isOperator else { throw RequestError.notAllowed }
+      guard context.isOperator else { throw RequestError.notVisible }
       return await routeForm(Form(request.uri.query ?? ""), context).page().response(context)
     }
     router.post { request, context in
@@ -34,7 +34,7 @@ extension DashboardServer {
       }
     }
     route.get("edit") { _, context in
-      guard context.isOperator else { throw RequestError.notAllowed }
+      guard context.isOperator else { throw RequestError.notVisible }
       return editPage(try await self.route(context), context).page().response(context)
     }
     route.post("edit") { request, context in

@@ -79,8 +79,10 @@ enum RequestError: Error {
   case linkUsed
   /// The user is not logged in, or the session has ended.
   case loggedOut
-  /// A viewer may not send this form or open this page.
+  /// A viewer may not send this form.
   case notAllowed
+  /// The page is not for the role of the user.
+  case notVisible
   /// The form has no valid CSRF token: it comes from another site, or from a page of an ended
   /// session.
   case forged(Form)

@@ -31,7 +31,7 @@ struct RequireAccess: RouterMiddleware {
       if names.isEmpty, request.method == .get { return .redirect(to: "/routes", type: .normal) }
       // guard: a driver sees only routes and reports only stops
       guard first == "routes", request.method == .get || names.count > 3 else {
-        throw RequestError.notAllowed
+        throw RequestError.notVisible
       }
     }
     guard Self.common.contains(first) else { throw RequestError.notFound }

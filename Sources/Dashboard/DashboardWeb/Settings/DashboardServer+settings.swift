@@ -9,7 +9,7 @@ extension DashboardServer {
   /// - Parameter router: The group of a kiosk's path.
   func addSettings(to router: RouterGroup<PageContext>) {
     router.get("settings") { request, context in
-      guard context.isOperator else { throw RequestError.notAllowed }
+      guard context.isOperator else { throw RequestError.notVisible }
       var page = try settingsPage(context)
       guard !context.filled.names("").isEmpty else { return page.page().response(context) }
       page.filled = context.filled
