@@ -49,7 +49,7 @@ package struct FruitAmounts: Hashable, Sendable {
   /// Returns the amounts of one of several glasses. A number of glasses below 1 counts as 1.
   package func divided(by glasses: Int) -> FruitAmounts {
     var quotient = self
-    quotient.amounts = amounts.map { $0 / max(1, glasses) }
+    quotient.amounts = amounts.map { $0 / Swift.max(1, glasses) }
     return quotient
   }
 
