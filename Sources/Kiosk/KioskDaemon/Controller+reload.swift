@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskCore
 import KioskProtocol
-import Ledger
+package import Ledger
 package import MessageBroker
 
 /// Replaces the settings while the kiosk runs.
