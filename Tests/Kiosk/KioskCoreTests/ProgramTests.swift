@@ -236,21 +236,44 @@ import Testing
     #expect(try kiosk.receive().events.count == 1)
   }
 
-  /// The computer was off for 14 hours, and the cleaning was before the time of the network.
-  @Test func aCleaningInDoubtKeepsItsAge() throws {
+  /// The computer was off for 14 hours, and the cleaning was before the time of the network. The
+  /// kiosk restarts before or after that time is known, or not at all.
+  @Test(arguments: ["", "before", "after"])
+  func aCleaningInDoubtKeepsItsAge(restart: String) throws {
     let kiosk = try kiosk { $0.every = .seconds(24 * 3_600) }
     try kiosk.cutPower(for: .seconds(14 * 3_600), hasClock: false)
     kiosk.pass(.seconds(60))
     try kiosk.receive(.message("online", on: "machine/bar/status"))
     try kiosk.receive(clean)
     try kiosk.made(2, "done")
+    if restart == "before" { try kiosk.restart() }
     kiosk.receiveNetworkTime()
+    if restart == "after" { try kiosk.restart() }
     try kiosk.receive()
     kiosk.pass(.seconds(23 * 3_600))
     try kiosk.restart()
     #expect(try kiosk.receive().events.isEmpty)
     kiosk.pass(.seconds(3_600))
     #expect(try kiosk.receive().events.count == 1)
+  }
+
+  /// The same with a cleaning that becomes due in doubt.
+  @Test(arguments: ["", "before", "after"])
+  func aCleaningDueInDoubtIsNotOverdueWithTheTimeOfTheNetwork(restart: String) throws {
+    let kiosk = try kiosk { ($0.everyGlasses, $0.grace) = (1, .seconds(3_600)) }
+    try kiosk.cutPower(for: .seconds(14 * 3_600), hasClock: false)
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.made(2, "done")
+    #expect(kiosk.core.machineReports[0].report.programs[0].due == .glasses)
+    if restart == "before" { try kiosk.restart() }
+    kiosk.receiveNetworkTime()
+    if restart == "after" { try kiosk.restart() }
+    try kiosk.receive()
+    #expect(!kiosk.core.machineReports[0].report.programs[0].isOverdue)
+    kiosk.pass(.seconds(3_600))
+    try kiosk.receive()
+    #expect(kiosk.core.machineReports[0].report.programs[0].isOverdue)
   }
 
   @Test(arguments: [false, true])

@@ -149,12 +149,13 @@ package struct Programs: Sendable {
     if isStart {
       let longAgo = clock.base + clock.startedAt - .unknownAge
       // guard: a clock that was set back makes nothing fresh
-      move { clock.isAgeUnknown(of: $0) ? min($0, longAgo) : $0 }
-    } else if step.passed > .zero {
+      move { clock.isAgeUnknown(of: $1) ? min($1, longAgo) : $1 }
+    }
+    if step.passed > .zero {
       // guard: the hours by a clock in doubt are not those by the time of the network
       edges = nil
       // guard: what this start has recorded is not older by the time without power
-      move { clock.isEarlier($0) ? $0 : $0 + step.passed }
+      move { $0 > step.ages || !clock.isEarlier($1) ? $1 + step.passed : $1 }
       for (id, record) in records.records {
         guard let due = record.due, let time = dueTime(of: id) else { continue }
         let since = elapsed(at: time.at)
@@ -170,10 +171,15 @@ package struct Programs: Sendable {
     }
   }
 
-  private mutating func move(_ moved: (Duration) -> Duration) {
+  /// Changes the times of the records.
+  ///
+  /// - Parameter moved: Returns the new time for the number of the entry and the time. Glasses were made
+  ///   after the entry of their record.
+  private mutating func move(_ moved: (_ seq: Int, _ time: Duration) -> Duration) {
     for (id, var record) in records.records {
-      (record.elapsed, record.made) = (record.elapsed.map(moved), record.made.map(moved))
-      if let due = record.due { record.due?.elapsed = moved(due.elapsed) }
+      record.elapsed = record.elapsed.map { moved(record.seq, $0) }
+      record.made = record.made.map { moved(record.seq, $0) }
+      if let due = record.due { record.due?.elapsed = moved(due.seq, due.elapsed) }
       records[id] = record
     }
   }
