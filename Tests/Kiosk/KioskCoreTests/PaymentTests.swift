@@ -1130,10 +1130,11 @@ import Testing
   }
 
   /// The same while the juice is being made.
-  @Test func aRefundOfMoreThanWasCapturedBeforeTheEndIsForAPerson() throws {
+  @Test(arguments: [true, false])
+  func aRefundOfMoreThanWasCapturedBeforeTheEndIsForAPerson(isMade: Bool) throws {
     let kiosk = try begun()
     try kiosk.receive(.paid("captured", 350), .paid("refunded", 351))
-    try kiosk.receive(.made("done", job: 3))
+    try kiosk.receive(.made(isMade ? "done" : "failed", job: 3))
     #expect(kiosk.state == .undecided && kiosk.report.contains("refunded 3.51 EUR"))
     #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
     #expect(try kiosk.receive(.decide("captured")).statuses == [.applied])

@@ -148,7 +148,8 @@ extension Kiosk {
       save(settled, in: &decision)
     case (nil, _, _?):
       save(
-        charge.undecided(isRefunded ? .undecided : .releasing, "captured, not made"),
+        charge.undecided(
+          isRefunded ? .undecided : .releasing, charge.reason ?? "captured, not made"),
         in: &decision)
     case (_?, .gone, nil):
       save(
