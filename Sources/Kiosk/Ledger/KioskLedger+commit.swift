@@ -73,6 +73,7 @@ extension KioskLedger {
       }
     }
   }
+
   /// Records which filters the session with the broker may contain.
   package func setSubscriptions(_ filters: Set<String>) throws(LedgerError) {
     let kind = StateKey.Kind.subscription.rawValue
