@@ -211,10 +211,24 @@ import Testing
     kiosk.pass(.seconds(20 * 3_600))
     try kiosk.receive(clean)
     try kiosk.made(2, "done")
+    let done = kiosk.now.timestamp
     kiosk.pass(.seconds(23 * 3_600))
     kiosk.setClock(ahead: ahead)
     try kiosk.restart()
     #expect(try kiosk.receive().events.isEmpty == !isDue)
+    #expect(kiosk.core.machineReports[0].report.programs[0].last == done)
+  }
+
+  @Test func theTimesOfAProgramFollowAClockThatIsSet() throws {
+    let kiosk = try kiosk { $0.everyGlasses = 1 }
+    try kiosk.receive(clean)
+    try kiosk.made(2, "done")
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.made(4, "done")
+    kiosk.setClock(ahead: 3_600)
+    try kiosk.receive()
+    let program = kiosk.core.machineReports[0].report.programs[0]
+    #expect(program.last == kiosk.now.timestamp && program.dueAt == kiosk.now.timestamp)
   }
 
   /// The clock is wrong at the cleaning, and is set right while the kiosk runs or while it is off.

@@ -5,7 +5,7 @@ package import KioskProtocol
 package struct ProgramRecord: Hashable, Sendable {
   /// The entry with which the program was last done, or the last entry before it was configured.
   package var seq: Int
-  /// The time at which the program was last done, or was configured, as displays show it.
+  /// The time at which the program was last done, or was configured, by the wall clock of then.
   package var at: Timestamp
   /// The time of `at` as `ClockRecord.elapsed`, or `nil` until the first `Programs.apply` after the
   /// program was configured.
@@ -192,6 +192,16 @@ package struct Programs: Sendable {
 
   private func elapsed(at uptime: Duration) -> Duration { uptime + (base ?? .zero) }
 
+  /// Returns a time of `ClockRecord.elapsed` by the wall clock of now.
+  ///
+  /// - Parameter entry: The time of the entry, which counts if the age is unknown.
+  private func shown(_ elapsed: Duration?, or entry: Timestamp) -> Timestamp {
+    guard let uptime = uptime(at: elapsed), uptime + Duration.unknownAge / 2 > .zero else {
+      return entry
+    }
+    return Timestamp(milliseconds: offset + uptime.milliseconds)
+  }
+
   /// Returns the uptime at which a program becomes due by time, and the cause. Returns `nil` if no
   /// time is known, for example before the next glass.
   private func dueTime(of id: ProgramID) -> (at: Duration, cause: MachineProgram.Cause)? {
@@ -316,9 +326,9 @@ package struct Programs: Sendable {
     var report = MachineReport.Program(id.program)
     guard let setting = settings[id], let record = records[id] else { return report }
     let lacking = missing(setting.uses)
-    report.last = record.isDone ? record.at : nil
+    report.last = record.isDone ? shown(record.elapsed, or: record.at) : nil
     report.dueAt =
-      record.due?.at
+      record.due.map { shown($0.elapsed, or: $0.at) }
       ?? dueTime(of: id).map {
         Timestamp(milliseconds: offset + $0.at.milliseconds)
       }
