@@ -11,6 +11,8 @@ struct KioskLog: Sendable {
   private var lastLogged: [Subject: Record] = [:]
   /// The logged problem of each machine.
   private var problems: [MachineID: MachineReport.State] = [:]
+  /// The last problem of each machine, also if it got no line.
+  private var seen: [MachineID: MachineReport.State] = [:]
   /// Whether the last line about a machine was suppressed, so that `problems` differs from the reports.
   private(set) var lacksMachine = false
 
@@ -101,11 +103,14 @@ struct KioskLog: Sendable {
     for (machine, report) in reports {
       let state = report.state.isProblem ? report.state : nil
       // A machine that has not reported yet gets no line: the rejections of its orders are logged.
-      guard state != .unknown, problems[machine] != state else { continue }
+      if state == .unknown { continue }
+      let isNew = seen[machine] != state
+      seen[machine] = state
+      guard problems[machine] != state else { continue }
       let reason = report.reason.map { ": \($0)" } ?? ""
       let isLogged = warn(
         "machine \(machine) \(state.map { "is \($0.rawValue)\(reason)" } ?? "works again")",
-        about: .machine(machine), always: state == nil, at: now)
+        about: .machine(machine), always: state == nil, isNew: isNew, at: now)
       if isLogged { problems[machine] = state } else { lacksMachine = true }
     }
   }
@@ -143,20 +148,23 @@ struct KioskLog: Sendable {
 
   /// Logs a warning, at most one per interval about each subject.
   ///
-  /// - Parameter always: Whether to log it also within the interval, as the end of a logged problem.
-  /// - Returns: Whether the warning was logged. If not, it was counted, and logged as `debug`.
+  /// - Parameters:
+  ///   - always: Whether to log it also within the interval, as the end of a logged problem.
+  ///   - isNew: Whether it is not the last one that was counted.
+  /// - Returns: Whether the warning was logged. If not, a new one was counted, and logged as `debug`.
   @discardableResult
   private mutating func warn(
     _ text: @autoclosure () -> String, about subject: Subject, always: Bool = false,
-    at now: Timestamp
+    isNew: Bool = true, at now: Timestamp
   ) -> Bool {
     let last = lastLogged[subject]?.loggedAt
     if !always, let last, (.zero..<Self.interval).contains(now.since(last)) {
+      guard isNew else { return false }
       lastLogged[subject]?.suppressed += 1
       logger.debug("\(text())")
       return false
     }
-    let suppressed = lastLogged[subject]?.suppressed ?? 0
+    let suppressed = (lastLogged[subject]?.suppressed ?? 0) - (isNew ? 0 : 1)
     let more =
       suppressed > 0 ? " (and \(suppressed) more for this reason since the last such line)" : ""
     lastLogged[subject] = Record(loggedAt: always ? last ?? now : now)

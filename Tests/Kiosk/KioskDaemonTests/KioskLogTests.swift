@@ -64,9 +64,11 @@ import Testing
     told(.idle, second: 63)
     #expect(
       lines.told.dropFirst(2) == [
-        "machine bar is offline (and 28 more for this reason since the last such line)",
+        "machine bar is offline (and 27 more for this reason since the last such line)",
         "machine bar works again",
       ])
+    for second in Int64(64)...122 { told(.offline, second: second) }
+    #expect(lines.told.dropFirst(4) == ["machine bar is offline"])
   }
 
   @Test mutating func aLongNameIsCut() {
