@@ -20,8 +20,10 @@ struct PublishedTopics: Sendable {
   /// Returns the reason why the kiosk must not use further topics now, or `nil`.
   func objection(to used: [String]) -> String? {
     guard known.count > Self.maximum, !known.isSuperset(of: used) else { return nil }
-    return "more than \(Self.maximum) topics have messages of this kiosk; those of former fruits "
-      + "and juices are free after an hour online: try again then"
+    let reason = "more than \(Self.maximum) topics have messages of this kiosk"
+    guard let pending, pending.current.count <= Self.maximum else { return reason }
+    return "\(reason); those of former fruits and juices are free after an hour online: try again "
+      + "then"
   }
 
   func obsolete(comparedTo current: Set<String>) -> [String] {

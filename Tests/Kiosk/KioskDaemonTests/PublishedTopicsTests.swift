@@ -25,7 +25,12 @@ import Testing
     var topics = PublishedTopics(known: Set((1...5_000).map(String.init)))
     #expect(topics.objection(to: ["1", "a"]) == nil)
     topics.stored(topics.known.union(["a"]))
-    #expect(topics.objection(to: ["1", "b"])?.contains("more than 5000 topics") == true)
+    let reason = "more than 5000 topics have messages of this kiosk"
+    // All of them are in use: no time makes place.
+    topics.published(topics.known, serial: 1, at: .zero)
+    #expect(topics.objection(to: ["1", "b"]) == reason)
+    topics.published(["1"], serial: 2, at: .zero)
+    #expect(topics.objection(to: ["1", "b"])?.hasSuffix("try again then") == true)
     // What is known already takes no place.
     #expect(topics.objection(to: ["1", "a"]) == nil)
   }
