@@ -6,7 +6,7 @@ import Postgres
 extension ArchiveStore {
   /// Records which entries of which ledgers have arrived or are known to exist. Removes from the
   /// batch what would open gaps of kiosks that have the maximum number of them, except one gap of
-  /// each in `gapDelay`.
+  /// each in `gapDelay`, up to `maximumGaps`.
   ///
   /// - Parameter isLimited: Whether that has been removed.
   /// - Returns: For each row, whether it is new according to `ledger`, `gap` and the rows before
@@ -39,10 +39,10 @@ extension ArchiveStore {
       (trackers[ledger]?.gaps.count ?? 0) > (earlier[ledger]?.gaps.count ?? 0)
     }
     let full =
-      try isLimited ? [] : kiosksWithMaximumGaps(among: Set(growing.map(\.kiosk)))
+      try isLimited ? [:] : kiosksWithMaximumGaps(among: Set(growing.map(\.kiosk)))
     if !full.isEmpty {
       try removeGaps(of: full, from: &batch, earlier)
-      outcome.overQuota.formUnion(full)
+      outcome.overQuota.formUnion(full.keys)
       return try track(&batch, &outcome, isLimited: true)
     }
     try save(
@@ -54,22 +54,25 @@ extension ArchiveStore {
 
 extension ArchiveStore {
   /// Removes from a batch the rows and positions that would open gaps of kiosks, and records these
-  /// kiosks in the table `over_quota`. Each kiosk may open one gap in `gapDelay`: a later entry
-  /// then opens the gap that contains what was removed, so that the archiver requests it.
+  /// kiosks in the table `over_quota`. Each kiosk may open one gap in `gapDelay`, up to
+  /// `maximumGaps`: a later entry then opens the gap that contains what was removed, so that the
+  /// archiver requests it.
+  ///
+  /// - Parameter kiosks: The kiosks, and the number of gaps of each.
   private func removeGaps(
-    of kiosks: Set<KioskID>, from batch: inout EventBatch,
+    of kiosks: [KioskID: Int], from batch: inout EventBatch,
     _ trackers: [LedgerKey: SequenceTracker]
   ) throws(DatabaseError) {
     var (kept, trackers): ([EventRow], [LedgerKey: SequenceTracker]) = ([], trackers)
     var refused: [KioskID: Int] = [:]
     for span in LedgerSpan.spans(of: batch.rows) {
-      guard kiosks.contains(span.ledger.kiosk) else {
+      guard let gaps = kiosks[span.ledger.kiosk] else {
         kept += batch.rows[span.rows]
         continue
       }
       var tracker = trackers[span.ledger] ?? SequenceTracker()
       for row in batch.rows[span.rows] {
-        if tracker.opensGap(row.key.seq), !mayOpenGap(span.ledger.kiosk) {
+        if tracker.opensGap(row.key.seq), !mayOpenGap(span.ledger.kiosk, gaps) {
           refused[span.ledger.kiosk, default: 0] += 1
         } else {
           tracker.insert(row.key.seq)
@@ -80,17 +83,18 @@ extension ArchiveStore {
     }
     batch.rows = kept
     batch.positions = batch.positions.filter { ledger, last in
-      guard kiosks.contains(ledger.kiosk), last > trackers[ledger]?.high ?? 0 else { return true }
-      return mayOpenGap(ledger.kiosk)
+      guard let gaps = kiosks[ledger.kiosk], last > trackers[ledger]?.high ?? 0 else { return true }
+      return mayOpenGap(ledger.kiosk, gaps)
     }
     var over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)] = [:]
-    for kiosk in kiosks { over[kiosk] = (.gaps, QuotaTracker.period) }
+    for kiosk in kiosks.keys { over[kiosk] = (.gaps, QuotaTracker.period) }
     try saveOverQuota(over, refused)
   }
 
   /// Returns whether a kiosk with the maximum number of gaps may open another one, and if so,
   /// records that it does.
-  private func mayOpenGap(_ kiosk: KioskID) -> Bool {
+  private func mayOpenGap(_ kiosk: KioskID, _ gaps: Int) -> Bool {
+    guard gaps < Self.maximumGaps else { return false }
     let now = ContinuousClock.now
     if let last = extraGaps[kiosk], now - last < .seconds(gapDelay) { return false }
     extraGaps[kiosk] = now

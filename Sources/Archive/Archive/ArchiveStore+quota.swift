@@ -60,16 +60,31 @@ extension ArchiveStore {
     return excess
   }
 
-  /// Returns those of the kiosks that have the maximum number of gaps.
-  func kiosksWithMaximumGaps(among kiosks: Set<KioskID>) throws(DatabaseError) -> Set<KioskID> {
-    guard !kiosks.isEmpty else { return [] }
+  /// Maximum number of gaps of a kiosk, with those that it may open in excess of its quota.
+  static let maximumGaps = 20_000
+
+  /// Returns those of the kiosks whose number of gaps has reached the quota, and the number, at most
+  /// `maximumGaps`.
+  func kiosksWithMaximumGaps(
+    among kiosks: Set<KioskID>
+  ) throws(DatabaseError) -> [KioskID: Int] {
+    guard !kiosks.isEmpty else { return [:] }
     let names = kiosks.map(\.text).sorted()
     let found = try database.run(
       """
-      SELECT kiosk FROM gap WHERE kiosk = ANY ($1::text[])
-      GROUP BY kiosk HAVING count(*) >= \(QuotaTracker.Quota.gaps.limit)
+      SELECT kiosk, gaps FROM unnest($1::text[]) AS growing (kiosk), LATERAL (
+        SELECT count(*) AS gaps FROM (
+          SELECT 1 FROM gap WHERE gap.kiosk = growing.kiosk LIMIT \(Self.maximumGaps)
+        ) AS counted
+      ) AS number
+      WHERE gaps >= \(QuotaTracker.Quota.gaps.limit)
       """, [.array(names)])
-    return Set(found.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
+    var full: [KioskID: Int] = [:]
+    for row in found.rows {
+      guard let kiosk = row[0].flatMap({ KioskID($0) }) else { continue }
+      full[kiosk] = row[1].flatMap { Int($0) }
+    }
+    return full
   }
 
   /// Records kiosks in the table `over_quota`.

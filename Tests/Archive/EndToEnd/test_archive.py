@@ -1163,6 +1163,24 @@ def test_a_kiosk_with_too_many_gaps_loses_nothing_for_good(
         """) == "0"
 
 
+def test_a_kiosk_has_at_most_20_000_gaps(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    make_archive(gap_delay_seconds=86_400).start()
+    tell(client, "k1", event(1))
+    has(database, "SELECT count(*) FROM juice.event", "1")
+    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 60000);"
+                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
+                   " FROM generate_series(1, 20000) n")
+    seqs = "SELECT string_agg(kiosk || ':' || seq, ' ' ORDER BY kiosk, seq) FROM juice.event"
+    tell(client, "k1", event(3))
+    tell(client, "k2", event(1))
+    has(database, seqs, "k1:1 k2:1")
+    database.query("DELETE FROM juice.gap WHERE epoch = 5 AND last = 2")
+    tell(client, "k1", event(3))
+    has(database, seqs, "k1:1 k1:3 k2:1")
+
+
 def test_gaps_make_no_room_for_more_ledgers(
     make_archive: MakeArchive, database: Postgres, client: Client
 ) -> None:
