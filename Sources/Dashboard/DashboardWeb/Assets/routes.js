@@ -13,6 +13,9 @@ const UNSENT = ["waiting", "unknown", "login", "other"];
 
 const user = (page = document) => page.getElementById("saved")?.dataset.user;
 
+// The path of the stop's page, which also answers a correction.
+const HERE = location.pathname.replace(/\/correct$/, "");
+
 const key = (path) => `${PREFIX}${user()} ${path}`;
 
 const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } catch { return null; } };
@@ -65,7 +68,7 @@ let isSending = false;
 const driveOn = () => {
   const banner = document.getElementById("drive-on");
   if (!banner) return;
-  const isSaved = !isSending && ["waiting", "unknown"].includes(entry(location.pathname)?.state);
+  const isSaved = !isSending && ["waiting", "unknown"].includes(entry(HERE)?.state);
   if (isSaved && banner.hidden) {
     banner.hidden = false;
     banner.scrollIntoView({ block: "start" });
@@ -152,7 +155,7 @@ const attempt = async (path) => {
     const outcome = page.querySelector("[data-outcome]")?.dataset.outcome;
     // Not a page of the dashboard, but for example one of a proxy.
     if (!outcome) return save(path, { state: "waiting" });
-    const isHere = path === location.pathname;
+    const isHere = path === HERE;
     if (outcome === "unknown") save(path, { state: "unknown" });
     else if (outcome === "others") save(path, { state: "others" });
     else if (outcome === "applied" || isHere) discard(path);
@@ -226,7 +229,7 @@ const bindLine = (line) => {
 
 const bindForm = () => {
   const form = document.querySelector("form[data-fill]");
-  const path = location.pathname;
+  const path = HERE;
   const outcome = document.querySelector("[data-outcome]")?.dataset.outcome;
   let saved = entry(path);
   // The page itself shows this outcome.
@@ -305,10 +308,10 @@ const cacheForOffline = async () => {
   document.getElementById("offline-ready").textContent = document.getElementById("saved").dataset.offlineReady;
 };
 
-// Deletes the stored entry when the user follows a link that decides about unsent numbers. The card of the
+// Deletes the stored entry when the user decides about unsent numbers by a link or a button. The card of the
 // stored entries has an attribute of the same name, with the text of a button.
 document.addEventListener("click", ({ target }) => {
-  if (target.closest?.("a[data-discard]")) discard(location.pathname);
+  if (target.closest?.("[data-discard]:not(#saved)")) discard(HERE);
 });
 bindForm();
 show();

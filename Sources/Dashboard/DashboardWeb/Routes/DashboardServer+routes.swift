@@ -68,7 +68,10 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of a kiosk's path within a route.
   private func addStop(to router: RouterGroup<PageContext>) {
-    router.get { _, context in try await stopPage(context).page().response(context) }
+    // The page that answers a correction has the second path.
+    for path: RouterPath in ["", "correct"] {
+      router.get(path) { _, context in try await stopPage(context).page().response(context) }
+    }
     router.get("live") { request, context in
       let kiosk = try await stop(context).kiosk
       return try live(request, context, interest: .kiosk(kiosk)) {

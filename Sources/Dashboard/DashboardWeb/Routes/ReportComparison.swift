@@ -59,8 +59,9 @@ struct ReportComparison {
   }
 
   /// The link to the form that corrects the sent report, filled in with the user's own numbers, which
-  /// the browser keeps until the user sends the correction. The form has counts only of fruits that the
-  /// sent report has counted, so the amount of another fruit contains the difference of its count.
+  /// the browser keeps until the user sends the correction; of dates, which need a second correction, until
+  /// that one. The form has counts only of fruits that the sent report has counted, so the amount of another
+  /// fruit contains the difference of its count.
   private var correct: HTML {
     let values = stop.lines.flatMap { line -> [String] in
       let fruit = line.fruit.id
@@ -75,7 +76,7 @@ struct ReportComparison {
       if day != nil || sent.bestBefore[fruit] != nil { fields.append("best.\(fruit)=\(day ?? "")") }
       return fields
     }
-    let query = (["correct=1"] + values).joined(separator: "&")
+    let query = ([isAboutDates ? "correct=dates" : "correct=1"] + values).joined(separator: "&")
     return """
       <a class="button" href="?\(query)">\(language("Mine are right: correct it", "내 수량이 맞아요: 고치기"))</a>
 

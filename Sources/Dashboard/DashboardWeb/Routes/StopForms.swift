@@ -159,7 +159,7 @@ struct StopForms {
       <p class="muted">\(language(
         "A date is recorded only of fruit that you add now. To change the date of other fruit, correct its amount to 0, and then add it with its date.",
         "날짜는 지금 더하는 과일에만 기록돼요. 이미 넣은 과일의 날짜를 바꾸려면 수량을 0으로 고친 뒤 날짜와 함께 다시 더해 주세요."))</p>
-      <div class="actions"><button class="primary" data-discard>\(isUnanswered
+      <div class="actions"><button class="primary"\(context.filled["correct"] == "1" ? " data-discard" : .empty)>\(isUnanswered
         ? language("Send again", "다시 보내기") : language("Correct", "고치기"))</button></div></form>
       """
   }
