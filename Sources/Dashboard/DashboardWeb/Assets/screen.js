@@ -122,14 +122,18 @@ let updatedAt = performance.now();
 const replace = (markup) => {
   const template = document.createElement("template");
   template.innerHTML = markup;
+  let isChanged = body.classList.contains("silent");
   for (const part of Array.from(template.content.childNodes)) {
     const old = part.id ? document.getElementById(part.id) : null;
     if (old) exchange(old, part);
+    // The time of the server needs no layout.
+    if (old && part.id !== "alive") isChanged = true;
   }
   updatedAt = performance.now();
   body.classList.remove("silent");
   const version = document.querySelector("#alive [data-version]");
   if (version && version.dataset.version !== body.dataset.version) location.reload();
+  if (!isChanged) return;
   fit();
   settle();
 };
@@ -185,6 +189,17 @@ setInterval(() => { watch(); tick(); }, 1000);
 
 // The message of an order that has ended goes after a minute, for the next customer.
 let settled = 0;
+// The last button that was pressed without an answer. The next press of another one is another order, and so is
+// each press after the message has gone: they are another customer's.
+let unanswered = null;
+const beginOrder = () => {
+  unanswered = null;
+  const numbers = Array.from(crypto.getRandomValues(new Uint32Array(4)));
+  all("form[data-inline] [name=id]").forEach((field) => {
+    field.value = `tablet-${numbers.map((number) => number.toString(36)).join("")}`;
+  });
+};
+
 const settle = () => {
   const message = document.querySelector(".message");
   const isEnded = message && message.querySelector(".good, .bad, p.warn");
@@ -192,13 +207,15 @@ const settle = () => {
     clearTimeout(settled);
     settled = 0;
   } else if (!settled) {
-    settled = setTimeout(() => { settled = 0; message.textContent = ""; fit(); }, 60000);
+    settled = setTimeout(() => { settled = 0; message.textContent = ""; beginOrder(); fit(); }, 60000);
   }
 };
 
 const press = async (form, button) => {
   const message = document.querySelector(".message");
   message.setAttribute("aria-busy", "true");
+  clearTimeout(settled);
+  if (unanswered && unanswered !== button.value) beginOrder();
   const fields = new URLSearchParams();
   all("input", form).forEach((input) => fields.append(input.name, input.value));
   fields.append(button.name, button.value);
@@ -221,10 +238,12 @@ const press = async (form, button) => {
     // The next press is a new order with a new id.
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.querySelector("[name=id]").value = id.value;
+    unanswered = null;
     // The server sends all parts on a new connection. Parts in an answer may be out of date.
     open();
   } catch (error) {
-    // The page stays, and sends nothing by itself. The next press has the same id, so that both order one juice.
+    // The page stays, and sends nothing by itself. Another press of the button has the same id: both order one juice.
+    unanswered = button.value;
     const notice = document.createElement("p");
     notice.className = "notice warn";
     notice.textContent = message.dataset.none;

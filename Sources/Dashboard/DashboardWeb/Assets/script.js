@@ -178,9 +178,16 @@ const enliven = (stepper) => {
 let updatedAt = performance.now();
 addEventListener("replaced", () => { updatedAt = performance.now(); });
 
+// The last button that was pressed without an answer. The next press of another one is another order.
+let unanswered = null;
+
 const press = async (form, button) => {
   const message = document.querySelector(".message");
   message.setAttribute("aria-busy", "true");
+  if (unanswered && unanswered !== button.value) {
+    const numbers = [...crypto.getRandomValues(new Uint32Array(4))];
+    form.elements.id.value = `panel-${numbers.map((number) => number.toString(36)).join("")}`;
+  }
   const fields = new URLSearchParams(new FormData(form));
   fields.set(button.name, button.value);
   // The time of the press by the server's clock, which refuses the press if a stalled network delivers it late.
@@ -198,8 +205,10 @@ const press = async (form, button) => {
     // The next press is a new order with a new id.
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.elements.id.value = id.value;
+    unanswered = null;
   } catch {
-    // The page stays, and sends nothing by itself. The next press has the same id, so that both order one juice.
+    // The page stays, and sends nothing by itself. Another press of the button has the same id: both order one juice.
+    unanswered = button.value;
     const notice = document.createElement("p");
     [notice.className, notice.textContent] = ["notice warn", message.dataset.none];
     message.replaceChildren(notice);
