@@ -713,6 +713,15 @@ def test_it_is_right_as_soon_as_it_has_started(
     web_client = WebClient(dashboard.port).log_in("minji", PASSWORDS["minji"])
     browser.driver.add_cookie({"name": SESSION, "value": web_client.cookies[SESSION]})
     web_client.close()
+    # It stays while a field has what the user has typed.
+    browser.ask("""
+        document.querySelector("main").insertAdjacentHTML("beforeend", "<input id=typed value=5>");
+        document.getElementById("typed").value = "6";
+        addEventListener("replaced", () => { window.isUpdated = true; });""")
+    browser.ask("document.dispatchEvent(new Event('visibilitychange'))")
+    eventually(lambda: browser.ask("return window.isUpdated"))
+    assert browser.all("#ended:not([hidden])")
+    browser.ask("document.getElementById('typed').value = '5'")
     browser.ask("document.dispatchEvent(new Event('visibilitychange'))")
     eventually(lambda: not browser.all("#ended:not([hidden])"))
     browser.wait_for("out", "#k1-strawberry")

@@ -103,8 +103,11 @@ const listen = (address) => {
     source = new EventSource(address);
     source.onopen = () => {
       sign.hidden = true;
-      // The user has logged in again on another page: the forms of this one are of the old session.
-      if (!ended.hidden) location.reload();
+      // The user has logged in again on another page: the forms of this one are of the old session. What was
+      // typed into them stays, with the link to the login.
+      const isTyped = [...document.querySelectorAll("main input:not([type=hidden]), main textarea")]
+        .some((field) => field.value !== field.defaultValue);
+      if (!ended.hidden && !isTyped) location.reload();
     };
     source.onmessage = (event) => replace(event.data);
     source.onerror = () => {
