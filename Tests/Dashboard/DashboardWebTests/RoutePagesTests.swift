@@ -27,6 +27,18 @@ import Testing
     return path
   }
 
+  /// Changes a route to one that was created a day earlier.
+  private static func makeOlder(_ path: String, in scene: Scene) async throws {
+    let id = try #require(Route.ID(path.dropFirst("/routes/".count)))
+    _ = try await scene.dashboard.routes.change(id) { route in
+      route = Route(
+        id: route.id,
+        createdAt: Timestamp(milliseconds: route.createdAt.milliseconds - 86_400_000),
+        createdBy: route.createdBy, plan: route.plan, timeZone: route.timeZone,
+        stops: route.stops)
+    }
+  }
+
   private static func field(_ name: String, in page: String) throws -> String {
     let start = try #require(page.range(of: "name=\"\(name)\" value=\""))
     return String(page[start.upperBound...].prefix { $0 != "\"" })
@@ -276,6 +288,7 @@ import Testing
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       let path = try await Self.createRoute(scene)
+      try await Self.makeOlder(path, in: scene)
       let sold = LedgerEntry(
         seq: 2, epoch: 0, at: Timestamp(milliseconds: scene.now.milliseconds - 30_000),
         source: nil, id: nil,
@@ -298,6 +311,8 @@ import Testing
       ("", nil, nil), ("&ago=59", nil, nil), ("&ago=28800", 64, nil),
       ("&ago=28800&best.kiwi=2026-12-05", 64, nil),
       ("&ago=28800&best.kiwi=2026-11-22", nil, "2026-11-22"),
+      // A wrong clock: the visit was not before the route.
+      ("&ago=2000000", 48, nil),
     ] as [(String, Int64?, String?)])
   func theAgeOfFruitCountsFromTheVisit(fields: String, hours: Int64?, day: String?) async throws {
     try await Scene.run { scene in
@@ -314,6 +329,7 @@ import Testing
           Restock(add: ["kiwi": amount], bestBefore: times, bestBeforeDay: days))
       }
       let path = try await Self.createRoute(scene)
+      try await Self.makeOlder(path, in: scene)
       let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
       let (page, request) = try await Self.confirm(
         scene, path, "id=\(id)&brought.kiwi=5\(fields)", .applied)
@@ -328,6 +344,35 @@ import Testing
       try await scene.kiosk(
         "restock/minji/result", Self.answer(.applied, id: sent.id), retain: false)
       #expect(try await corrected.text.contains("Done, corrected."))
+    }
+  }
+
+  /// After a rejection, the same fruit has the age from the first visit, and other fruit that from the
+  /// later one.
+  @Test(
+    arguments: [("brought.kiwi=0&brought.mango=4", 64), ("brought.mango=3", nil)]
+      as [(String, Int64?)])
+  func onlyTheSameFruitHasTheAgeOfARejectedReport(fields: String, hours: Int64?) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let fruits = Menu.standard.fruits.map { Fruit(id: $0.id, name: $0.name, keepsHours: 72) }
+      let menu = try Menu(fruits: fruits, juices: Menu.standard.juices)
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: [:], lowMarks: [:]).payload)
+      let path = try await Self.createRoute(scene)
+      try await Self.makeOlder(path, in: scene)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      let (page, _) = try await Self.confirm(
+        scene, path, "id=\(id)&brought.kiwi=5&brought.mango=4&ago=28800", .rejected, .expired)
+      #expect(page.contains("enter 0 for it"))
+      let next = try Self.field("id", in: page)
+      let (_, request) = try await Self.confirm(scene, path, "id=\(next)&\(fields)", .applied)
+      guard case .restock(let restock) = request.command else {
+        Issue.record("\(request.command)")
+        return
+      }
+      let end = hours.map { scene.now.milliseconds + $0 * 3_600_000 }
+      #expect(restock.bestBefore["mango"] == end && restock.bestBefore["kiwi"] == nil)
     }
   }
 

@@ -490,6 +490,13 @@ import Testing
     let days: [Fruit.ID: Int64] = ["kiwi": day.daysSinceEpoch]
     let first = report("c1", ["kiwi": 5, "mango": -2])
     #expect(first.restock == Restock(add: first.brought, bestBeforeDay: days))
+    // Of fruit of which more is missing than was put in there is nothing with a date.
+    for (counted, hasDate) in [(16, true), (15, false), (9, false)] {
+      let report = Route.StopReport(
+        command: "c1", user: "jun", at: Self.now, brought: ["kiwi": 5],
+        counted: ["kiwi": counted], ledger: ["kiwi": 20], bestBefore: ["kiwi": day])
+      #expect(report.restock.bestBeforeDay.isEmpty == !hasDate, "\(counted)")
+    }
     var route = Self.route([try Self.kiosk("k1", stock: 20, use: 2)], try Self.plan())
     var stop = try #require(route["k1"])
     _ = stop.confirm(first.fitting(try Self.kiosk(stock: 20, use: nil), at: Self.now))

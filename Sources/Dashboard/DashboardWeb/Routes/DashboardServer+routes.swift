@@ -135,13 +135,13 @@ extension DashboardServer {
   private func confirm(_ form: Form, _ context: PageContext) async throws -> Response {
     guard let user = context.user else { throw RequestError.loggedOut }
     let (id, kiosk) = (try context.routeID(), try context.kioskID())
-    let stop = try await self.stop(context)
+    let route = try await self.route(context)
+    guard let stop = route[kiosk] else { throw RequestError.notFound }
     // A report that was confirmed without a network arrives later than the visit.
     let ago = max(0, form.value("ago") ?? 0)
-    let visited = Timestamp(milliseconds: link.time.milliseconds - Int64(ago) * 1000)
-    // The fruit of a rejected report may have been put in then.
-    let at = min(visited, stop.report?.at ?? visited)
-    var new = try Route.StopReport(form, stop, user: user, at: at)
+    let visited = max(
+      route.createdAt, Timestamp(milliseconds: link.time.milliseconds - Int64(ago) * 1000))
+    var new = try Route.StopReport(form, stop, user: user, at: visited)
     if form["fit"] != nil, let kiosk = link.fleet[kiosk] {
       new = new.fitting(kiosk, at: visited)
     }
@@ -277,8 +277,13 @@ extension Route.StopReport {
       guard let day = CivilDate(text) else { throw .badDate }
       days[fruit] = day
     }
+    // The fruit of a rejected report may have been put in then.
+    let earlier = stop.report.flatMap { report -> Timestamp? in
+      let isSame = brought.allSatisfy { report.entered[$0.fruit] == $0.amount }
+      return isSame && !brought.isEmpty ? report.at : nil
+    }
     self.init(
-      command: command, user: user.name.text, at: now, brought: brought, counted: counted,
+      command: command, user: user.name.text, at: min(now, earlier ?? now), brought: brought, counted: counted,
       ledger: FruitAmounts(ledger), bestBefore: days)
   }
 }

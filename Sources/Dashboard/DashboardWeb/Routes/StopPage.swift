@@ -146,8 +146,14 @@ struct StopPage {
           "Count these again, or confirm your numbers anyway.",
           "다시 세어 보거나, 그래도 이 수량이 맞으면 확인해 주세요."), language, name: name)
     case .rejected(let reason, let detail, _):
+      let advice =
+        reason == .expired && stop.correction == nil
+        ? language(
+          "Fruit that has expired since the visit is not recorded: enter 0 for it.",
+          "방문 뒤에 유통기한이 지난 과일은 기록하지 않으니 0으로 적어 주세요.") : nil
+      let words = [language.detail(detail, at: kiosk), advice].compactMap(\.self)
       return CommonNotices.rejected(
-        reason.text(language), language.detail(detail, at: kiosk) ?? "", language)
+        reason.text(language), words.joined(separator: " "), language)
     }
   }
 

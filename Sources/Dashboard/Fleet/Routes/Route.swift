@@ -163,8 +163,9 @@ package struct Route: Hashable, Sendable, Identifiable {
       case rejected(RejectionReason, detail: String, stock: FruitAmounts)
     }
 
+    /// The restock of the report. Only fruit of which there is more afterwards has a date.
     package var restock: Restock {
-      Restock(add: brought, set: counted, expect: ledger, bestBeforeDay: days(of: brought))
+      Restock(add: brought, set: counted, expect: ledger, bestBeforeDay: days(of: changes))
     }
 
     /// Returns the days on the packages of the fruits of which some is added.
