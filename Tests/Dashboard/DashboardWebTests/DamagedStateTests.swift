@@ -181,6 +181,9 @@ import Testing
       let kept = try #require(files.kept().first)
       #expect(files.kept().count == 1 && kept.hasPrefix("\(path).damaged-1 is not used"))
       #expect(kept.contains("cat \(path).damaged-1 >> \(path)"))
+      // Also after another start, the history is not whole.
+      let activity = scene.restarted().dashboard.activity
+      #expect(await activity.records(since: Timestamp(milliseconds: 0)) { _ in true }.isCut)
     }
   }
 

@@ -167,6 +167,8 @@ actor ActivityStore: Service {
         let kept = try Disk.keepAside(file.path)
         report(
           "\(problem); it is kept as \(kept); \(Self.restoring(kept, to: file.path))", .reading)
+        // The next start reads only the new file.
+        try file.append([.cut])
       } catch {
         report("\(problem); \(error)", .reading)
       }
