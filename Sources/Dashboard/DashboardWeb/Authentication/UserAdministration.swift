@@ -7,8 +7,9 @@ import Logging
 /// Changes the file of users for an administrator, and makes the links with which users set a
 /// password.
 ///
-/// A link is valid once, for a day, and while the user's password stays the same. The file of links contains only the hash of each token, so that
-/// a reader of the file cannot use the links.
+/// A link is valid once, for a day, and while the user's password stays the same. The file of links
+/// contains only the hash of each token, and of the stored hash of each password, so that a reader of
+/// the file cannot use the links.
 actor UserAdministration {
   /// Time after which a link expires.
   static let lifetime = Duration.seconds(86_400)

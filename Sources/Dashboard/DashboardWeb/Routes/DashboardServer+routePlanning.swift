@@ -103,8 +103,8 @@ extension DashboardServer {
       stops: stops, name: form.text("name"), driver: form.text("driver"))
     guard try await routes.add(route) else {
       let problem = context.language(
-        "There are already \(RouteStore.maximumRoutes) routes that are not over. Delete one of them first.",
-        "아직 끝나지 않은 방문 경로가 이미 \(RouteStore.maximumRoutes)개 있어요. 먼저 하나를 지워 주세요.")
+        "There are already \(RouteStore.maximumRoutes) routes that are not over. Delete one that has not started.",
+        "아직 끝나지 않은 방문 경로가 이미 \(RouteStore.maximumRoutes)개 있어요. 시작하지 않은 것을 하나 지워 주세요.")
       return await routeForm(form, context, problem: problem).page().response(context)
     }
     await note(.plannedRoute, route, context)

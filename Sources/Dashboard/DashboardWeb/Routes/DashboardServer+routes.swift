@@ -283,7 +283,7 @@ extension Route.StopReport {
       return isSame && !brought.isEmpty ? report.at : nil
     }
     self.init(
-      command: command, user: user.name.text, at: min(now, earlier ?? now), brought: brought, counted: counted,
-      ledger: FruitAmounts(ledger), bestBefore: days)
+      command: command, user: user.name.text, at: min(now, earlier ?? now),
+      brought: brought, counted: counted, ledger: FruitAmounts(ledger), bestBefore: days)
   }
 }

@@ -40,7 +40,7 @@ struct ReportComparison {
         <a class="button" data-discard href="?">\(language("Theirs are right", "보낸 수량이 맞아요"))</a>
         \(sent.isDone ? correct : nil)\(context.isOperator ? addition : nil)
         </div>
-        \(isAboutDates ? dates : nil)
+        \(isAboutDates && sent.isDone ? dates : nil)
         """, tag: "div")
   }
 

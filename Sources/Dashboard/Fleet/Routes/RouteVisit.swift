@@ -10,15 +10,12 @@ package struct RouteVisit: Hashable, Sendable {
 
   package init(at: Timestamp, bring: [Fruit.ID: Int]) { (self.at, self.bring) = (at, bring) }
 
-  /// The time after the arrival of a route for which its open stops still count.
-  fileprivate static let longestDelay = Duration.seconds(24 * 3600)
-
   /// Returns the visits that routes plan, by kiosk, the earliest first: those of stops that are
   /// neither confirmed nor skipped.
   package static func planned(_ routes: [Route], at now: Timestamp) -> [KioskID: [RouteVisit]] {
     var visits: [KioskID: [RouteVisit]] = [:]
     for route in routes.sorted(by: { $0.plan.arrival < $1.plan.arrival })
-    where now.since(route.plan.arrival) < longestDelay {
+    where !route.isPast(at: now) {
       for stop in route.stops where stop.report == nil && !stop.isSkipped {
         let bring = Dictionary(stop.lines.map { ($0.fruit.id, $0.bring) }) { first, _ in first }
         visits[stop.kiosk, default: []]
@@ -30,9 +27,14 @@ package struct RouteVisit: Hashable, Sendable {
 }
 
 extension Route {
+  /// Returns whether the arrival was so long ago that the open stops do not count any more.
+  fileprivate func isPast(at now: Timestamp) -> Bool {
+    now.since(plan.arrival) >= .seconds(24 * 3600)
+  }
+
   /// Returns whether no visit is ahead, and no report waits for the answer of its kiosk.
   package func isOver(at now: Timestamp) -> Bool {
-    now.since(plan.arrival) >= RouteVisit.longestDelay && !stops.contains(where: \.isUnanswered)
+    isPast(at: now) && !stops.contains(where: \.isUnanswered)
   }
 }
 
