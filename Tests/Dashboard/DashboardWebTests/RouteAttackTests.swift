@@ -207,8 +207,17 @@ import Testing
       try await scene.authenticate("rita")
       let list = try await scene.get("/")
       #expect(list.status == .ok && list.text.contains("row-k1") && !list.text.contains("row-k2"))
-      for path in ["/kiosks/k1", "/routes", "/routes/new", "/history"] {
-        #expect(try await scene.get(path).status == .ok, "\(path)")
+      for path in ["/", "/kiosks/k1", "/routes", "/routes/new", "/history"] {
+        let page = try await scene.get(path)
+        #expect(page.status == .ok, "\(path)")
+        #expect(page.text.contains("Kiosks whose region only the archive has"), "\(path)")
+      }
+      // It would leave out k2 on the open page, or for good.
+      #expect(try await scene.get("/live").status == .serviceUnavailable)
+      for group in ["all", "same_region", "same_currency"] {
+        let form = "csrf_token=\(scene.csrfToken)&\(group)=1"
+        let answer = try await scene.post("/kiosks/k1/settings", form)
+        #expect(answer.status == .serviceUnavailable, "\(group)")
       }
       #expect(try await scene.get("/kiosks/k2").status == .serviceUnavailable)
       // A form about it can be opened again with its values.

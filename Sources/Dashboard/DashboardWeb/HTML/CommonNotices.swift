@@ -29,6 +29,14 @@ enum CommonNotices {
     return LivePart("users", "\(notice)")
   }
 
+  /// Returns a notice that kiosks are missing because the archive has not answered; otherwise empty.
+  static func lackingKiosks(_ areLacking: Bool, _ language: Language) -> LivePart {
+    let notice = language.notice(
+      .warn, "Kiosks whose region only the archive has are not shown now.",
+      "지역이 아카이브에만 있는 키오스크는 지금 표시되지 않아요.")
+    return LivePart("lacking-kiosks", "\(areLacking ? notice : .empty)")
+  }
+
   /// Returns the fields for the dates on packages below a heading that opens them.
   static func bestBefore(_ fields: [HTML], isOpen: Bool, _ language: Language) -> HTML {
     """

@@ -44,6 +44,8 @@ struct Page {
       \(bar(context))
       <main id="main">
       \(context.isOperator ? CommonNotices.users(context.usersProblem, language).html : .empty)
+      \(context.user?.regions.isEmpty == false
+        ? CommonNotices.lackingKiosks(context.lacksKiosks, language).html : .empty)
       \(timeZone.map { zone in
         """
         <p class="muted zone" data-zone="\(zone)">\(language("Times are in the time zone", "시각은 다음 시간대 기준이에요:")) \(zone)</p>

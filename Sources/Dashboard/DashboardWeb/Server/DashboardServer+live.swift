@@ -27,6 +27,9 @@ extension DashboardServer {
           if context.isOperator {
             parts.append(CommonNotices.users(users.current.problem, context.language))
           }
+          if context.user?.regions.isEmpty == false {
+            parts.append(CommonNotices.lackingKiosks(context.lacksKiosks, context.language))
+          }
           let changed = parts.filter { !shown.contains($0) }
           shown = Set(parts)
           try await writer.write(ByteBuffer(string: Self.event(changed, context.basePath)))

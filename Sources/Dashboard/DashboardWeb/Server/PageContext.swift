@@ -16,6 +16,8 @@ struct PageContext: RequestContext {
   var user: User?
   /// The kiosks of the user's regions in the archive's list; empty for a user without regions.
   var listedKiosks: Set<KioskID> = []
+  /// Whether kiosks are missing because the archive has not answered.
+  var lacksKiosks = false
   var language = Language.english
   /// The token that a form on the page has to contain.
   var csrfToken = ""

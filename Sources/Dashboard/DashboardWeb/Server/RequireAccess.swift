@@ -8,7 +8,8 @@ import Postgres
 /// their routes. A new path is accessible to none of them by default.
 ///
 /// A kiosk has the region that it publishes; one that publishes none has that of the archive's list, if
-/// there is an archive. While the archive does not answer, no user with regions sees such a kiosk.
+/// there is an archive. While the archive does not answer, no user with regions sees such a kiosk, and each
+/// page says so.
 struct RequireAccess: RouterMiddleware {
   /// The first parts of the paths whose handlers show only kiosks of `DashboardServer.fleet(_:)`, or, for
   /// the chain, of `ChainArchive.query(_:_:)`.
@@ -45,7 +46,12 @@ struct RequireAccess: RouterMiddleware {
           try query.kiosks()
         }
       } catch {
+        // The list's live updates begin again later, and a form for all kiosks would omit some.
+        let form = try? context.sent.get()
+        let isForAll = ["all", "same_region", "same_currency"].contains { form?[$0] != nil }
+        if names == ["live"] || isForAll { throw error }
         if await server.namesKioskWithoutRegion(context) { throw error }
+        context.lacksKiosks = true
         if case .database(let error) = error { context.logger.error("archive: \(error)") }
       }
     }
