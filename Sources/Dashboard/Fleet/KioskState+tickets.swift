@@ -72,10 +72,7 @@ extension KioskState {
     if reports.payments.values.contains(where: { $0.charges.contains { $0.job == end.job } }) {
       return .undecided
     }
-    let step = chargeSteps.lazy.compactMap { entry -> PaymentStep? in
-      guard case .payment(let step) = entry.outcome, step.job == end.job else { return nil }
-      return step
-    }.first
+    let step = chargeSteps.lazy.compactMap(\.outcome.payment).first { $0.job == end.job }
     let sold = entry.amount.flatMap { $0.units > 0 ? MoneyEnd.pays($0) : nil }
     return switch step?.kind {
     case .refunded: .refunded
@@ -97,16 +94,6 @@ extension PaymentEnd {
     case .declined, .notPaid, .replaced: .notCharged
     case .unknown: .undecided
     case .wrongAmount: .releasing
-    }
-  }
-}
-
-extension LedgerEntry.Outcome {
-  /// The reason why an order was not made, or `nil` for other entries.
-  fileprivate var failure: String? {
-    switch self {
-    case .failed(_, let reason, _), .returned(_, let reason, _): reason
-    default: nil
     }
   }
 }

@@ -36,10 +36,9 @@ struct ChargeSearch {
   private func matches(_ word: String, _ entry: LedgerEntry) -> Bool {
     if CivilDate(word) != nil || Self.minute(word) != nil { return isNear(entry.at) }
     func bare(_ text: String) -> Substring { text.drop { $0 == "0" || $0 == "#" } }
-    var receipt = Receipt()
-    if case .payment(let step) = entry.outcome { receipt = step.receipt }
+    let receipt = entry.outcome.payment?.receipt
     let numbers = [
-      entry.ticket.map { "\($0.number)" }, receipt.last4, receipt.receipt, receipt.trace,
+      entry.ticket.map { "\($0.number)" }, receipt?.last4, receipt?.receipt, receipt?.trace,
       entry.charge.map { "\($0)" },
     ].compactMap(\.self)
     return numbers.contains { bare($0) == bare(word) }

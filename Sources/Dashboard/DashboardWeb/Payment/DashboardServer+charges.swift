@@ -46,19 +46,15 @@ extension LedgerEntry {
   /// Returns the entry as a row of the table of charges, or `nil` if it is about no charge.
   fileprivate func chargeRow(_ localTime: LocalTime) -> ExportTable.Row? {
     guard let charge else { return nil }
-    var (device, receipt, reason): (PaymentDeviceID?, Receipt, String?) = (nil, Receipt(), nil)
-    switch outcome {
-    case .payment(let step): (device, receipt, reason) = (step.device, step.receipt, step.reason)
-    case .awaitingPayment(_, _, _, _, let asked): device = asked
-    default: break
-    }
+    let receipt = outcome.payment?.receipt
     return [
       .number(charge), .day(localTime.date(of: at)), .time(at), .text(status.rawValue),
       .number(ticket?.number), .text(outcome.order?.juice.text ?? ""),
       .number(outcome.order?.quantity), .number(amount?.text ?? ""),
-      .text(amount?.currency.code ?? ""), .text(device?.text ?? ""), .text(receipt.card ?? ""),
-      .text(receipt.last4 ?? ""), .text(receipt.receipt ?? ""), .text(receipt.trace ?? ""),
-      .text(source?.description ?? "kiosk"), .text(reason ?? ""),
+      .text(amount?.currency.code ?? ""), .text(outcome.device?.text ?? ""),
+      .text(receipt?.card ?? ""), .text(receipt?.last4 ?? ""), .text(receipt?.receipt ?? ""),
+      .text(receipt?.trace ?? ""),
+      .text(source?.description ?? "kiosk"), .text(outcome.payment?.reason ?? ""),
     ]
   }
 }

@@ -20,9 +20,10 @@ struct ListedCharge {
     var seen: Set<Int> = []
     return entries.compactMap(\.charge).filter { seen.insert($0).inserted }.map { number in
       let steps = groups[number] ?? []
+      // An entry of a charge that is no step is its order.
+      let orders = steps.lazy.compactMap { $0.outcome.payment == nil ? $0.seq : $0.outcome.job }
       return ListedCharge(
-        number: number, entries: steps,
-        end: steps.lazy.compactMap(\.orderSeq).compactMap { ends[$0] }.first)
+        number: number, entries: steps, end: orders.compactMap { ends[$0] }.first)
     }
   }
 
@@ -34,15 +35,4 @@ struct ListedCharge {
 
   /// The latest entry about a refund; see `LedgerEntry.refund(in:)`.
   var refund: LedgerEntry? { LedgerEntry.refund(in: entries) }
-}
-
-extension LedgerEntry {
-  /// The `seq` of the order whose charge the entry is about, or `nil` if it is about none.
-  fileprivate var orderSeq: Int? {
-    switch outcome {
-    case .payment(let step): step.job
-    case .awaitingPayment: seq
-    default: nil
-    }
-  }
 }

@@ -65,7 +65,7 @@ struct PaymentCards {
   /// The state of the payment devices and the captured charges, or an empty part without devices.
   var payments: LivePart {
     if kiosk.payments.isEmpty { return LivePart("payments", .empty) }
-    let captures = kiosk.captures.filter { isCapture($0) }.prefix(Self.maximumCaptures)
+    let captures = kiosk.captures.filter { $0.status == .captured }.prefix(Self.maximumCaptures)
     let list: HTML? =
       captures.isEmpty ? nil : "<ol class=\"feed\">\(captures.map(captured))</ol>"
     return LivePart(
@@ -145,13 +145,8 @@ struct PaymentCards {
 
   // MARK: Refunds
 
-  private func isCapture(_ entry: LedgerEntry) -> Bool {
-    guard case .payment(let step) = entry.outcome else { return false }
-    return step.kind == .captured
-  }
-
   private func captured(_ entry: LedgerEntry) -> HTML {
-    guard case .payment(let step) = entry.outcome else { return .empty }
+    guard let step = entry.outcome.payment else { return .empty }
     let receipt = [
       step.receipt.card, step.receipt.last4.map { "····\($0)" },
       step.receipt.receipt.map { language("receipt \($0)", "영수증 \($0)") },
@@ -181,14 +176,8 @@ struct PaymentCards {
 
   private func row(_ charge: ListedCharge) -> HTML {
     if let capture = charge.capture { return captured(capture) }
-    let device: String? = charge.entries.lazy.compactMap { entry in
-      switch entry.outcome {
-      case .payment(let step): step.device.text
-      case .awaitingPayment(_, _, _, _, let device): device.text
-      default: nil
-      }
-    }.first
-    let facts = [device, "\(language("charge", "결제")) \(charge.number)"].compactMap(\.self)
+    let device = charge.entries.lazy.compactMap(\.outcome.device).first
+    let facts = [device?.text, "\(language("charge", "결제")) \(charge.number)"].compactMap(\.self)
     return """
       <li class="bad"><b class="ticket">\(charge.ticket.map { "\($0.number)" } ?? "–")</b>\
       <span class="what">\(outcome(of: charge))</span>
@@ -201,10 +190,8 @@ struct PaymentCards {
   /// `Mango juice · $3.90 · not made: given back · released 17:09, nothing charged`.
   private func outcome(of charge: ListedCharge) -> HTML {
     var parts: [HTML] = ["\(name(of: charge))"]
-    switch charge.end?.outcome {
-    case .failed(_, let reason, _), .returned(_, let reason, _):
+    if let reason = charge.end?.outcome.failure {
       parts.append("\(language("not made", "만들지 못함")): \(language.failure(reason))")
-    default: break
     }
     let nothing = language("nothing charged", "청구된 금액 없음")
     func step(_ status: LedgerEntry.Status) -> LedgerEntry? {
@@ -233,7 +220,7 @@ struct PaymentCards {
   /// Returns when a charge was refunded, also in cash, or a refund requested; `nil` for neither.
   private func refunded(_ charge: Int) -> HTML? {
     let stored = ledger.first { $0.number == charge }?.refund
-    guard let entry = kiosk.refund(of: charge) ?? stored, case .payment(let step) = entry.outcome
+    guard let entry = kiosk.refund(of: charge) ?? stored, let step = entry.outcome.payment
     else { return nil }
     let text =
       step.kind == .refunded ? language("already refunded", "이미 환불됨") : step.kind.text(language)
@@ -244,13 +231,11 @@ struct PaymentCards {
   /// Returns the message to the customer about the order of a charge, if the juice was not made.
   private func told(about step: PaymentStep) -> HTML? {
     let end = kiosk.orders.first { $0.outcome.end?.job == step.job && step.job != nil }
-    switch end?.outcome {
-    case .failed(_, let reason, _), .returned(_, let reason, _):
-      return """
-         · <span class="chip bad">\(language("said to the customer:", "손님에게 안내:")) \
-        \(language("not made", "만들지 못함")), \(language.failure(reason))</span>
-        """
-    default: return nil
+    return end?.outcome.failure.map { reason in
+      """
+       · <span class="chip bad">\(language("said to the customer:", "손님에게 안내:")) \
+      \(language("not made", "만들지 못함")), \(language.failure(reason))</span>
+      """
     }
   }
 
@@ -327,7 +312,7 @@ struct PaymentCards {
           : "\(language("the kiosk does not answer, and it is not one of the latest charges", "키오스크가 응답하지 않고, 최근 결제에도 없어요"))"
       )
     }
-    guard let capture = charge.capture, case .payment(let step) = capture.outcome else {
+    guard let capture = charge.capture, let step = capture.outcome.payment else {
       return refusal(outcome(of: charge))
     }
     let ticket = step.ticket.map { "\(language("ticket \($0.number)", "\($0.number)번")) · " } ?? ""

@@ -286,7 +286,7 @@ extension Kiosk {
   ) {
     let now = decision.now
     let number = answer.charge
-    let isNew = decision.transaction.records.contains { $0.row.entry.charge?.number == number }
+    let isNew = decision.transaction.records.contains { $0.row.entry.charge == number }
     guard charges[number] == nil, let money = answer.status.money else {
       if charges[number] != nil || row == nil && !isNew {
         reject(parsed, unknownCharge(answer), in: &decision)
@@ -296,8 +296,8 @@ extension Kiosk {
     var foreign = Charge(
       number: number, device: device, sale: nil, amount: money, at: now.timestamp, day: now.day,
       state: .releasing)
-    if let known = row?.entry.charge ?? (isNew ? (number, device) : nil) {
-      guard known.device == device else { return }
+    if let owner = row?.entry.outcome.device ?? (isNew ? device : nil) {
+      guard owner == device else { return }
       let last = isNew ? nil : row?.entry.status
       // The last row is `release` if the charge had no hold to record as released.
       // guard: the answer about an ended charge counts only if that can still have money
@@ -357,16 +357,5 @@ extension Money {
   /// Returns whether the amount is at most `whole`, in the same currency.
   fileprivate func isPart(of whole: Money) -> Bool {
     currency == whole.currency && units <= whole.units
-  }
-}
-
-extension LedgerEntry {
-  /// The charge that the entry is about, or `nil` if it is about none.
-  fileprivate var charge: (number: Int, device: PaymentDeviceID)? {
-    switch outcome {
-    case .awaitingPayment(_, _, _, let charge, let device): (charge, device)
-    case .payment(let step): (step.charge, step.device)
-    default: nil
-    }
   }
 }

@@ -53,46 +53,28 @@ extension LedgerEntry {
     func amounts(_ amounts: FruitAmounts?) -> String {
       (amounts ?? [:]).map { "\($0.fruit) \($0.amount)" }.joined(separator: "; ")
     }
-    var (order, ticket): (Order?, Ticket?)
-    var (reason, missing): (String?, FruitAmounts?)
-    var (machine, job): (MachineID?, Int?)
-    var program: MachineProgram?
-    var (charge, device, receipt): (Int?, PaymentDeviceID?, Receipt) = (nil, nil, Receipt())
+    let (order, receipt) = (outcome.order, outcome.payment?.receipt)
+    var (reason, missing, program): (String?, FruitAmounts?, MachineProgram?)
     switch outcome {
-    case .ready(let made, _, let given): (order, ticket) = (made, given)
-    case .outOfStock(let wanted, let short): (order, missing) = (wanted, short)
-    case .rejected(let why, let wanted): (reason, order) = (why.rawValue, wanted)
-    case .accepted(let wanted, _, let given, let maker, _):
-      (order, ticket, machine) = (wanted, given, maker)
-    case .made(let end):
-      (order, ticket, machine, job) = (end.order, end.ticket, end.machine, end.job)
-    case .failed(let end, let why, _), .returned(let end, let why, _):
-      (order, ticket, machine, job) = (end.order, end.ticket, end.machine, end.job)
-      reason = why
-    case .decided(_, let order, _): job = order
-    case .awaitingPayment(let wanted, _, let given, let number, let at):
-      (order, ticket, charge, device) = (wanted, given, number, at)
-    case .payment(let step):
-      (order, ticket, machine, job) = (step.order, step.ticket, step.machine, step.job)
-      (charge, device, receipt, reason) = (step.charge, step.device, step.receipt, step.reason)
-    case .total(_, let at, let difference):
-      (device, reason) = (at, difference.map { "difference \($0)" } ?? "not compared")
-    case .program(let step):
-      (machine, job, reason) = (step.id.machine, step.job, step.reason)
-      program = step.id.program
+    case .outOfStock(_, let short): missing = short
+    case .rejected(let why, _): reason = why.rawValue
+    case .payment(let step): reason = step.reason
+    case .total(_, _, let difference):
+      reason = difference.map { "difference \($0)" } ?? "not compared"
+    case .program(let step): (reason, program) = (step.reason, step.id.program)
     case .sensor(let step): reason = step.summary
     case .removed(let removal): reason = removal.summary
-    case .opened, .restocked, .service, .expired: break
+    default: reason = outcome.failure
     }
     return [
       .number(seq), .text("\(at)"), .text(source?.description ?? ""), .text(id?.text ?? ""),
       .text(status.rawValue), .text(order?.juice.text ?? ""), .number(order?.quantity),
       .number(ticket?.number), .text(reason ?? ""), .text(amounts(missing)),
-      .text(amounts(changes)), .text(machine?.text ?? ""), .number(job),
+      .text(amounts(changes)), .text(outcome.machine?.text ?? ""), .number(outcome.job),
       .number(amount?.text ?? ""), .text(amount?.currency.code ?? ""), .number(epoch),
-      .number(charge), .text(device?.text ?? ""), .text(receipt.receipt ?? ""),
-      .text(receipt.trace ?? ""), .text(receipt.terminal ?? ""), .text(receipt.card ?? ""),
-      .text(receipt.last4 ?? ""), .text(program?.rawValue ?? ""),
+      .number(charge), .text(outcome.device?.text ?? ""), .text(receipt?.receipt ?? ""),
+      .text(receipt?.trace ?? ""), .text(receipt?.terminal ?? ""), .text(receipt?.card ?? ""),
+      .text(receipt?.last4 ?? ""), .text(program?.rawValue ?? ""),
     ]
   }
 }

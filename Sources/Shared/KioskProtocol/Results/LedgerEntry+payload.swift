@@ -66,8 +66,7 @@ extension LedgerEntry.Outcome {
         device: try members.present("device", \.outcome.device))
     case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept, .paidBack,
       .writtenOff:
-      self = .payment(
-        try members.part { if case .payment(let step) = $0.outcome { step } else { nil } })
+      self = .payment(try members.part(\.outcome.payment))
     case .total:
       let device = try members.present("device", \.outcome.device)
       let difference = members.optional("difference") { entry in
@@ -113,27 +112,8 @@ extension LedgerEntry.Outcome {
     }
   }
 
-  /// The reason of an order that was not made completely, or `nil` for other entries.
-  private var failure: String? {
-    switch self {
-    case .failed(_, let reason, _), .returned(_, let reason, _): reason
-    default: nil
-    }
-  }
-
-  private var machine: MachineID? {
-    if case .accepted(_, _, _, let machine, _) = self { machine } else { nil }
-  }
-
   private var place: Int? {
     if case .accepted(_, _, _, _, let place) = self { place } else { nil }
-  }
-
-  private var device: PaymentDeviceID? {
-    switch self {
-    case .awaitingPayment(_, _, _, _, let device), .total(_, let device, _): device
-    default: nil
-    }
   }
 }
 
@@ -153,6 +133,38 @@ extension LedgerEntry.Outcome {
     switch self {
     case .awaitingPayment(_, _, _, let charge, _): charge
     case .payment(let step): step.charge
+    default: nil
+    }
+  }
+
+  /// The step of a charge, or `nil` for other entries.
+  package var payment: PaymentStep? {
+    if case .payment(let step) = self { step } else { nil }
+  }
+
+  /// The payment device that the entry is about, or `nil` if there is none.
+  package var device: PaymentDeviceID? {
+    switch self {
+    case .awaitingPayment(_, _, _, _, let device), .total(_, let device, _): device
+    case .payment(let step): step.device
+    default: nil
+    }
+  }
+
+  /// The machine that the entry is about, or `nil` if there is none.
+  package var machine: MachineID? {
+    switch self {
+    case .accepted(_, _, _, let machine, _): machine
+    case .payment(let step): step.machine
+    case .program(let step): step.id.machine
+    default: end?.machine
+    }
+  }
+
+  /// The reason of an order that was not made completely, or `nil` for other entries.
+  package var failure: String? {
+    switch self {
+    case .failed(_, let reason, _), .returned(_, let reason, _): reason
     default: nil
     }
   }
