@@ -208,10 +208,8 @@ struct HistoryPage {
       return ("", "\(text)", "")
     case .action: return ("", "", "")
     case .entry(let kiosk, let entry):
-      let page = KioskPage(
-        kiosk: state(of: kiosk), salesReport: nil, connectionError: nil, now: localTime.now,
-        context: context)
-      let parts = page.parts(of: entry)
+      let parts = EntryText(kiosk: state(of: kiosk), now: localTime.now, context: context)
+        .parts(of: entry)
       let text: HTML = parts.mark == .empty ? parts.text : "\(parts.text) \(parts.mark)"
       return (parts.style, text, entry.sender(language))
     }

@@ -171,13 +171,11 @@ struct SafetyPage {
   // MARK: Entries
 
   private var actions: HTML {
-    let page = KioskPage(
-      kiosk: kiosk, salesReport: nil, connectionError: nil, now: localTime.now,
-      context: context)
+    let text = EntryText(kiosk: kiosk, now: localTime.now, context: context)
     let rows: [HTML] = days.flatMap(\.entries).map { entry in
       """
       <tr><td>\(localTime.field(entry.at).replacing("T", with: " "))</td><td>\(entry.source == nil ? language("kiosk", "키오스크") : entry.sender(language))</td>\
-      <td>\(page.parts(of: entry).text)</td></tr>
+      <td>\(text.parts(of: entry).text)</td></tr>
       """
     }
     let shortened = days.filter(\.isShortened).map { localTime.day($0.day) }

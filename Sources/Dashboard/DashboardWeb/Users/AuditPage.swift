@@ -66,9 +66,7 @@ struct AuditPage {
       return "\(action.verb.text(language))\(words)"
     case .entry(let kiosk, let entry):
       let state = fleet[kiosk] ?? KioskState(id: kiosk)
-      return KioskPage(
-        kiosk: state, salesReport: nil, connectionError: nil, now: localTime.now, context: context
-      ).parts(of: entry).text
+      return EntryText(kiosk: state, now: localTime.now, context: context).parts(of: entry).text
     case .alert, .stopped: return .empty
     }
   }
