@@ -97,8 +97,7 @@ struct EntryText {
   }
 
   private func juice(_ order: Order) -> HTML {
-    let times: HTML = order.quantity == 1 ? "" : " × \(order.quantity)"
-    return "\(kiosk.name(of: order.juice, language))\(times)"
+    "\(kiosk.name(of: order.juice, language).times(order.quantity))"
   }
 
   /// Returns the changes as text, such as `Kiwi +3, Mango -1`.

@@ -53,6 +53,10 @@ extension KioskState {
 
 extension String {
   var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+
+  /// Returns the name of a juice with the number of glasses, such as `Kiwi juice × 2`, or without it for
+  /// one glass.
+  func times(_ quantity: Int) -> String { quantity == 1 ? self : "\(self) × \(quantity)" }
 }
 
 // Restocking.

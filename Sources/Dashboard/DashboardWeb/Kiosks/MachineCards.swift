@@ -138,11 +138,10 @@ struct MachineCards {
   }
 
   private func row(_ job: KioskState.Job, _ note: String) -> HTML {
-    let times: HTML = job.job.quantity == 1 ? "" : " × \(job.job.quantity)"
-    return """
-      <b class="ticket">\(job.job.ticket)</b>\
-      <span class="what">\(kiosk.name(of: job.job.juice, language))\(times)</span>
-      <span class="who">\(note)</span>\(localTime.html(job.job.at))
-      """
+    """
+    <b class="ticket">\(job.job.ticket)</b>\
+    <span class="what">\(kiosk.name(of: job.job.juice, language).times(job.job.quantity))</span>
+    <span class="who">\(note)</span>\(localTime.html(job.job.at))
+    """
   }
 }

@@ -247,9 +247,7 @@ struct PaymentCards {
   }
 
   private func name(_ order: Order?, _ amount: Money?) -> String {
-    let juice = order.map { order in
-      kiosk.name(of: order.juice, language) + (order.quantity == 1 ? "" : " × \(order.quantity)")
-    }
+    let juice = order.map { kiosk.name(of: $0.juice, language).times($0.quantity) }
     return [juice, amount?.text(language)].compactMap(\.self).joined(separator: " · ")
   }
 

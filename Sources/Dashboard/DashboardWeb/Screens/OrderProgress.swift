@@ -63,12 +63,11 @@ struct OrderProgress {
             + (money.map { " \($0.text(language))" } ?? "")
         )
       }
-    let times: HTML = order.quantity == 1 ? "" : " × \(order.quantity)"
     return LivePart(
       "order-\(job)", class: "notice \(style)",
       """
       <p><span class="ticket">\(language("Ticket", "번호")) <b>\(ticket)</b></span> · \
-      \(name[language])\(times)</p>
+      \(name[language].times(order.quantity))</p>
       <p>\(text) \(detail)</p>
       \(step.map { steps($0, language) })
       """)
