@@ -71,23 +71,20 @@ extension DashboardServer {
       page.mustConfirm = true
       return again(question)
     }
-    let (results, notice) = try await save(.edit(edit), at: kiosks, form, context, id: id) {
+    let (notice, attempt) = try await save(.edit(edit), at: kiosks, form, context, id: id) {
       kiosk, language in
       (edit.menuWords(at: kiosk, language) + [SettingsPage.words(edit, at: kiosk, language)])
         .filter { !$0.isEmpty }.joined(separator: ", ")
     }
     page = try menuPage(context)
-    if kiosks.allSatisfy({ results[$0.id]?.status == .applied }) {
-      return page.page(notice: notice)
-    }
+    guard let attempt else { return page.page(notice: notice) }
     page.filled = form
     // The next attempt is about the same fruit and juice, which some of the kiosks have now.
     if let fruit = edit.fruits.first { page.filled["fruit.id"] = fruit.id.text }
     if page.edited == nil, let juice = edit.juices.first {
       page.filled["name.id"] = juice.id.text
     }
-    let isRejected = results.values.contains { $0.status == .rejected }
-    return again(notice, id: isRejected ? .random : id)
+    return again(notice, id: attempt)
   }
 }
 

@@ -16,7 +16,7 @@ extension MenuPage {
     }
     return """
       <form method="post" action="\(path)" class="settings">
-      \(context.fields(id: id))\(replaces)\(edited.map { HTML.hidden("juice", $0.id.text) })
+      \(context.fields(id: id))\(kiosk.replacesField)\(edited.map { HTML.hidden("juice", $0.id.text) })
       <section class="card"><h2>\(title)</h2>
       \(edited == nil ? nil : "<p><a href=\"\(path)\">\(language("New juice instead", "새 쥬스 추가하기"))</a></p>" as HTML)
       <div class="line">\(input("name.en", language("Name in English", "영어 이름"), edited?.name[.english]))\

@@ -118,7 +118,7 @@ struct MenuPage {
     let unused: [HTML] = (kiosk.settings?.unused ?? []).map { HTML.notice(.warn, $0) }
     return """
       <section class="card"><h2>\(language("Differs from the file", "파일과 다른 메뉴"))</h2>\(unused)
-      <form method="post" action="\(path)">\(context.fields(id: .random))\(replaces)
+      <form method="post" action="\(path)">\(context.fields(id: .random))\(kiosk.replacesField)
       <ul class="menu">\(juices)\(fruits)</ul>
       <div class="actions"><button name="do" value="back">\(language(
         "Back to the file's menu", "파일의 메뉴로 되돌리기"))</button></div></form></section>
@@ -137,19 +137,10 @@ struct MenuPage {
 
   /// Returns the question before fruits and juices are removed, which lists them.
   func question(removing edit: SettingsEdit, _ action: String) -> HTML {
-    .notice(
-      .warn,
-      html: """
-        <p><strong>\(language("Nothing was changed yet. This will change:", "아직 바꾸지 않았어요. 이렇게 바뀌어요:"))</strong> \
-        \(edit.menuWords(at: kiosk, language).joined(separator: ", "))</p>
-        <form class="actions" method="post" action="\(path)">\(context.fields(id: .random))\(replaces)\
-        \(HTML.hidden("sure", "1"))
-        <button name="do" value="\(action)">\(language("Change the menu", "메뉴 바꾸기"))</button>
-        <a class="button" href="\(path)">\(language("Cancel", "취소"))</a></form>
-        """, tag: "div")
+    SettingsPage.question(
+      edit.menuWords(at: kiosk, language).joined(separator: ", "), at: kiosk, path, action,
+      language("Change the menu", "메뉴 바꾸기"), context)
   }
-
-  var replaces: HTML { .hidden("replaces", kiosk.settings?.stored?.id.text ?? "") }
 
   // MARK: Preview
 

@@ -57,7 +57,7 @@ extension DashboardServer {
       let earlier = isDrop ? SettingsChange() : await settings(before: replaced, at: kiosk.id)
       guard let earlier else { return again(SettingsPage.cannotUndo(language)) }
       if isDrop, form["sure"] == nil { return again(page.dropQuestion) }
-      let (_, notice) = try await save(.values(earlier), at: [kiosk], form, context, id: id) {
+      let (notice, _) = try await save(.values(earlier), at: [kiosk], form, context, id: id) {
         SettingsPage.words(from: $0, to: earlier, $1)
       }
       page = try settingsPage(context)
@@ -85,16 +85,13 @@ extension DashboardServer {
       page.mustConfirm = true
       return again(question)
     }
-    let (results, notice) = try await save(.edit(edit), at: kiosks, form, context, id: id) {
+    let (notice, attempt) = try await save(.edit(edit), at: kiosks, form, context, id: id) {
       SettingsPage.words(edit, at: $0, $1)
     }
     // The kiosk publishes its settings before it answers.
     page = try settingsPage(context)
-    if kiosks.allSatisfy({ results[$0.id]?.status == .applied }) {
-      return page.page(notice: notice)
-    }
-    let isRejected = results.values.contains { $0.status == .rejected }
-    return again(notice, id: isRejected ? .random : id)
+    guard let attempt else { return page.page(notice: notice) }
+    return again(notice, id: attempt)
   }
 
   /// Returns the settings that a kiosk had before a change, or `nil` if they are not recorded.
@@ -112,11 +109,12 @@ extension DashboardServer {
   ///
   /// - Parameters:
   ///   - words: Returns the changed values of a kiosk with their old ones, in a language.
-  /// - Returns: The results of the kiosks that answered, and the notice for the user.
+  /// - Returns: The notice for the user, and the id of the next attempt, or `nil` if all kiosks have
+  ///   applied the values. The id is a new one unless a kiosk may still apply this one.
   func save(
     _ values: SettingsValues, at kiosks: [KioskState], _ form: Form, _ context: PageContext,
     id: CommandID, words: (KioskState, Language) -> String
-  ) async throws -> (results: [KioskID: CommandResult], notice: HTML) {
+  ) async throws -> (notice: HTML, attempt: CommandID?) {
     let results = try await send(values, to: kiosks, form, context, id: id)
     // A kiosk that has not answered may have applied the change, or may do so within seconds.
     for kiosk in kiosks where results[kiosk.id].map({ $0.status == .applied }) ?? true {
@@ -132,16 +130,19 @@ extension DashboardServer {
       action.set(undo: SettingsCommand(replacing: id, with: kiosk.change))
       await activity.record(action)
     }
+    let isApplied = kiosks.allSatisfy { results[$0.id]?.status == .applied }
+    let isRejected = results.values.contains { $0.status == .rejected }
+    let attempt = isApplied ? nil : isRejected ? CommandID.random : id
     // A kiosk that had the values already got nothing, unless from an earlier attempt.
     let concerned = kiosks.filter { kiosk in
       kiosk.settings?.stored?.id == id || !kiosk.hasAll(of: values)
         || kiosk.change(to: values) != kiosk.change
     }
     guard let first = concerned.first else {
-      return (results, SettingsPage.nothingToChange(context.language))
+      return (SettingsPage.nothingToChange(context.language), attempt)
     }
     let text = words(first, context.language)
-    return (results, notice(results, of: values, text, concerned, context.language))
+    return (notice(results, of: values, text, concerned, context.language), attempt)
   }
 
   /// Sends the values to the kiosks concurrently.

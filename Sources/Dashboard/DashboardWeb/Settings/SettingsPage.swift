@@ -20,6 +20,7 @@ struct SettingsPage {
   var id = CommandID.random
 
   var language: Language { context.language }
+  private var path: String { "/kiosks/\(kiosk.id)/settings" }
   private var localTime: LocalTime { LocalTime(kiosk.timeZone, now: now, language) }
 
   func page(notice: HTML? = nil) -> Page {
@@ -49,7 +50,7 @@ struct SettingsPage {
     return """
       <section class="card"><h2>\(language("Differs from the file", "파일과 다른 값"))</h2>
       <p>\(stored.by), \(localTime.html(stored.at)): \(words(stored.change))</p>\(unused)
-      <form method="post" action="/kiosks/\(kiosk.id)/settings">\(context.fields(id: .random))\(replaces)
+      <form method="post" action="\(path)">\(context.fields(id: .random))\(kiosk.replacesField)
       <button name="do" value="drop">\(language("Drop: use the file's values", "파일의 값으로 되돌리기"))</button></form>
       </section>
       """
@@ -57,19 +58,10 @@ struct SettingsPage {
 
   /// The question before the changes are removed, which lists them.
   var dropQuestion: HTML {
-    .notice(
-      .warn,
-      html: """
-        <p><strong>\(language("Nothing was changed yet. This will change:", "아직 바꾸지 않았어요. 이렇게 바뀌어요:"))</strong> \
-        \(Self.words(from: kiosk, to: SettingsChange(), language))</p>
-        <form class="actions" method="post" action="/kiosks/\(kiosk.id)/settings">\
-        \(context.fields(id: .random))\(replaces)\(HTML.hidden("sure", "1"))
-        <button name="do" value="drop">\(language("Use the file's values", "파일의 값으로 되돌리기"))</button>
-        <a class="button" href="/kiosks/\(kiosk.id)/settings">\(language("Cancel", "취소"))</a></form>
-        """, tag: "div")
+    Self.question(
+      Self.words(from: kiosk, to: SettingsChange(), language), at: kiosk, path, "drop",
+      language("Use the file's values", "파일의 값으로 되돌리기"), context)
   }
-
-  private var replaces: HTML { .hidden("replaces", kiosk.settings?.stored?.id.text ?? "") }
 
   private var form: HTML {
     guard let base = kiosk.baseMenu else {
@@ -78,8 +70,8 @@ struct SettingsPage {
         """
     }
     return """
-      <form method="post" action="/kiosks/\(kiosk.id)/settings" class="settings">
-      \(context.fields(id: id))\(replaces)
+      <form method="post" action="\(path)" class="settings">
+      \(context.fields(id: id))\(kiosk.replacesField)
       <div class="columns"><div class="column">
       <section class="card"><h2>\(language("Juices", "쥬스"))</h2>\(currencyField)
       \(base.menu.juices.map(juice))</section>
@@ -207,7 +199,30 @@ struct SettingsPage {
   }
 }
 
+extension KioskState {
+  /// The hidden field with the id of the change that a form replaces.
+  var replacesField: HTML { .hidden("replaces", settings?.stored?.id.text ?? "") }
+}
+
 extension SettingsPage {
+  /// Returns the question before a button changes several values, which lists them.
+  static func question(
+    _ words: String, at kiosk: KioskState, _ path: String, _ action: String, _ label: String,
+    _ context: PageContext
+  ) -> HTML {
+    let language = context.language
+    return .notice(
+      .warn,
+      html: """
+        <p><strong>\(language("Nothing was changed yet. This will change:", "아직 바꾸지 않았어요. 이렇게 바뀌어요:"))</strong> \
+        \(words)</p>
+        <form class="actions" method="post" action="\(path)">\
+        \(context.fields(id: .random))\(kiosk.replacesField)\(HTML.hidden("sure", "1"))
+        <button name="do" value="\(action)">\(label)</button>
+        <a class="button" href="\(path)">\(language("Cancel", "취소"))</a></form>
+        """, tag: "div")
+  }
+
   /// The notice that no kiosk would get another value.
   static func nothingToChange(_ language: Language) -> HTML {
     language.notice(.warn, "There is nothing to change.", "바꿀 것이 없어요.")
