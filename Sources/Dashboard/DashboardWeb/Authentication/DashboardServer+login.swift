@@ -7,10 +7,8 @@ import Logging
 extension DashboardServer {
   /// Adds the pages for login and logout, and the choice of the language.
   func addLogin(to router: Router<PageContext>) {
-    router.get("login") { request, context in
-      LoginPage.page(
-        context, to: Self.redirectTarget(Form(request.uri.query ?? "")["to"])
-      ).response(context)
+    router.get("login") { _, context in
+      LoginPage.page(context, to: Self.redirectTarget(context.filled["to"])).response(context)
     }
     router.post("login") { request, context in
       let form = try context.form(sessions)
@@ -50,13 +48,13 @@ extension DashboardServer {
       response.setCookie(context.cookie(SessionMiddleware.sessionCookie, HMACSigner.makeToken()))
       return response
     }
-    router.get("language/:language") { request, context in
+    router.get("language/:language") { _, context in
       guard
         let language = context.coreContext.parameters.get("language")
           .flatMap(Language.init(rawValue:))
       else { throw RequestError.notFound }
       var response = Response.redirect(
-        to: Self.redirectTarget(Form(request.uri.query ?? "")["to"]), type: .normal)
+        to: Self.redirectTarget(context.filled["to"]), type: .normal)
       response.setCookie(
         context.cookie(SessionMiddleware.languageCookie, language.rawValue, life: 365 * 86_400))
       return response

@@ -10,8 +10,8 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of the path `chain`.
   func addChain(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
-    router.get { request, context in
-      let chainRequest = try chainRequest(for: request, context, archive, .regions)
+    router.get { _, context in
+      let chainRequest = try chainRequest(context, archive, .regions)
       return try await chainRequest.answer { query throws(DatabaseError) in
         var issues: [ChainIssue: Int] = [:]
         for issue in ChainIssue.allCases { issues[issue] = try query.count(of: issue) }
@@ -23,8 +23,8 @@ extension DashboardServer {
         ).page()
       }
     }
-    router.get("kiosks") { request, context in
-      let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
+    router.get("kiosks") { _, context in
+      let chainRequest = try chainRequest(context, archive, .kiosks)
       let filter = (chainRequest.form["q"] ?? "").visible(upTo: 100)
       let region = chainRequest.form["region"]
       return try await chainRequest.answer { query throws(DatabaseError) in
@@ -40,8 +40,8 @@ extension DashboardServer {
         ).page()
       }
     }
-    router.get("kiosks/:kiosk") { request, context in
-      let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
+    router.get("kiosks/:kiosk") { _, context in
+      let chainRequest = try chainRequest(context, archive, .kiosks)
       let id = try context.kioskID()
       // The archive's list decides about a kiosk that publishes no region.
       let isLive = link.fleet[id].map { $0.region == nil || context.maySee($0) } ?? false
@@ -64,8 +64,8 @@ extension DashboardServer {
         ).page()
       }
     }
-    router.get("rollouts") { request, context in
-      let chainRequest = try chainRequest(for: request, context, archive, .rollouts)
+    router.get("rollouts") { _, context in
+      let chainRequest = try chainRequest(context, archive, .rollouts)
       return try await chainRequest.answer { query throws(DatabaseError) in
         ChainRolloutsPage(
           layout: chainRequest.layout, rollouts: try query.rollouts(),
@@ -74,8 +74,8 @@ extension DashboardServer {
       }
     }
     for issue in ChainIssue.allCases {
-      router.get(RouterPath(issue.rawValue)) { request, context in
-        let chainRequest = try chainRequest(for: request, context, archive, .issue(issue))
+      router.get(RouterPath(issue.rawValue)) { _, context in
+        let chainRequest = try chainRequest(context, archive, .issue(issue))
         return try await chainRequest.answer { query throws(DatabaseError) in
           let slice = ListSlice(page: chainRequest.number, of: try query.count(of: issue))
           return ChainIssuePage(
@@ -88,13 +88,13 @@ extension DashboardServer {
   }
 
   func chainRequest(
-    for request: Request, _ context: PageContext, _ archive: ChainArchive, _ tab: ChainLayout.Tab
+    _ context: PageContext, _ archive: ChainArchive, _ tab: ChainLayout.Tab
   ) throws(RequestError) -> ChainRequest {
     guard let user = context.user else { throw .loggedOut }
     // guard: the technical pages of a chain are for administrators
     guard user.isAdmin || !tab.isTechnical else { throw .onlyAdmins }
     return ChainRequest(
-      archive: archive, user: user, form: Form(request.uri.query ?? ""), context: context,
+      archive: archive, user: user, context: context,
       layout: ChainLayout(
         context: context, tab: tab,
         localTime: LocalTime(archive.settings.timeZone, now: link.time, context.language)))
@@ -105,9 +105,10 @@ extension DashboardServer {
 struct ChainRequest {
   let archive: ChainArchive
   let user: User
-  let form: Form
   let context: PageContext
   let layout: ChainLayout
+
+  var form: Form { context.filled }
 
   /// The requested page number; `ListSlice` limits it to the existing pages.
   var number: Int { form["page"].flatMap { Int($0) } ?? 1 }

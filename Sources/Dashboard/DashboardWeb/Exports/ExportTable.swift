@@ -47,11 +47,11 @@ extension DashboardServer {
   /// Adds a table as two paths: `path.csv` and `path.xlsx`.
   func addTable(
     _ path: String, to router: some RouterMethods<PageContext>,
-    _ table: @escaping @Sendable (Request, PageContext) async throws -> ExportTable
+    _ table: @escaping @Sendable (PageContext) async throws -> ExportTable
   ) {
-    router.get("\(path).csv") { request, context in try await table(request, context).csv }
-    router.get("\(path).xlsx") { request, context in
-      let table = try await table(request, context)
+    router.get("\(path).csv") { _, context in try await table(context).csv }
+    router.get("\(path).xlsx") { _, context in
+      let table = try await table(context)
       var response = ExportTable.file(
         "\(table.name).xlsx",
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")

@@ -7,27 +7,25 @@ import Postgres
 extension DashboardServer {
   /// Adds the pages and tables of the history: of all kiosks, and of one.
   func addHistory(to router: RouterGroup<PageContext>) {
-    router.get("history") { request, context in
-      try await historyPage(request, context, of: nil).page().response(context)
+    router.get("history") { _, context in
+      try await historyPage(context, of: nil).page().response(context)
     }
-    addTable("history", to: router) { request, context in
-      try await historyPage(request, context, of: nil).table
+    addTable("history", to: router) { context in
+      try await historyPage(context, of: nil).table
     }
-    router.get("kiosks/:kiosk/history") { request, context in
-      try await historyPage(request, context, of: context.kioskID()).page().response(context)
+    router.get("kiosks/:kiosk/history") { _, context in
+      try await historyPage(context, of: context.kioskID()).page().response(context)
     }
-    addTable("kiosks/:kiosk/history", to: router) { request, context in
-      try await historyPage(request, context, of: context.kioskID()).table
+    addTable("kiosks/:kiosk/history", to: router) { context in
+      try await historyPage(context, of: context.kioskID()).table
     }
   }
 
-  private func historyPage(
-    _ request: Request, _ context: PageContext, of kiosk: KioskID?
-  ) async throws -> HistoryPage {
+  private func historyPage(_ context: PageContext, of kiosk: KioskID?) async throws -> HistoryPage {
     let fleet = fleet(context)
     if let kiosk, fleet[kiosk] == nil { throw RequestError.notFound }
     let isLimited = context.user?.regions.isEmpty == false
-    let choice = HistoryChoice(Form(request.uri.query ?? ""))
+    let choice = HistoryChoice(context.filled)
     let now = link.time
     let (records, isCut) = await activity.records(since: choice.start(before: now)) { record in
       if record.kind == .actions || isLimited && record.kiosk.map({ fleet[$0] == nil }) ?? false {
@@ -58,15 +56,13 @@ extension DashboardServer {
     _ archive: ChainArchive, _ path: String, to router: RouterGroup<PageContext>,
     of kiosk: @escaping @Sendable (PageContext) throws -> KioskID?
   ) {
-    router.get(RouterPath(path)) { request, context in
-      let (chainRequest, page) = try await chainHistory(
-        request, context, archive, of: kiosk(context))
+    router.get(RouterPath(path)) { _, context in
+      let (chainRequest, page) = try await chainHistory(context, archive, of: kiosk(context))
       return try await chainRequest.answer { query throws(DatabaseError) in try page(query)?.page()
       }
     }
-    addTable(path, to: router) { request, context in
-      let (chainRequest, page) = try await chainHistory(
-        request, context, archive, of: kiosk(context))
+    addTable(path, to: router) { context in
+      let (chainRequest, page) = try await chainHistory(context, archive, of: kiosk(context))
       guard let shown = try await archive.query(chainRequest.user, page) else {
         throw RequestError.notFound
       }
@@ -77,11 +73,11 @@ extension DashboardServer {
   /// Returns the request, and the function that returns its page, or `nil` if the user may not see
   /// the kiosk.
   private func chainHistory(
-    _ request: Request, _ context: PageContext, _ archive: ChainArchive, of kiosk: KioskID?
+    _ context: PageContext, _ archive: ChainArchive, of kiosk: KioskID?
   ) async throws -> (
     request: ChainRequest, page: @Sendable (ChainQuery) throws(DatabaseError) -> HistoryPage?
   ) {
-    let chainRequest = try chainRequest(for: request, context, archive, .history)
+    let chainRequest = try chainRequest(context, archive, .history)
     let choice = HistoryChoice(chainRequest.form, ofWholeChain: kiosk == nil)
     let (fleet, now) = (link.fleet, link.time)
     let start = choice.start(before: now)

@@ -5,32 +5,29 @@ import KioskProtocol
 
 extension DashboardServer {
   func addFleet(to router: RouterGroup<PageContext>) {
-    router.get("/") { request, context in
-      fleetPage(request, context).page().response(context)
-    }
+    router.get("/") { _, context in fleetPage(context).page().response(context) }
     router.get("live") { request, context in
       try live(request, context, interest: .fleet, pause: .seconds(1)) {
-        fleetPage(request, context).liveParts
+        fleetPage(context).liveParts
       }
     }
   }
 
-  private func fleetPage(_ request: Request, _ context: PageContext) -> FleetPage {
-    let query = Form(request.uri.query ?? "")
-    return FleetPage(
+  private func fleetPage(_ context: PageContext) -> FleetPage {
+    FleetPage(
       fleet: fleet(context), connectionError: link.connectionError, now: link.time,
       language: context.language, brokerLines: settings.brokerLines,
       isLimited: context.user?.regions.isEmpty == false,
-      filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
+      filter: context.filled["q"] ?? "", number: context.filled["page"].flatMap { Int($0) } ?? 1)
   }
 
   /// Adds the pages of one kiosk.
   ///
   /// - Parameter router: The group of a kiosk's path.
   func addKiosk(to router: RouterGroup<PageContext>) {
-    router.get { request, context in
+    router.get { _, context in
       var page = try await kioskPage(context)
-      let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
+      let wanted = context.filled["fruit"] ?? ""
       page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
       let refund = context.filled["refund"].flatMap(ChargeDecision.charge)
       let question =

@@ -13,7 +13,7 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of a kiosk's path.
   func addCharges(to router: RouterGroup<PageContext>) {
-    addTable("charges", to: router) { _, context in
+    addTable("charges", to: router) { context in
       let kiosk = try kiosk(context)
       let localTime = LocalTime(kiosk.timeZone, now: link.time, context.language)
       var page =

@@ -41,10 +41,10 @@ extension DashboardServer {
       let form = try context.form(sessions)
       return try await edit(form, context)
     }
-    addTable("stops", to: route) { _, context in
+    addTable("stops", to: route) { context in
       try await self.route(context).stopTable(context.language)
     }
-    addTable("load", to: route) { _, context in
+    addTable("load", to: route) { context in
       try await self.route(context).loadTable(context.language)
     }
     route.post("delete") { request, context in

@@ -12,12 +12,12 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of a kiosk's path.
   func addSafety(_ archive: ChainArchive? = nil, to router: RouterGroup<PageContext>) {
-    @Sendable func load(_ request: Request, _ context: PageContext) async throws -> SafetyPage {
-      if let archive { return try await safetyPage(request, context, archive) }
-      return try await safetyPage(request, context)
+    @Sendable func load(_ context: PageContext) async throws -> SafetyPage {
+      if let archive { return try await safetyPage(context, archive) }
+      return try await safetyPage(context)
     }
-    router.get("safety") { request, context in
-      let page = try await load(request, context)
+    router.get("safety") { _, context in
+      let page = try await load(context)
       return Page(
         title: page.title,
         body: """
@@ -27,22 +27,22 @@ extension DashboardServer {
           """, timeZone: page.localTime.clock.name
       ).response(context)
     }
-    addTable("safety", to: router) { request, context in
-      let page = try await load(request, context)
+    addTable("safety", to: router) { context in
+      let page = try await load(context)
       return ExportTable(
         "safety-\(page.kiosk.id)", SafetyDay.header.map { .text($0) }, rows: page.table)
     }
   }
 
   private func safetyPage(
-    _ request: Request, _ context: PageContext, _ archive: ChainArchive
+    _ context: PageContext, _ archive: ChainArchive
   ) async throws -> SafetyPage {
     guard let user = context.user else { throw RequestError.loggedOut }
     let id = try context.kioskID()
     let kiosk = link.fleet[id] ?? KioskState(id: id)
     let localTime = LocalTime(
       kiosk.timeZone ?? archive.settings.timeZone, now: link.time, context.language)
-    let (first, today) = days(of: request, localTime)
+    let (first, today) = days(of: context, localTime)
     let page = try await archive.query(user) { query throws(DatabaseError) -> SafetyPage? in
       guard try query.contains(id) else { return nil }
       var days: [SafetyDay] = []
@@ -61,16 +61,17 @@ extension DashboardServer {
   }
 
   /// Returns the first day of the requested week, and today, in days since 1970-01-01.
-  private func days(of request: Request, _ localTime: LocalTime) -> (first: Int64, today: Int64) {
+  private func days(of context: PageContext, _ localTime: LocalTime) -> (first: Int64, today: Int64)
+  {
     let today = localTime.today.daysSinceEpoch
-    let from = Form(request.uri.query ?? "")["from"].flatMap { CivilDate($0) }
+    let from = context.filled["from"].flatMap { CivilDate($0) }
     return (from?.daysSinceEpoch ?? today - SafetyPage.dayCount + 1, today)
   }
 
-  private func safetyPage(_ request: Request, _ context: PageContext) async throws -> SafetyPage {
+  private func safetyPage(_ context: PageContext) async throws -> SafetyPage {
     let kiosk = try kiosk(context)
     let localTime = LocalTime(kiosk.timeZone, now: link.time, context.language)
-    let (first, today) = days(of: request, localTime)
+    let (first, today) = days(of: context, localTime)
     var days: [SafetyDay] = []
     for day in first..<first + SafetyPage.dayCount where day <= today && kiosk.isOnline {
       let request = SafetyRequest(id: .random, day: CivilDate(daysSinceEpoch: day))

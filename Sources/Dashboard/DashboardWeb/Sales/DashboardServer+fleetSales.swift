@@ -7,8 +7,8 @@ import KioskProtocol
 extension DashboardServer {
   /// Adds the page `sales` and its table: the sales of all kiosks that the user may see.
   func addFleetSales(to router: RouterGroup<PageContext>) {
-    router.get("sales") { request, context in
-      let (form, language) = (Form(request.uri.query ?? ""), context.language)
+    router.get("sales") { _, context in
+      let (form, language) = (context.filled, context.language)
       let (fleet, now) = (fleet(context), link.time)
       let localTime = LocalTime(fleet.timeZone, now: now, language)
       let period = Self.period(form, localTime)
@@ -43,10 +43,9 @@ extension DashboardServer {
           """
       ).response(context)
     }
-    addTable("sales", to: router) { request, context in
+    addTable("sales", to: router) { context in
       let (fleet, now, language) = (fleet(context), link.time, context.language)
-      let period = Self.period(
-        Form(request.uri.query ?? ""), LocalTime(fleet.timeZone, now: now, language))
+      let period = Self.period(context.filled, LocalTime(fleet.timeZone, now: now, language))
       return ExportTable(
         "sales", SalesTable.kioskHeader + SalesTable.header,
         fleet.kiosks.sorted { $0.id < $1.id }.map { kiosk in

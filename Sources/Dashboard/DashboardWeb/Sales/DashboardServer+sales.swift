@@ -13,8 +13,8 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of a kiosk's path.
   func addSales(to router: RouterGroup<PageContext>) {
-    router.get("sales") { request, context in
-      let sales = try await sales(request, context)
+    router.get("sales") { _, context in
+      let sales = try await sales(context)
       let (kiosk, language) = (sales.kiosk, context.language)
       let name = kiosk.title(language)
       let page = SalesPage(
@@ -34,25 +34,22 @@ extension DashboardServer {
           """, timeZone: sales.localTime.clock.name
       ).response(context)
     }
-    addTable("sales", to: router) { request, context in
-      let sales = try await sales(request, context)
+    addTable("sales", to: router) { context in
+      let sales = try await sales(context)
       return ExportTable(
         "sales-\(sales.kiosk.id)", SalesTable.header,
         rows: SalesTable.rows(sales.figures, sales.period))
     }
   }
 
-  private func sales(
-    _ request: Request, _ context: PageContext
-  ) async throws -> (
+  private func sales(_ context: PageContext) async throws -> (
     kiosk: KioskState, figures: HourlyFigures, start: Int64?, end: Int64?, period: SalesPeriod,
     localTime: LocalTime, notice: HTML?, readAt: Timestamp?
   ) {
     let kiosk = try kiosk(context)
     let (language, now) = (context.language, link.time)
     let localTime = LocalTime(kiosk.timeZone, now: now, language)
-    let period = SalesPeriod(
-      Form(request.uri.query ?? ""), today: localTime.today, canChoose: true)
+    let period = SalesPeriod(context.filled, today: localTime.today, canChoose: true)
     // Start one day earlier: a UTC offset is shorter than a day.
     let start = Timestamp(milliseconds: (period.start - 1) * 86_400_000)
     let sums = kiosk.isOnline ? await salesReader.sums(of: kiosk.id, since: start) : nil
@@ -92,8 +89,8 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of the path `chain`.
   func addSales(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
-    router.get("sales") { request, context in
-      let chainRequest = try chainRequest(for: request, context, archive, .sales)
+    router.get("sales") { _, context in
+      let chainRequest = try chainRequest(context, archive, .sales)
       let localTime = chainRequest.layout.localTime
       let period = SalesPeriod(chainRequest.form, today: localTime.today)
       let choice = ChainSales(chainRequest.form)
@@ -111,8 +108,8 @@ extension DashboardServer {
           "\(choice.form(try query.regionNames(), period, chainRequest.layout))\(page.body)")
       }
     }
-    addTable("sales", to: router) { request, context in
-      let chainRequest = try chainRequest(for: request, context, archive, .sales)
+    addTable("sales", to: router) { context in
+      let chainRequest = try chainRequest(context, archive, .sales)
       let period = SalesPeriod(chainRequest.form, today: chainRequest.layout.localTime.today)
       let choice = ChainSales(chainRequest.form)
       guard let user = context.user else { throw RequestError.loggedOut }

@@ -44,14 +44,12 @@ extension DashboardServer {
           """, timeZone: list.localTime.clock.name
       ).response(context)
     }
-    router.get("audit") { request, context in
-      await auditPage(request, context).page().response(context)
-    }
-    addTable("audit", to: router) { request, context in await auditPage(request, context).table }
+    router.get("audit") { _, context in await auditPage(context).page().response(context) }
+    addTable("audit", to: router) { context in await auditPage(context).table }
   }
 
-  private func auditPage(_ request: Request, _ context: PageContext) async -> AuditPage {
-    let choice = AuditChoice(Form(request.uri.query ?? ""))
+  private func auditPage(_ context: PageContext) async -> AuditPage {
+    let choice = AuditChoice(context.filled)
     let (fleet, language) = (link.fleet, context.language)
     let start = choice.history.start(before: link.time)
     let (records, isCut) = await activity.records(since: start) { record in
