@@ -121,7 +121,7 @@ struct ChainLayout {
   ///
   /// - Parameter isGood: Whether growth is good.
   func change(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
-    Trend.cell(now, before, isGood: isGood)
+    "<td>\(now) \(Trend.html(Double(now), Double(before), isGood))</td>"
   }
 
   /// Returns a cell with the takings of the later span and their change, one line per currency.

@@ -14,8 +14,7 @@ extension KioskState {
   /// it is open, or closed within its hours.
   func nextOpening(at now: Timestamp, _ language: Language) -> String? {
     guard service == .closed, let hours = settings?.hours else { return nil }
-    let lead = Int64(reports.clockLead / .milliseconds(1))
-    let time = Timestamp(milliseconds: now.milliseconds + lead)
+    let time = clock(at: now)
     let (day, minute) = LocalTime(timeZone, now: time, language).clock.minute(at: time)
     guard !hours.isOpen(day: day, minute: minute),
       let opening = hours.opening(after: day, minute: minute)

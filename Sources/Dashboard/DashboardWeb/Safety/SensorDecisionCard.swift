@@ -37,7 +37,7 @@ struct SensorDecisionCard {
     let isDone = discarded != nil && !hasFruit
     let texts: [HTML?] =
       name == .clock
-      ? [clock] : isDone ? [rest(discarded, report)] : [outside(episode, report), advice(report)]
+      ? [clock] : isDone ? [rest(discarded)] : [outside(episode, report), advice(report)]
     let paragraphs: [HTML] = texts.compactMap(\.self).map { "<p>\($0)</p>" }
     return """
       <li><span class="what">\(name): \(what)</span>\(report.since.map(localTime.html))
@@ -99,7 +99,7 @@ struct SensorDecisionCard {
   }
 
   /// Returns what remains to do after the fruit was discarded.
-  private func rest(_ discarded: LedgerEntry?, _ report: SensorReport) -> HTML {
+  private func rest(_ discarded: LedgerEntry?) -> HTML {
     let who: HTML? = discarded.map { entry in
       "\(language("Discarded", "폐기함")) \(localTime.html(entry.at)), \(entry.source?.name ?? ""). "
     }

@@ -256,15 +256,8 @@ struct SalesPage {
   }
 }
 
-/// A number and its change against an earlier number, in percent.
+/// The change of a number against an earlier one, in percent.
 enum Trend {
-  /// Returns a cell such as `12 +20%`.
-  ///
-  /// - Parameter isGood: Whether growth is good.
-  static func cell(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
-    "<td>\(now) \(html(Double(now), Double(before), isGood))</td>"
-  }
-
   static func html(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {
     guard before > 0 else { return .empty }
     let percent = Int(min(max(-100, ((now - before) / before * 100).rounded()), 9999))

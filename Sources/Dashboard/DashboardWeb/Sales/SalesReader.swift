@@ -168,11 +168,3 @@ struct HourlyFigures: Sendable {
     }
   }
 }
-
-extension Int {
-  /// Returns the sum, limited to `Int.max`: numbers from kiosks are untrusted.
-  func plus(_ other: Int) -> Int {
-    let (sum, overflows) = addingReportingOverflow(other)
-    return overflows ? .max : sum
-  }
-}

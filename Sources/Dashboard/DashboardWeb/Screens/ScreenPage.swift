@@ -52,6 +52,11 @@ struct ScreenPage {
     return html.links(below: context.basePath)
   }
 
+  /// The kiosk's own words, below the page.
+  static func words(_ kiosk: KioskState, _ language: Language) -> LivePart {
+    LivePart("words", tag: "footer", "\(kiosk.notice?[language] ?? "")")
+  }
+
   /// A part that changes with each update, with the server's time, from which the script computes the
   /// time of a press. If no update arrives for 30 seconds, the script of a screen shows that the kiosk
   /// is out of service.

@@ -27,12 +27,13 @@ struct TabletPage {
         \(HTML.hidden("id", CommandID.random.text))
         \(buttons.html)
         </form>
-        \(words.html)\(ScreenPage.alive(now, language).html)
+        \(ScreenPage.words(kiosk, language).html)\(ScreenPage.alive(now, language).html)
         """, language: language, path: path, live: live)
   }
 
   var liveParts: [LivePart] {
-    [heading, buttons, words, ScreenPage.alive(now, language)] + answer.liveParts
+    [heading, buttons, ScreenPage.words(kiosk, language), ScreenPage.alive(now, language)]
+      + answer.liveParts
   }
 
   /// The question to the customer, or the text while nothing can be ordered.
@@ -48,9 +49,5 @@ struct TabletPage {
     isOut
       ? LivePart("buttons", class: "juices", .empty)
       : JuiceButtons(kiosk: kiosk, language: language, pictures: pictures, areDisabled: true).part
-  }
-
-  private var words: LivePart {
-    LivePart("words", tag: "footer", "\(kiosk.notice?[language] ?? "")")
   }
 }

@@ -33,7 +33,7 @@ struct WallPage {
 
   /// The boxes, the menu, the kiosk's own words, and the sign of life.
   var liveParts: [LivePart] {
-    let tail = [words, ScreenPage.alive(now, language)]
+    let tail = [ScreenPage.words(kiosk, language), ScreenPage.alive(now, language)]
     guard !isOut else {
       return [
         LivePart("boxes", tag: "aside", class: "none", .empty),
@@ -46,10 +46,6 @@ struct WallPage {
         "boxes", tag: "aside", class: boxes.isEmpty ? "none" : "some", "\(boxes)"),
       menu(besideBoxes: !boxes.isEmpty),
     ] + tail
-  }
-
-  private var words: LivePart {
-    LivePart("words", tag: "footer", "\(kiosk.notice?[language] ?? "")")
   }
 
   // MARK: The menu

@@ -38,8 +38,8 @@ extension Takings: CustomStringConvertible {
 }
 
 extension Int {
-  /// Returns the sum, limited to `Int.max`: reports of kiosks are untrusted.
-  func plus(_ other: Int) -> Int {
+  /// Returns the sum, limited to `Int.max`: numbers from kiosks are untrusted.
+  package func plus(_ other: Int) -> Int {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? .max : sum
   }
