@@ -104,7 +104,7 @@ final class Sessions: Sendable {
     StateFile(
       folder.path(of: "sessions.json"), upTo: 1 << 20, makesFolder: true,
       withoutCopy: "users log in again, and the next login replaces the file",
-      encode: payload(of:), decode: stored(in:))
+      encode: \.payload, decode: { try Stored(payload: $0) })
   }
 
   /// Stores the sessions. Returns when these or later ones are on the disk. If that fails, removes the
@@ -224,39 +224,26 @@ final class Sessions: Sendable {
 }
 
 // The sessions as JSON, for the disk.
-extension Sessions {
-  private static func payload(of stored: Stored) -> [UInt8] {
-    JSONWriter.object { json in
-      json.member("key", stored.key)
-      json.member("sessions", stored.sessions) { json, session in
-        json.member("sha256", session.hash)
-        json.member("user", session.user.text)
-        json.member("user_sha256", session.userHash)
-        json.member("at", session.origin.at.description)
-        json.member("address", session.origin.address)
-        json.member("browser", session.origin.browser)
-      }
-    }
+extension Sessions.Stored: FormattedMessage {
+  init(_ members: inout Members<Self>) throws(JSONError) {
+    key = try members.required("key", \.key, where: { $0.utf8.count >= 43 })
+    sessions = try members.all("sessions", \.sessions)
   }
+}
 
-  private static func stored(in payload: [UInt8]) throws -> Stored {
-    let json = try JSON.parse(payload)
-    guard let key = json.text("key"), key.utf8.count >= 43, let elements = json.elements("sessions")
-    else {
-      throw JSONError("'key' or 'sessions' is missing")
-    }
-    return Stored(
-      key: key,
-      sessions: try elements.map { session in
-        guard let hash = session.text("sha256"),
-          let user = session.text("user").flatMap({ User.Name($0) }),
-          let userHash = session.text("user_sha256"),
-          let at = session.text("at").flatMap(Timestamp.init),
-          let address = session.text("address"), let browser = session.text("browser")
-        else { throw JSONError("a session is incomplete") }
-        return StoredSession(
-          hash: hash, user: user, userHash: userHash,
-          origin: Origin(at: at, address: address, browser: browser))
-      })
+extension Sessions.StoredSession: FormattedMessage {
+  init(_ members: inout Members<Self>) throws(JSONError) {
+    hash = try members.required("sha256", \.hash)
+    user = try members.required("user", \.user)
+    userHash = try members.required("user_sha256", \.userHash)
+    origin = try members.members(\.origin)
+  }
+}
+
+extension Sessions.Origin: FormattedMessage {
+  init(_ members: inout Members<Self>) throws(JSONError) {
+    at = try members.required("at", \.at)
+    address = try members.required("address", \.address)
+    browser = try members.required("browser", \.browser)
   }
 }

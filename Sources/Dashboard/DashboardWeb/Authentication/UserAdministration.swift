@@ -46,7 +46,7 @@ actor UserAdministration {
   static func file(in folder: StateFolder) -> StateFile<[Link]> {
     StateFile(
       folder.path(of: "password-links.json"), upTo: 1 << 17, makesFolder: true,
-      withoutCopy: "make the links for passwords again", encode: payload(of:), decode: links(in:))
+      listing: "links", withoutCopy: "make the links for passwords again")
   }
 
   /// Adds a user, who cannot log in before setting a password with a link.
@@ -169,30 +169,6 @@ actor UserAdministration {
     return stored ?? []
   }
 
-  private static func payload(of links: [Link]) -> [UInt8] {
-    JSONWriter.object { json in
-      json.member("links", links) { json, link in
-        json.member("user", link.user.text)
-        json.member("password_sha256", link.password)
-        json.member("sha256", link.hash)
-        json.member("expires", link.expires.description)
-      }
-    }
-  }
-
-  private static func links(in payload: [UInt8]) throws -> [Link] {
-    guard let elements = try JSON.parse(payload).elements("links") else {
-      throw JSONError("'links' is missing")
-    }
-    return try elements.map { link in
-      guard let user = link.text("user").flatMap({ User.Name($0) }),
-        let password = link.text("password_sha256"), let hash = link.text("sha256"),
-        let expires = link.text("expires").flatMap(Timestamp.init)
-      else { throw JSONError("a link is incomplete") }
-      return Link(user: user, password: password, hash: hash, expires: expires)
-    }
-  }
-
   /// Returns the SHA-256 of a text, in hexadecimal digits. Tokens have 256 random bits, so a slow hash
   /// would not make them safer.
   static func hash(of text: String) -> String {
@@ -200,5 +176,14 @@ actor UserAdministration {
     var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
     _ = SHA256(text, text.count, &digest)
     return digest.map { $0 < 16 ? "0\(String($0, radix: 16))" : String($0, radix: 16) }.joined()
+  }
+}
+
+extension UserAdministration.Link: FormattedMessage {
+  init(_ members: inout Members<Self>) throws(JSONError) {
+    user = try members.required("user", \.user)
+    password = try members.required("password_sha256", \.password)
+    hash = try members.required("sha256", \.hash)
+    expires = try members.required("expires", \.expires)
   }
 }

@@ -1,6 +1,6 @@
 package import CommandLineSupport
 import JuiceDomain
-import KioskProtocol
+package import KioskProtocol
 package import Logging
 
 /// A message that a receiver has accepted or refused.
@@ -18,7 +18,7 @@ package struct SentMessage: Hashable, Sendable {
 /// The latest messages that were sent, in a file.
 package actor SentMessages {
   static let maximum = 500
-  private static let maximumText = 1_000
+  fileprivate static let maximumText = 1_000
 
   private let file: StateFile<[SentMessage]>
   private let logger: Logger
@@ -35,7 +35,7 @@ package actor SentMessages {
   static func file(in folder: StateFolder) -> StateFile<[SentMessage]> {
     StateFile(
       folder.path(of: "sent-messages.json"), upTo: 4 << 20, makesFolder: true,
-      withoutCopy: "the list begins anew", encode: payload(of:), decode: messages(in:))
+      listing: "messages", withoutCopy: "the list begins anew")
   }
 
   /// The messages, the latest first.
@@ -64,31 +64,15 @@ package actor SentMessages {
     messages = stored ?? []
     return stored ?? []
   }
+}
 
-  private static func payload(of messages: [SentMessage]) -> [UInt8] {
-    JSONWriter.object { json in
-      json.member("messages", messages) { json, message in
-        json.member("at", message.at.description)
-        json.member("to", message.receiver)
-        if let user = message.user { json.member("user", user.text) }
-        json.member("subject", message.subject)
-        json.member("text", String(message.text.prefix(maximumText)))
-        if let problem = message.problem { json.member("problem", problem) }
-      }
-    }
-  }
-
-  private static func messages(in payload: [UInt8]) throws -> [SentMessage] {
-    guard let elements = try JSON.parse(payload).elements("messages") else {
-      throw JSONError("'messages' is missing")
-    }
-    return try elements.map { message in
-      guard let at = message.text("at").flatMap(Timestamp.init), let to = message.text("to"),
-        let subject = message.text("subject"), let text = message.text("text")
-      else { throw JSONError("a message is incomplete") }
-      return SentMessage(
-        at: at, receiver: to, user: message.text("user").flatMap { User.Name($0) },
-        subject: subject, text: text, problem: message.text("problem"))
-    }
+extension SentMessage: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    at = try members.required("at", \.at)
+    receiver = try members.required("to", \.receiver)
+    user = members.optional("user", \.user)
+    subject = try members.required("subject", \.subject)
+    text = try members.required("text", { String($0.text.prefix(SentMessages.maximumText)) })
+    problem = members.optional("problem", \.problem)
   }
 }
