@@ -89,13 +89,9 @@ import Testing
       try await scene.authenticate("minji")
       let form = "csrf_token=\(scene.csrfToken)&id=d1&\(fields)"
       async let answer = scene.post("/kiosks/k1/remove", form)
-      let command = try await scene.nextCommand()
-      #expect(command.topic == "kiosk/k1/restock/minji")
-      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      let request = try await scene.nextRequest(.restock)
       #expect(request.command == .remove(removal))
-      var result = CommandResult(status: .applied)
-      result.id = request.id
-      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      try await scene.answer(CommandResult(status: .applied), to: request)
       #expect(try await answer.text.contains("Recorded as taken out"))
     }
   }
@@ -130,15 +126,15 @@ import Testing
         #expect(refused.status == .badRequest && refused.text.contains("like 2026-12-05"))
       }
       async let answer = scene.post("/kiosks/k1/restock", form + "2026-12-01T09:00")
-      let command = try await scene.nextCommand()
-      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      let request = try await scene.nextRequest(.restock)
+      #expect(request.id == "d1")
       let time = try #require(Timestamp("2026-12-01T00:00:00Z"))
       #expect(
         request.command
           == .restock(Restock(add: ["kiwi": 5], bestBefore: ["kiwi": time.milliseconds])))
       var result = CommandResult(status: .rejected)
-      (result.id, result.reason) = ("d1", .expired)
-      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      result.reason = .expired
+      try await scene.answer(result, to: request)
       // The form is shown again with its date.
       #expect(try await answer.text.contains("value=\"2026-12-01T09:00\""))
     }

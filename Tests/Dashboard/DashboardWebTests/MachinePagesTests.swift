@@ -88,15 +88,13 @@ import Testing
       try await scene.authenticate("minji")
       async let answer = scene.post(
         "/kiosks/k1/job", "csrf_token=\(scene.csrfToken)&id=d1&decision=\(choice.rawValue).142")
-      let command = try await scene.nextCommand()
-      #expect(command.topic == "kiosk/k1/job/minji")
-      let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
+      let request = try await scene.nextRequest(.job)
       // Two buttons of one form are two commands.
       #expect(request.id?.text == "d1-\(choice.rawValue)-142" && request.sentAt == scene.now)
       #expect(request.command == .job(JobDecision(job: 142, choice: choice)))
-      var result = Self.answer(reason == nil ? .applied : .rejected, id: request.id)
+      var result = CommandResult(status: reason == nil ? .applied : .rejected)
       result.reason = reason
-      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      try await scene.answer(result, to: request)
       #expect(try await answer.text.contains(words))
     }
   }
@@ -160,13 +158,11 @@ import Testing
       try await scene.authenticate("minji")
       async let answer = scene.post(
         "/kiosks/k1/program", "csrf_token=\(scene.csrfToken)&id=c1&program=rinse.bar")
-      let command = try await scene.nextCommand()
-      #expect(command.topic == "kiosk/k1/program/minji")
-      let request = try KioskProtocol.Request(kind: .program, payload: command.payload)
+      let request = try await scene.nextRequest(.program)
       #expect(request.command == .program(ProgramID(machine: "bar", program: .rinse)))
-      var result = Self.answer(reason == nil ? .applied : .rejected, id: request.id)
+      var result = CommandResult(status: reason == nil ? .applied : .rejected)
       result.reason = reason
-      try await scene.kiosk("program/minji/result", result.payload, retain: false)
+      try await scene.answer(result, to: request)
       #expect(try await answer.text.contains(words))
       for program in ["", "clean", "clean.", "polish.bar", "clean.a/b", "clean.bar.1"] {
         let answer = try await scene.post(
@@ -186,8 +182,7 @@ import Testing
         _ = try await scene.post(
           "/kiosks/k1/program",
           "csrf_token=\(scene.csrfToken)&id=c1&program=\(program).\(machine)")
-        let command = try await scene.nextCommand()
-        ids.append(try KioskProtocol.Request(kind: .program, payload: command.payload).id)
+        ids.append(try await scene.nextRequest(.program).id)
       }
       #expect(Set(ids).count == 2 && ids[1] == ids[2])
       #expect(!ids.contains("c1"))

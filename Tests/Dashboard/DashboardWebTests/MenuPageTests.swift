@@ -28,16 +28,12 @@ import Testing
     page: String, command: SettingsCommand
   ) {
     async let page = post(scene, body)
-    let message = try await scene.nextCommand()
-    #expect(message.topic == "kiosk/k1/settings/minji")
-    let request = try KioskProtocol.Request(kind: .settings, payload: message.payload)
+    let request = try await scene.nextRequest(.settings)
     guard case .settings(let command) = request.command, let id = request.id else {
       throw RequestError.badForm
     }
     try await publish(scene, id, command.change)
-    var result = CommandResult(status: .applied)
-    result.id = id
-    try await scene.kiosk("settings/minji/result", result.payload, retain: false)
+    try await scene.answer(CommandResult(status: .applied), to: request)
     return (try await page, command)
   }
 

@@ -143,17 +143,14 @@ import Testing
       async let answer = scene.post(
         "/kiosks/k1/restock",
         "csrf_token=\(scene.csrfToken)&id=r1&add.kiwi=5&set.mango=3&expect.mango=10")
-      let command = try await scene.nextCommand()
-      #expect(command.topic == "kiosk/k1/restock/minji")
-      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      let request = try await scene.nextRequest(.restock)
       #expect(request.id == "r1")
       #expect(
         request.command
           == .restock(Restock(add: ["kiwi": 5], set: ["mango": 3], expect: ["mango": 10])))
       var result = CommandResult(status: .applied)
-      result.id = "r1"
       result.stock = ["kiwi": 15, "mango": 3]
-      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      try await scene.answer(result, to: request)
       let done = try await answer.text
       #expect(done.contains("Done.") && done.contains("+5 Kiwi, −7 Mango."))
     }
@@ -234,17 +231,15 @@ import Testing
         "/kiosks/k1/review",
         "csrf_token=\(scene.csrfToken)&id=r1&do=now&add.kiwi=100&add.mango=0&expect.kiwi=0&expect.mango=10"
       )
-      let command = try await scene.nextCommand()
-      #expect(command.topic == "kiosk/k1/restock/minji")
-      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      let request = try await scene.nextRequest(.restock)
       #expect(request.id == "r1")
       #expect(
         request.command == .restock(Restock(add: ["kiwi": 100], set: [:], expect: ["kiwi": 0])))
       // Another user was faster: nothing changed, and nothing is offered without room.
       var result = CommandResult(status: .rejected)
-      (result.id, result.reason, result.stock) = ("r1", .conflict, ["kiwi": 100])
+      (result.reason, result.stock) = (.conflict, ["kiwi": 100])
       try await Self.publish(scene, kiwi: 100)
-      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      try await scene.answer(result, to: request)
       let page = try await answer.text
       #expect(page.contains("Kiwi: 0 → <strong>100</strong>"))
       #expect(page.contains("Kiwi: the capacity is 100.") && !page.contains("/kiosks/k1/restock"))
@@ -691,13 +686,10 @@ import Testing
       let page = try await scene.get("/kiosks/k1").text
       #expect(page.contains("id=\"undo-4\"") && !page.contains("id=\"undo-3\""))
       async let answer = scene.post("/kiosks/k1/undo", "csrf_token=\(scene.csrfToken)&undo=4")
-      let command = try await scene.nextCommand()
-      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
-      #expect(command.topic == "kiosk/k1/restock/minji" && request.id == "undo-7-4")
+      let request = try await scene.nextRequest(.restock)
+      #expect(request.id == "undo-7-4")
       #expect(request.command == .restock(Restock(add: ["kiwi": -5, "mango": 2])))
-      var result = CommandResult(status: .applied)
-      result.id = request.id
-      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      try await scene.answer(CommandResult(status: .applied), to: request)
       #expect(try await answer.text.contains("counter-entry: −5 Kiwi, +2 Mango."))
       try await publish(5, "undo-7-4", minutesAgo: 0, ["kiwi": -5, "mango": 2])
       let after = try await scene.get("/kiosks/k1").text

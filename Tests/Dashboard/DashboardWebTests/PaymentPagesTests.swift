@@ -95,15 +95,13 @@ import Testing
       async let answer = scene.post(
         "/kiosks/k1/charge",
         "csrf_token=\(scene.csrfToken)&id=d1&decision=\(choice.rawValue).\(Self.charge)")
-      let command = try await scene.nextCommand()
-      #expect(command.topic == "kiosk/k1/job/minji")
-      let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
+      let request = try await scene.nextRequest(.job)
       #expect(request.id?.text == "d1-\(choice.rawValue)-\(Self.charge)")
       #expect(request.sentAt == scene.now)
       #expect(request.command == .charge(ChargeDecision(charge: Self.charge, choice: choice)))
       var result = CommandResult(status: reason == nil ? .applied : .rejected)
-      (result.id, result.reason) = (request.id, reason)
-      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      result.reason = reason
+      try await scene.answer(result, to: request)
       #expect(try await answer.text.contains(words))
     }
   }
@@ -344,14 +342,11 @@ import Testing
       let form =
         "csrf_token=\(scene.csrfToken)&id=d1&decision=refund.\(Self.charge)&word=sour+%3Cb%3E"
       async let answer = scene.post("/kiosks/k1/charge", form)
-      let request = try KioskProtocol.Request(
-        kind: .job, payload: try await scene.nextCommand().payload)
+      let request = try await scene.nextRequest(.job)
       #expect(
         request.command
           == .charge(ChargeDecision(charge: Self.charge, choice: .refund, word: "sour <b>")))
-      var result = CommandResult(status: .applied)
-      result.id = request.id
-      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      try await scene.answer(CommandResult(status: .applied), to: request)
       _ = try await answer
       let step = PaymentStep(
         .refund, charge: Self.charge, device: "till", job: 3, order: nil, ticket: nil,

@@ -44,15 +44,6 @@ import Testing
     return String(page[start.upperBound...].prefix { $0 != "\"" })
   }
 
-  private static func answer(
-    _ status: CommandResult.Status, _ reason: RejectionReason? = nil,
-    id: KioskProtocol.Request.ID?, stock: FruitAmounts = [:], seq: Int? = nil
-  ) -> [UInt8] {
-    var result = CommandResult(status: status)
-    (result.id, result.reason, result.stock, result.seq) = (id, reason, stock, seq)
-    return result.payload
-  }
-
   /// Posts a stop and answers it in the kiosk's name.
   private static func confirm(
     _ scene: Scene, _ path: String, _ body: String, _ status: CommandResult.Status,
@@ -63,9 +54,9 @@ import Testing
     let command = try await scene.nextCommand()
     #expect(command.topic == "kiosk/k1/restock/\(user)")
     let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
-    try await scene.kiosk(
-      "restock/\(user)/result", answer(status, reason, id: request.id, stock: stock, seq: seq),
-      retain: false)
+    var result = CommandResult(status: status)
+    (result.id, result.reason, result.stock, result.seq) = (request.id, reason, stock, seq)
+    try await scene.kiosk("restock/\(user)/result", result.payload, retain: false)
     return (try await page.text, request)
   }
 
@@ -338,11 +329,9 @@ import Testing
       async let corrected = scene.post(
         "\(path)/kiosks/k1/correct",
         "csrf_token=\(scene.csrfToken)&id=x1&brought.kiwi=8\(fields)")
-      let sent = try KioskProtocol.Request(
-        kind: .restock, payload: try await scene.nextCommand().payload)
+      let sent = try await scene.nextRequest(.restock)
       #expect(try sent.command == restock(3))
-      try await scene.kiosk(
-        "restock/minji/result", Self.answer(.applied, id: sent.id), retain: false)
+      try await scene.answer(CommandResult(status: .applied), to: sent)
       #expect(try await corrected.text.contains("Done, corrected."))
     }
   }
@@ -463,8 +452,7 @@ import Testing
       let other = try await scene.post(
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=6")
       #expect(other.text.contains("already sent with other numbers"))
-      let again = try KioskProtocol.Request(
-        kind: .restock, payload: try await scene.nextCommand().payload)
+      let again = try await scene.nextRequest(.restock)
       #expect(again.id?.text == id)
       #expect(again.command == .restock(Restock(add: ["kiwi": 5])))
       // The kiosk's event supplies the missing answer.
@@ -493,8 +481,7 @@ import Testing
         let page = try await scene.post(
           "\(path)/kiosks/k1/correct",
           "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=\(amount)")
-        let sent = try KioskProtocol.Request(
-          kind: .restock, payload: try await scene.nextCommand().payload)
+        let sent = try await scene.nextRequest(.restock)
         #expect(sent.id?.text == "x1" && sent.command == .restock(Restock(add: ["kiwi": 3])))
         #expect(page.text.contains("already sent with other numbers") == (amount == 9))
       }
@@ -956,11 +943,9 @@ import Testing
       async let page = scene.post(
         "\(path)/kiosks/k1/correct",
         "csrf_token=\(scene.csrfToken)&id=x1&brought.kiwi=8&counted.mango=9")
-      let command = try await scene.nextCommand()
-      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      let request = try await scene.nextRequest(.restock)
       #expect(request.command == .restock(Restock(add: ["kiwi": -72, "mango": 2])))
-      try await scene.kiosk(
-        "restock/minji/result", Self.answer(.applied, id: request.id), retain: false)
+      try await scene.answer(CommandResult(status: .applied), to: request)
       #expect(try await page.text.contains("Done, corrected."))
       #expect(try await scene.get("/routes").text.contains("8 / 90"))
       // The links of this page are relative to its own path.

@@ -53,15 +53,11 @@ import Testing
       let form = "csrf_token=\(scene.csrfToken)&id=d1&decision=release.fridge"
       #expect(try await scene.post("/kiosks/k1/sensor", form).text.contains("write the reason"))
       async let answer = scene.post("/kiosks/k1/sensor", "\(form)&word.fridge=cold+by+hand")
-      let command = try await scene.nextCommand()
-      #expect(command.topic == "kiosk/k1/job/minji")
-      let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
+      let request = try await scene.nextRequest(.job)
       #expect(
         request.command
           == .sensor(SensorDecision(sensor: "fridge", choice: .release, word: "cold by hand")))
-      var result = CommandResult(status: .applied)
-      result.id = request.id
-      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      try await scene.answer(CommandResult(status: .applied), to: request)
       #expect(try await answer.text.contains("Your decision is recorded"))
       for decision in ["", "release", "keep.fridge", "release.a/b"] {
         let answer = try await scene.post(

@@ -155,6 +155,27 @@ final class Scene: Sendable {
     throw RequestError.notFound
   }
 
+  /// Returns the next command that a kiosk receives, which is of a kind and from minji.
+  func nextRequest(
+    _ kind: KioskProtocol.Command.Kind, of kiosk: KioskID = "k1",
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> KioskProtocol.Request {
+    let message = try await nextCommand()
+    #expect(
+      message.topic == "kiosk/\(kiosk)/\(kind.rawValue)/minji", sourceLocation: sourceLocation)
+    return try KioskProtocol.Request(kind: kind, payload: message.payload)
+  }
+
+  /// Publishes a kiosk's answer to a command of minji.
+  func answer(
+    _ result: CommandResult, to request: KioskProtocol.Request, of kiosk: KioskID = "k1"
+  ) async throws {
+    var result = result
+    result.id = request.id
+    try await self.kiosk(
+      "\(request.command.kind.rawValue)/minji/result", result.payload, retain: false, of: kiosk)
+  }
+
   func advance(_ time: Duration) { clock.now.withLock { $0 += time } }
 
   // MARK: A browser

@@ -21,16 +21,14 @@ import Testing
     _ reason: RejectionReason? = nil, publishing: Bool = false, earlier: SettingsChange? = nil
   ) async throws -> (page: String, command: SettingsCommand) {
     async let page = scene.post("/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
-    let message = try await scene.nextCommand()
-    #expect(message.topic == "kiosk/k1/settings/minji")
-    let request = try KioskProtocol.Request(kind: .settings, payload: message.payload)
+    let request = try await scene.nextRequest(.settings)
     guard case .settings(let command) = request.command, let id = request.id else {
       throw RequestError.badForm
     }
     if publishing { try await publish(scene, id, earlier ?? command.change) }
     var result = CommandResult(status: status)
-    (result.id, result.reason, result.isDuplicate) = (request.id, reason, earlier != nil)
-    try await scene.kiosk("settings/minji/result", result.payload, retain: false)
+    (result.reason, result.isDuplicate) = (reason, earlier != nil)
+    try await scene.answer(result, to: request)
     return (try await page.text, command)
   }
 
@@ -363,14 +361,10 @@ import Testing
       #expect(alone.text.contains("There is nothing to change."))
       async let page = scene.post(
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&id=s2&\(body)&all_prices=1")
-      let message = try await scene.nextCommand()
-      #expect(message.topic == "kiosk/k2/settings/minji")
-      let request = try KioskProtocol.Request(kind: .settings, payload: message.payload)
+      let request = try await scene.nextRequest(.settings, of: "k2")
       guard case .settings(let command) = request.command else { throw RequestError.badForm }
       #expect(command.change == change)
-      var result = CommandResult(status: .applied)
-      result.id = request.id
-      try await scene.kiosk("settings/minji/result", result.payload, retain: false, of: "k2")
+      try await scene.answer(CommandResult(status: .applied), to: request, of: "k2")
       #expect(try await page.text.contains("<strong>Saved</strong> (k2): "))
     }
   }
