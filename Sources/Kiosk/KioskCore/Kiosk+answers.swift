@@ -59,7 +59,8 @@ extension Kiosk {
           }
         }
       }
-    case .returned(_, Job.cleaning, _): CustomerMessage.cleaning(in: settings.language)
+    case .returned(_, OrderFailure.cleaning.rawValue, _):
+      CustomerMessage.cleaning(in: settings.language)
     case .rejected(.cleaningDue, _): CustomerMessage.cleaningDue(in: settings.language)
     case .failed, .returned: name.map { CustomerMessage.failed($0, in: settings.language) }
     case .rejected(.machineDown, _): CustomerMessage.machineDown(in: settings.language)

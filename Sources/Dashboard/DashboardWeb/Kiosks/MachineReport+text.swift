@@ -61,21 +61,34 @@ extension Language {
   /// Returns the reason why a juice was not made or a program was not done: a text for the kiosk's
   /// own reasons, a machine's reason unchanged.
   func failure(_ reason: String) -> String {
-    switch reason {
-    case "waited_too_long": self("it had waited too long", "너무 오래 기다림")
-    case "no_fruit": self("the machine has run out of the fruit", "기계에 재료가 떨어짐")
-    case "expired": self("its fruit has expired", "재료의 유통기한이 지남")
-    case "blocked": self("blocked by a sensor", "센서가 판매를 막음")
-    case "given_back": self("given back", "재료를 되돌림")
-    case "declined": self("the payment was declined", "결제 거절")
-    case "not_paid": self("not paid", "결제하지 않음")
-    case "replaced": self("replaced by another press", "다른 주문으로 바뀜")
-    case "payment_unknown", "payment_lost": self("the payment has failed", "결제 오류")
-    case "wrong_amount": self("the terminal held another amount", "다른 금액이 승인됨")
-    case "cleaning": self("the machine was being cleaned", "기계 청소 중")
-    case "unknown": self("the result is unknown", "결과를 알 수 없음")
-    case "machine_down": self("the machine is out of order", "기계 고장")
-    default: reason
+    OrderFailure(rawValue: reason)?.text(self) ?? PaymentEnd(rawValue: reason)?.text(self) ?? reason
+  }
+}
+
+extension OrderFailure {
+  fileprivate func text(_ language: Language) -> String {
+    switch self {
+    case .waitedTooLong: language("it had waited too long", "너무 오래 기다림")
+    case .noFruit: language("the machine has run out of the fruit", "기계에 재료가 떨어짐")
+    case .expired: language("its fruit has expired", "재료의 유통기한이 지남")
+    case .blocked: language("blocked by a sensor", "센서가 판매를 막음")
+    case .givenBack: language("given back", "재료를 되돌림")
+    case .paymentLost: language("the payment has failed", "결제 오류")
+    case .cleaning: language("the machine was being cleaned", "기계 청소 중")
+    case .unknown: language("the result is unknown", "결과를 알 수 없음")
+    case .machineDown: language("the machine is out of order", "기계 고장")
+    }
+  }
+}
+
+extension PaymentEnd {
+  fileprivate func text(_ language: Language) -> String {
+    switch self {
+    case .declined: language("the payment was declined", "결제 거절")
+    case .notPaid: language("not paid", "결제하지 않음")
+    case .replaced: language("replaced by another press", "다른 주문으로 바뀜")
+    case .unknown: OrderFailure.paymentLost.text(language)
+    case .wrongAmount: language("the terminal held another amount", "다른 금액이 승인됨")
     }
   }
 }

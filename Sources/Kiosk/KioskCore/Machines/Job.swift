@@ -21,7 +21,7 @@ package struct Job: Hashable, Sendable {
   package var at: Timestamp
   package var state: JobState
   /// The reason why a sent order became `lost`, or `nil` if it was too old.
-  package var lostReason: String?
+  package var lostReason: OrderFailure?
   /// The response topic and correlation data that the sender requested.
   package let reply: Reply?
   package let terms: Terms
@@ -99,11 +99,11 @@ package struct Job: Hashable, Sendable {
     }
   }
 
-  func returned(_ reason: String, changes: FruitAmounts) -> LedgerEntry.Outcome {
+  func returned(_ reason: OrderFailure, changes: FruitAmounts) -> LedgerEntry.Outcome {
     switch work {
     case .order(let order, let ticket):
-      .returned(end(order, ticket), reason: reason, changes: changes)
-    case .program: failed(reason, changes: changes)
+      .returned(end(order, ticket), reason: reason.rawValue, changes: changes)
+    case .program: failed(reason.rawValue, changes: changes)
     }
   }
 

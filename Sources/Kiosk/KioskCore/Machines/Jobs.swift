@@ -222,7 +222,7 @@ package struct Jobs: Sendable {
   ///   - reason: The reason why the order is `lost`, or `nil` if it is too old.
   mutating func set(
     _ job: Job, to state: JobState, receivedAt uptime: Duration? = nil,
-    because reason: String? = nil
+    because reason: OrderFailure? = nil
   ) {
     jobs[job.seq]?.state = state
     jobs[job.seq]?.lostReason = reason

@@ -65,10 +65,10 @@ extension Kiosk {
       let left = job.used.subtracting(usedFruit(of: job, reported: used))
       end(job, job.failed(reason, changes: left), made: made, in: &decision)
     case (.cancelled, .sent), (.cancelled, .lost):
-      giveBack(job.used, of: job, job.lostReason ?? "waited_too_long", in: &decision)
+      giveBack(job.used, of: job, job.lostReason ?? .waitedTooLong, in: &decision)
     // A program that may have run counts as not done: repeating it is harmless.
     case (.cancelled, .started) where job.program != nil, (.unknown, _) where job.program != nil:
-      end(job, job.failed("unknown", changes: [:]), in: &decision)
+      end(job, job.failed(OrderFailure.unknown.rawValue, changes: [:]), in: &decision)
     // The machine has no result, or contradicts its report that it had begun.
     case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
       jobs.set(job, to: .needsDecision, receivedAt: now.uptime)
@@ -112,7 +112,7 @@ extension Kiosk {
     case .poured: end(job, job.made, in: &decision)
     case .giveBack:
       let left = job.used.subtracting(usedFruit(of: job, reported: decided.used))
-      giveBack(left, of: job, "given_back", in: &decision)
+      giveBack(left, of: job, .givenBack, in: &decision)
     case .again:
       var again = job
       // guard: what is made again has a new number
@@ -122,12 +122,12 @@ extension Kiosk {
   }
 
   /// Ends a job that no machine has, and returns its fruit.
-  mutating func giveBack(_ job: Job, _ reason: String, in decision: inout Decision) {
+  mutating func giveBack(_ job: Job, _ reason: OrderFailure, in decision: inout Decision) {
     giveBack(job.used, of: job, reason, in: &decision)
   }
 
   private mutating func giveBack(
-    _ fruit: FruitAmounts, of job: Job, _ reason: String, in decision: inout Decision
+    _ fruit: FruitAmounts, of job: Job, _ reason: OrderFailure, in decision: inout Decision
   ) {
     end(job, job.returned(reason, changes: fruit), in: &decision)
   }
@@ -168,10 +168,10 @@ extension Kiosk {
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {
       let isBehind = jobs.program(of: job.machine).map { $0.number < job.number } ?? false
-      giveBack(job.used, of: job, isBehind ? Job.cleaning : "waited_too_long", in: &decision)
+      giveBack(job.used, of: job, isBehind ? .cleaning : .waitedTooLong, in: &decision)
     }
     for job in overdue.missing {
-      let reason = jobs.blocks(job) ? RejectionReason.blocked.rawValue : "no_fruit"
+      let reason: OrderFailure = jobs.blocks(job) ? .blocked : .noFruit
       giveBack(job.used, of: job, reason, in: &decision)
     }
     for job in jobs.open
@@ -179,14 +179,14 @@ extension Kiosk {
       && batches.fresh(job.used, of: job.seq) != job.used
     {
       // guard: an order whose fruit has expired in the queue is not made
-      giveBack(job.used, of: job, Job.expired, in: &decision)
+      giveBack(job.used, of: job, .expired, in: &decision)
     }
     for job in overdue.lost { jobs.set(job, to: .lost) }
     for job in jobs.open
     where job.state == .sent && job.program == nil
       && (jobs.blocks(job) || batches.fresh(job.used, of: job.seq) != job.used)
     {
-      let reason = jobs.blocks(job) ? RejectionReason.blocked.rawValue : Job.expired
+      let reason: OrderFailure = jobs.blocks(job) ? .blocked : .expired
       // guard: the fruit of a sent order is not made after it was blocked or has expired
       jobs.set(job, to: .lost, because: reason)
     }
@@ -232,11 +232,6 @@ extension Kiosk {
 }
 
 extension Job {
-  /// The reason of an order that was not made because of a program or an overdue cleaning.
-  static let cleaning = "cleaning"
-  /// The reason of an order whose fruit has expired before it was made.
-  static let expired = "expired"
-
   /// Returns the reason why a failed attempt cannot have made these glasses, or `nil` if it can.
   fileprivate func flaw(in glasses: Int) -> String? {
     glasses < quantity

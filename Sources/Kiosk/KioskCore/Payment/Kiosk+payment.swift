@@ -40,7 +40,8 @@ extension Kiosk {
     if let (reason, message) = obstacle(to: sale, lacksMachine: lacksMachine) {
       record(.held, of: charge, charge.held, answer, in: &decision)
       let money = charge.moneyEnd(for: nil).text(settings.language)
-      return endUnpaid(charge, text: reason, message: "\(message) \(money)", in: &decision)
+      return endUnpaid(
+        charge, text: reason.rawValue, message: "\(message) \(money)", in: &decision)
     }
     guard let machine else {
       record(.held, of: charge, charge.held, answer, in: &decision)
@@ -71,21 +72,19 @@ extension Kiosk {
   /// it can be made.
   private func obstacle(
     to sale: Charge.Sale, lacksMachine: Bool
-  ) -> (reason: String, message: String)? {
+  ) -> (reason: OrderFailure, message: String)? {
     // guard: an order whose fruit has expired before it was paid is not made
     if batches.fresh(sale.used, of: sale.seq) != sale.used {
-      return (Job.expired, CustomerMessage.blocked(in: settings.language))
+      return (.expired, CustomerMessage.blocked(in: settings.language))
     }
     guard lacksMachine else { return nil }
     if jobs.isBlocked(sale.order.juice, sale.recipe) {
-      return (RejectionReason.blocked.rawValue, CustomerMessage.blocked(in: settings.language))
+      return (.blocked, CustomerMessage.blocked(in: settings.language))
     }
     if jobs.isCleaningDue(for: sale.order.juice) {
-      return (Job.cleaning, CustomerMessage.cleaningDue(in: settings.language))
+      return (.cleaning, CustomerMessage.cleaningDue(in: settings.language))
     }
-    return (
-      RejectionReason.machineDown.rawValue, CustomerMessage.machineDown(in: settings.language)
-    )
+    return (.machineDown, CustomerMessage.machineDown(in: settings.language))
   }
 
   /// Ends an order that was not paid, and releases the amount that may be held.

@@ -157,7 +157,7 @@ extension Kiosk {
         let job = charge.sale.flatMap({ jobs.job(ofOrder: $0.seq) }), job.state == .queued
       {
         save(charge.with(.gone), in: &decision)
-        giveBack(job, "payment_lost", in: &decision)
+        giveBack(job, .paymentLost, in: &decision)
       } else if charge.state == .held {
         save(charge.with(.gone), in: &decision)
       } else {
