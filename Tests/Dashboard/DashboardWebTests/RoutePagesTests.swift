@@ -172,14 +172,15 @@ import Testing
         #expect(page.contains("name=\"kiosk.k2\" value=\"1\"") == search.isEmpty)
         #expect(!page.contains("name=\"kiosk.k2\" value=\"1\" checked"))
         proposed = try Self.field("proposed", in: page)
-        #expect(proposed == "k2")
+        #expect(proposed.split(separator: " ").contains("k2"))
       }
       // Also if no kiosk is listed, or the form has a mistake.
       for fields in ["do=propose", "margin=x"] {
         let page = try await scene.post(
           "/routes", "csrf_token=\(scene.csrfToken)&q=nowhere&proposed=k2&\(fields)"
         ).text
-        #expect(try Self.field("proposed", in: page) == "k2")
+        let proposed = try Self.field("proposed", in: page).split(separator: " ")
+        #expect(proposed.contains("k2"))
       }
       // What is proposed and selected stays, too.
       let page = try await scene.get("/routes/new?q=nowhere").text
@@ -191,9 +192,9 @@ import Testing
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       let path = try await Self.createRoute(scene)
-      let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:]).payload
       for number in 100...300 {
-        try await scene.kiosk("menu", menu, of: try #require(KioskID("a\(number)")))
+        try await scene.kiosk(
+          "status", Array("online".utf8), of: try #require(KioskID("a\(number)")))
       }
       #expect(try await scene.get("/routes/new?margin=20").text.contains(">+2</p>"))
       let form = try await scene.get("/routes/new?kiosk.k1=1").text

@@ -268,8 +268,10 @@ import Testing
     var fleet = KioskFleet(root: "kiosk")
     for number in 1...103 {
       let info = KioskInfo(version: "1", startedAt: Scene.time, place: "Place \(number)")
-      fleet.receive(
-        topic: "kiosk/k\(number)/info", payload: info.payload, isRetained: true, at: Scene.time)
+      for (topic, payload) in [("status", Array("online".utf8)), ("info", info.payload)] {
+        fleet.receive(
+          topic: "kiosk/k\(number)/\(topic)", payload: payload, isRetained: true, at: Scene.time)
+      }
     }
     let today = try day("2026-11-21")
     let period = SalesPeriod(today...today)
