@@ -192,9 +192,12 @@ import Testing
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       let path = try await Self.createRoute(scene)
+      let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:]).payload
       for number in 100...300 {
-        try await scene.kiosk(
-          "status", Array("online".utf8), of: try #require(KioskID("a\(number)")))
+        let kiosk = try #require(KioskID("a\(number)"))
+        for (topic, payload) in [("status", Array("online".utf8)), ("menu", menu)] {
+          try await scene.kiosk(topic, payload, of: kiosk)
+        }
       }
       #expect(try await scene.get("/routes/new?margin=20").text.contains(">+2</p>"))
       let form = try await scene.get("/routes/new?kiosk.k1=1").text
