@@ -71,10 +71,14 @@ package struct CommandFilter: Sendable {
     operatorLimiter = RateLimiter(perSecond: 2 * settings.orders.maximumPerSecond)
   }
 
-  /// Replaces the settings, and begins to count the rates anew.
+  /// Replaces the settings. Keeps the counts of the rates: an operator's change must not lift the limits of
+  /// all senders.
   package mutating func adopt(_ settings: KioskSettings) {
     var next = CommandFilter(settings: settings)
-    next.dropped = dropped
+    (next.dropped, next.rejectionLimiter) = (dropped, rejectionLimiter)
+    if settings.orders.maximumPerSecond == self.settings.orders.maximumPerSecond {
+      (next.commandLimiter, next.operatorLimiter) = (commandLimiter, operatorLimiter)
+    }
     self = next
   }
 

@@ -58,6 +58,8 @@ package actor Controller {
   /// The admitted changes of the settings. The receiver calls `answer` for each, unless the kiosk stops.
   package nonisolated let settingsChanges: AsyncStream<ParsedDelivery>
   private let settingsChange: AsyncStream<ParsedDelivery>.Continuation
+  /// The number of changes of the settings without an answer.
+  private var unansweredChanges = 0
   /// A reload that has not ended yet.
   var reload: Reload?
   private(set) var reconnects = -1
@@ -89,6 +91,9 @@ package actor Controller {
   /// Minimum time between two answers to birth messages. Anyone who may publish them could otherwise make
   /// the kiosk publish a hundred messages for each.
   private static let birthInterval = Duration.seconds(1)
+
+  /// Maximum number of changes of the settings without an answer.
+  private static let maximumUnansweredChanges = 16
 
   /// Maximum time for which a turn of the loop in `run` blocks until an event arrives.
   private static let maximumCycleInterval = Duration.seconds(10)
@@ -127,8 +132,7 @@ package actor Controller {
     commandFilter = CommandFilter(settings: settings)
     core = Kiosk(settings: settings, state: state)
     core.begin(at: now)
-    (settingsChanges, settingsChange) = AsyncStream.makeStream(
-      bufferingPolicy: .bufferingOldest(16))
+    (settingsChanges, settingsChange) = AsyncStream.makeStream()
     uplinkProgress?.recorded(through: state.seq)
     tracker = DeliveryTracker(state, lastAcknowledged: ledger.acknowledged)
     self.state = StatePublisher(lastPublished: core.copy())
@@ -306,15 +310,18 @@ package actor Controller {
     // With the first fruit that has a date, the kiosk publishes on further topics.
     if core.batches.isActive, !hadDates, isOnline { try await publishState() }
     for parsed in decision.settings {
-      guard case .enqueued = settingsChange.yield(parsed) else {
+      unansweredChanges += 1
+      guard unansweredChanges <= Self.maximumUnansweredChanges else {
         await answer(parsed, CommandResult(parsed.rejection(.rateLimited, "too many changes wait")))
         continue
       }
+      settingsChange.yield(parsed)
     }
   }
 
   /// Answers a change of the settings, and logs a rejection.
   package func answer(_ parsed: ParsedDelivery, _ result: CommandResult) async {
+    unansweredChanges -= 1
     if let reason = result.reason {
       log.rejected(
         reason, from: parsed.source, detail: result.detail, at: clock.now().timestamp)

@@ -144,6 +144,8 @@ def test_operators_cannot_fill_the_ledger_with_fruits(kiosk: Kiosk, panel: Clien
     # Former fruits may come back, and go.
     assert change(panel, "former", last, fruits=fruits(0))["status"] == "applied"
     assert change(panel, "none", "former")["status"] == "applied"
+    # At most one line a minute.
+    assert sum("has changed the settings" in line for line in kiosk.log) < 12
     kiosk.verify()
 
 

@@ -50,6 +50,18 @@ import Testing
     #expect(kiosk.commandFilter.dropped == 1)
   }
 
+  @Test func otherRulesDoNotLiftTheLimits() throws {
+    try kiosk.receive(.order("banana"), .order("banana"))
+    try kiosk.receive((1...4).map { .message(#"{"low":1}"#, on: "settings/s\($0)") })
+    try kiosk.receive((1...100).map { .order("{", panel: "q\($0)") })
+    try kiosk.reload()
+    #expect(try kiosk.receive(.order("banana")).answers.isEmpty)
+    let settings = try kiosk.receive(.message(#"{"low":1}"#, on: "settings/s5"))
+    #expect(try settings.reasons == [.rateLimited])
+    try kiosk.reload(.test(orders: .init(maximumPerSecond: 3)))
+    #expect(try kiosk.receive(.order("banana")).statuses == [.ready])
+  }
+
   /// Answering every message would double a flood.
   @Test func aFloodIsToldAHundredTimesASecondAndCountedInFull() throws {
     let flood = (1...500).map { Delivery.order("{", panel: "p\($0)") }

@@ -322,4 +322,36 @@ import Testing
     #expect(fixture.broker.queueDepth(of: "kiosk") == 0)
     #expect(try panel.takeResults().map(\.status) == [.applied])
   }
+
+  /// The receiver of the changes takes each from the stream at once.
+  @Test func atMostSixteenChangesOfTheSettingsWait() throws {
+    try fixture.startKiosk()
+    let controller = try #require(fixture.controller)
+    let person = try fixture.testClient(
+      "person", subscribedTo: ["kiosk/k1/settings/minji/result"])
+    let (answers, answer) = AsyncStream.makeStream(of: Void.self)
+    Task(executorPreference: fixture.executor) {
+      var taken: [ParsedDelivery] = []
+      for await change in controller.settingsChanges {
+        taken.append(change)
+        if taken.count == 16 { break }
+      }
+      for await _ in answers {
+        for change in taken { await controller.answer(change, CommandResult(status: .applied)) }
+      }
+    }
+    func send(_ numbers: ClosedRange<Int>) throws -> [RejectionReason?] {
+      for number in numbers {
+        fixture.publish(
+          #"{"id":"s\#(number)","low":{"kiwi":9}}"#, to: "kiosk/k1/settings/minji", by: person)
+      }
+      return try person.takeResults().map(\.reason)
+    }
+    #expect(try send(1...18) == [.rateLimited, .rateLimited])
+    answer.yield()
+    answer.finish()
+    fixture.executor.run()
+    #expect(try person.takeResults().map(\.status) == Array(repeating: .applied, count: 16))
+    #expect(try send(19...19) == [])
+  }
 }

@@ -58,6 +58,8 @@ final class KioskFixture {
 
   // MARK: The kiosk
 
+  var controller: Controller? { kiosk?.controller }
+
   /// The task of the running kiosk. Cancelling it has the effect of SIGTERM.
   var task: Task<Void, Never>? { kiosk?.task }
 

@@ -33,6 +33,14 @@ struct ReloadService: Service {
     var text: KioskConfiguration.Text
     var configuration: KioskConfiguration
     var refusedMenus = LineLimit()
+    var changesOfSettings = LineLimit()
+
+    /// Returns the state with another configuration of the same text.
+    func with(_ configuration: KioskConfiguration) -> Self {
+      var new = self
+      new.configuration = configuration
+      return new
+    }
   }
 
   func run() async {
@@ -102,8 +110,9 @@ struct ReloadService: Service {
     }
     switch await reload(configuration) {
     case .taken:
-      return Running(
-        text: text, configuration: configuration, refusedMenus: running.refusedMenus)
+      var new = running.with(configuration)
+      new.text = text
+      return new
     case .refused(let error): throw error
     case .stopped: throw Failure.tryAgain("the kiosk is stopping")
     }
@@ -139,8 +148,7 @@ struct ReloadService: Service {
       case .taken:
         logger.notice("menu \(menu.version) of the chain is taken instead of the file's menu")
         menus.report(.taken(version: menu.version))
-        return Running(
-          text: running.text, configuration: new, refusedMenus: running.refusedMenus)
+        return running.with(new)
       case .refused(let error):
         try file.store(old)
         throw error
@@ -197,12 +205,13 @@ struct ReloadService: Service {
       try file.write(settings)
       switch await reload(new) {
       case .taken:
-        logger.notice(
-          "\(settings.by) has changed the settings: \(new.settingsDifferences.joined(separator: ", "))"
-        )
+        var next = running.with(new)
+        if let more = next.changesOfSettings.admit(at: ContinuousClock.now - start) {
+          let differences = new.settingsDifferences.joined(separator: ", ")
+          logger.notice("\(settings.by) has changed the settings: \(differences)\(more)")
+        }
         await controller.answer(parsed, result)
-        return Running(
-          text: running.text, configuration: new, refusedMenus: running.refusedMenus)
+        return next
       case .refused(let error):
         try file.store(old)
         throw error
