@@ -119,6 +119,13 @@ def test_a_menu_that_is_wrong_for_a_kiosk_leaves_it_as_it_was(
     assert chain.push(8, GREEN) == {"version": 8, "status": "taken"}
 
 
+def test_a_menu_that_cannot_be_stored_does_not_apply_later(kiosk: Kiosk, chain: Chain) -> None:
+    # The copy can be written, but not the file, as on a disk that is full after the copy.
+    (kiosk.folder / "ledger.sqlite.menu.new" / "x").mkdir(parents=True)
+    assert chain.push(7, GREEN)["status"] == "refused"
+    assert not (kiosk.folder / "ledger.sqlite.menu.good").exists()
+
+
 def test_a_kiosk_killed_before_it_reports_reports_when_it_is_back(
     kiosk: Kiosk, chain: Chain, panel: Client, line: Proxy
 ) -> None:

@@ -270,6 +270,26 @@ def test_a_kiosk_starts_without_a_broken_change(kiosk: Kiosk, panel: Client, con
     assert [f["severity"] for f in findings if f["where"] == "a file beside the ledger"] == ["warning"]
 
 
+def test_a_change_that_was_not_recorded_does_not_apply_after_a_restart(kiosk: Kiosk, panel: Client) -> None:
+    # The copy can be written, but not the file, as on a disk that is full after the copy.
+    obstacle = file(kiosk).with_name(file(kiosk).name + ".new") / "x"
+    obstacle.mkdir(parents=True)
+    assert change(panel, "s1", currency="EUR", prices={"kiwi": "9.00"})["reason"] == "not_recorded"
+    kiosk.stop()
+    kiosk.start()
+    assert price(panel) == "3.00"
+    obstacle.rmdir()
+    obstacle.parent.rmdir()
+    assert change(panel, "s2", currency="EUR", prices={"kiwi": "3.50"})["status"] == "applied"
+    obstacle.mkdir(parents=True)
+    assert change(panel, "s3", "s2", currency="EUR", prices={"kiwi": "9.00"})["reason"] == "not_recorded"
+    file(kiosk).unlink()
+    kiosk.stop()
+    kiosk.start()
+    assert price(panel) == "3.50"
+    kiosk.verify()
+
+
 @pytest.mark.parametrize("call", ["openat", "fsync", RENAME, None])
 def test_a_kiosk_killed_while_it_stores_a_change_has_the_old_or_the_new_one(
     kiosk: Kiosk, panel: Client, broker: Mosquitto, call: str | None

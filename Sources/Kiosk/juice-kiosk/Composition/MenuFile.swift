@@ -35,6 +35,16 @@ extension StateFile {
   func store(_ value: Value?) throws(StateError) {
     if let value { try write(value) } else { try remove() }
   }
+
+  /// Replaces the value. After an error, the copy does not have the new value either: a start could use it.
+  func replace(_ old: Value?, with new: Value) throws(StateError) {
+    do throws(StateError) {
+      try write(new)
+    } catch {
+      try? store(old)
+      throw error
+    }
+  }
 }
 
 /// Returns the first three lines of an error, and the number of further lines, as one line.

@@ -143,7 +143,7 @@ struct ReloadService: Service {
         throw Failure.badConfiguration(objection)
       }
       // Writes the file before the reload, so that a start after a crash uses the same menu.
-      try file.write(menu)
+      try file.replace(old, with: menu)
       switch await reload(new) {
       case .taken:
         logger.notice("menu \(menu.version) of the chain is taken instead of the file's menu")
@@ -202,7 +202,7 @@ struct ReloadService: Service {
         throw parsed.rejection(.conflict, objection)
       }
       // Writes the file before the reload, so that a start after a crash uses the same change.
-      try file.write(settings)
+      try file.replace(old, with: settings)
       switch await reload(new) {
       case .taken:
         var next = running.with(new)
