@@ -154,7 +154,7 @@ struct ReloadService: Service {
         throw error
       case .stopped:
         // The next start uses this menu and reports it.
-        return running
+        return running.with(new)
       }
     } catch {
       let detail = summary(of: error)
@@ -217,7 +217,7 @@ struct ReloadService: Service {
         throw error
       case .stopped:
         // The next start uses the change.
-        return running
+        return running.with(new)
       }
     } catch {
       let rejection =
