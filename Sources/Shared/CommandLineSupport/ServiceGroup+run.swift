@@ -17,12 +17,14 @@ extension ServiceGroup {
     // The group's own log, about tasks that start and stop, is of no interest to kiosk owners.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .error)
-    let group = ServiceGroup(
-      configuration: ServiceGroupConfiguration(
-        services: services.map {
-          .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
-        },
-        gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    try await group.run()
+    var configuration = ServiceGroupConfiguration(
+      services: services.map {
+        .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
+      },
+      gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
+    // Services end one after the other. After this time all others are cancelled: they store their
+    // state before systemd kills the program, which it does after 10 seconds.
+    configuration.maximumGracefulShutdownDuration = .seconds(6)
+    try await ServiceGroup(configuration: configuration).run()
   }
 }

@@ -51,6 +51,17 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test(arguments: [true, false]) func noClientHoldsUpAShutdown(isComplete: Bool) throws {
+    let channel = try connect(RequestDeadline())
+    try channel.writeInbound(head)
+    try channel.writeInbound(isComplete ? HTTPRequestPart.end(nil) : byte)
+    channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+    channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(!channel.isActive)
+  }
+
   @Test func anAddressHasSoManyConnections() throws {
     let limit = ConnectionLimit(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let channels = try (0..<ConnectionLimit.limit).map { _ in

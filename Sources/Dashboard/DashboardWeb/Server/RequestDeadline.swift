@@ -2,8 +2,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection if a request does not arrive completely, or if the client does not read the
-/// response.
+/// Closes a connection if a request does not arrive completely, if the client does not read the
+/// response, or if either delays a shutdown.
 ///
 /// The idle timeout of the HTTP server closes a connection that sends nothing, or does not complete
 /// a request head, but each byte of a body restarts this timeout. For responses, an
@@ -18,7 +18,11 @@ final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
   /// server writes at least every 15 seconds.
   static let writeTimeout = TimeAmount.minutes(2)
 
+  /// Maximum time for which a connection delays a shutdown. systemd kills the program after 10 seconds.
+  static let shutdownLimit = TimeAmount.seconds(4)
+
   private var deadline: Scheduled<Void>?
+  private var shutdown: Scheduled<Void>?
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
@@ -37,9 +41,17 @@ final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
     if case IdleStateHandler.IdleStateEvent.write = event {
       context.close(promise: nil)
     } else {
+      if event is ChannelShouldQuiesceEvent {
+        shutdown = context.eventLoop.assumeIsolated().scheduleTask(in: Self.shutdownLimit) {
+          context.close(promise: nil)
+        }
+      }
       context.fireUserInboundEventTriggered(event)
     }
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
+  func handlerRemoved(context: ChannelHandlerContext) {
+    deadline?.cancel()
+    shutdown?.cancel()
+  }
 }
