@@ -125,6 +125,52 @@ import Testing
     }
   }
 
+  /// The old notifier ends only when its message is sent; meanwhile the setup changes again.
+  @Test func theLatestMailServerIsUsed() async throws {
+    try await Scene.run { scene in
+      let messages = scene.dashboard.messages
+      let (steps, step) = AsyncStream.makeStream(of: Void.self)
+      let (releases, release) = AsyncStream.makeStream(of: Void.self)
+      let (used, use) = AsyncStream.makeStream(of: String.self)
+      func setup(
+        send: @escaping @Sendable () async -> Void
+      ) -> UserMessages.Setup {
+        UserMessages.Setup(
+          baseURL: "http://x",
+          rules: AlertEvaluator.Rules(offlineDelay: .zero, quietPeriod: .milliseconds(20))
+        ) { address in
+          Notifier.Receiver("mail to \(address)") { _ in
+            await send()
+            return .delivered
+          }
+        }
+      }
+      let slow = setup {
+        await withTaskCancellationHandler {
+          step.yield()
+          await Task { for await _ in releases {} }.value
+        } onCancel: {
+          step.yield()
+        }
+      }
+      try await scene.kiosk("status", Array("online".utf8))
+      await messages.use(slow)
+      #expect(try await messages.set(Self.choice(), of: "minji"))
+      await messages.update()
+      try await scene.kiosk("status", Array("offline".utf8))
+      var seen = steps.makeAsyncIterator()
+      await seen.next()
+      await messages.use(setup { use.yield("second") })
+      let update = Task { await messages.update() }
+      await seen.next()
+      await messages.use(setup { use.yield("third") })
+      release.finish()
+      await update.value
+      try await scene.kiosk("status", Array("online".utf8))
+      #expect(await used.first { _ in true } == "third")
+    }
+  }
+
   @Test(arguments: [
     ("22:00", "07:00", "23:15", true), ("22:00", "07:00", "22:00", true),
     ("22:00", "07:00", "07:00", false), ("22:00", "07:00", "12:00", false),

@@ -96,7 +96,7 @@ package actor UserMessages: Service {
 
   /// Starts and ends notifiers as users have chosen.
   func update() async {
-    let (current, setup) = (users.current, setup)
+    let current = users.current
     let known = current.users
     if current.problem == nil { removeChoices(exceptOf: known) }
     let wanted = loaded().filter { name, _ in
@@ -109,6 +109,7 @@ package actor UserMessages: Service {
       if wanted[user] != old.choice { remove(Notifier.file(in: folder, of: user)) }
     }
     if current.problem == nil { await removeState(exceptOf: Set(known.keys)) }
+    // Not earlier: `use` may have replaced it since.
     guard let setup else { return }
     for (user, choice) in wanted where running[user] == nil {
       let notifier = notifier(of: user, choice, setup)
