@@ -1,5 +1,6 @@
 import CommandLineSupport
 import Fleet
+import Foundation
 import JuiceDomain
 import KioskProtocol
 import Synchronization
@@ -122,6 +123,30 @@ import Testing
       await restarted.messages.update()
       #expect(try alerts.read() == nil)
       #expect(Set(await restarted.sent.all.map(\.user)) == ["rita"])
+    }
+  }
+
+  @Test func whileTheDiskFailsNothingIsSentAgain() async throws {
+    try await Scene.run { scene in
+      let (mailbox, messages) = (Mailbox(), scene.dashboard.messages)
+      for kiosk in ["k1", "k2"] as [KioskID] {
+        try await scene.kiosk("status", Array("online".utf8), of: kiosk)
+      }
+      #expect(try await messages.set(Self.choice(), of: "minji"))
+      let folder = StateFolder(path: scene.dashboard.settings.stateFolder)
+      try FileManager.default.createDirectory(
+        atPath: Notifier.file(in: folder, of: "minji").copyPath + ".new/x",
+        withIntermediateDirectories: true)
+      await messages.use(mailbox.setup)
+      await messages.update()
+      try await scene.kiosk("status", Array("offline".utf8))
+      await mailbox.wait(for: "me@example.com", "k1: offline")
+      await messages.use(mailbox.setup)
+      await messages.update()
+      try await scene.kiosk("status", Array("offline".utf8), of: "k2")
+      await mailbox.wait(for: "me@example.com", "k2: offline")
+      let texts = mailbox.texts.withLock { $0["me@example.com"] ?? [] }
+      #expect(texts.count { $0.contains("k1: offline") } == 1)
     }
   }
 

@@ -25,6 +25,7 @@ package actor UserMessages: Service {
   private struct Running {
     let choice: MessageChoice
     let generation: Int
+    let notifier: Notifier
     let task: Task<Void, Never>
   }
 
@@ -102,19 +103,26 @@ package actor UserMessages: Service {
     let wanted = loaded().filter { name, _ in
       setup != nil && known[name].map { $0.role != .driver } ?? false
     }
+    var states: [User.Name: [UInt8]] = [:]
     for (user, old) in running
     where old.generation != generation || wanted[user] != old.choice {
       await end(user)
-      // What the user has not chosen any more is neither sent nor resolved.
-      if wanted[user] != old.choice { remove(Notifier.file(in: folder, of: user)) }
+      if wanted[user] == old.choice {
+        // From memory: the disk may fail.
+        states[user] = await old.notifier.state
+      } else {
+        // What the user has not chosen any more is neither sent nor resolved.
+        remove(Notifier.file(in: folder, of: user))
+      }
     }
     if current.problem == nil { await removeState(exceptOf: Set(known.keys)) }
     // Not earlier: `use` may have replaced it since.
     guard let setup else { return }
     for (user, choice) in wanted where running[user] == nil {
-      let notifier = notifier(of: user, choice, setup)
+      let notifier = notifier(of: user, choice, setup, state: states[user])
       running[user] = Running(
-        choice: choice, generation: generation, task: Task { await notifier.run() })
+        choice: choice, generation: generation, notifier: notifier,
+        task: Task { await notifier.run() })
     }
   }
 
@@ -157,7 +165,7 @@ package actor UserMessages: Service {
   }
 
   private func notifier(
-    of user: User.Name, _ choice: MessageChoice, _ setup: Setup
+    of user: User.Name, _ choice: MessageChoice, _ setup: Setup, state: [UInt8]?
   ) -> Notifier {
     let (link, users) = (link, users)
     let own: @Sendable (KioskFleet) -> KioskFleet = { fleet in
@@ -182,7 +190,7 @@ package actor UserMessages: Service {
           let localTime = LocalTime(timeZone, now: link.time, .english)
           return quietHours.contains(String(localTime.field(link.time).suffix(5)))
         }),
-      folder: folder, sent: sent, state: nil, logger: logger)
+      folder: folder, sent: sent, state: state, logger: logger)
   }
 
   private func loaded() -> [User.Name: MessageChoice] {
