@@ -6,9 +6,11 @@ import json
 import os
 import queue
 import sys
+from contextlib import suppress
 
 import paho.mqtt.client as mqtt
-from coin_box import box  # your hardware; accept() waits pay_seconds at most
+# Your hardware. accept() waits pay_seconds at most, or until stop() of its charge, from another thread.
+from coin_box import box
 
 CHARGE, PAID, STATUS = (f"kiosk/k1/{name}/coins" for name in ("charge", "paid", "payment"))
 MOVES = {("/capture", "held"): (box.keep, "captured"), ("/release", "held"): (box.give_back, "released"),
@@ -58,10 +60,16 @@ def connected(client, *_):
     client.publish(STATUS + "/status", "online", 1, True)
     requests.put(None)
 
+def arrived(client, _, message):
+    if message.topic == CHARGE + "/release":
+        with suppress(ValueError, TypeError, KeyError):  # received() fails, too
+            box.stop(json.loads(message.payload)["charge"])  # also before its accept()
+    requests.put(message)
+
 client = mqtt.Client(client_id="juice-coins", clean_session=True)
-client.on_connect, client.on_message = connected, lambda _, __, message: requests.put(message)
+client.on_connect, client.on_message = connected, arrived
 client.will_set(STATUS + "/status", "offline", 1, True)
-client.connect("127.0.0.1", int(sys.argv[1]))
+client.connect_async("127.0.0.1", int(sys.argv[1]))  # the broker may start later
 client.loop_start()
 while True:
     message = requests.get()

@@ -28,13 +28,17 @@ moves = os.open({path!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 # Not the same numbers again after each kill.
 random.seed(f"{seed} {{os.fstat(moves).st_size}}")
 class Box:
+    stopped = set()
+    def stop(self, charge): self.stopped.add(charge)
     def move(self, kind, charge):
         line = json.dumps(dict(kind=kind, charge=charge["charge"], amount=charge["amount"]))
         os.write(moves, (line + chr(10)).encode())
         os.fsync(moves)
         return True
     def accept(self, charge):
-        while os.path.exists({waits!r}): time.sleep(0.01)
+        while os.path.exists({waits!r}):
+            if charge["charge"] in self.stopped: return False
+            time.sleep(0.01)
         time.sleep(random.uniform(0, 0.1))
         return random.random() < 0.8 and self.move("accept", charge)
     def keep(self, charge): self.move("keep", charge)

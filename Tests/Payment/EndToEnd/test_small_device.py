@@ -4,9 +4,11 @@ import itertools
 import os
 import random
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from arrivals import eventually
 from mosquitto import Mosquitto
 from shop import Shop, SmallDevice
 from test_payment_kills import Killer, Kiosk
@@ -81,3 +83,26 @@ def test_the_prompt_is_published_while_the_customer_pays(
     finally:
         device.kill()
         shop.close()
+
+
+@pytest.mark.parametrize("program", ["device.py", "at_once.py"])
+def test_a_release_ends_the_prompt_of_a_device_that_started_before_the_broker(
+    tmp_path: Path, broker: Mosquitto, chance: random.Random, program: str
+):
+    broker.stop()
+    device = SmallDevice(tmp_path, broker, chance, program)
+    device.waits.touch()
+    device.start()
+    try:
+        # The thread that connects.
+        eventually(lambda: len(list(Path(f"/proc/{device.process.pid}/task").iterdir())) > 1)
+        broker.start()
+        with closing(Shop(broker, "coins")) as shop:
+            shop.status("online")
+            since = shop.charge(100)
+            shop.answer(100, "waiting", since=since)
+            shop.send("release", 100)
+            shop.answer(100, "declined", since=since)
+        assert device.moves == []
+    finally:
+        device.kill()
