@@ -137,10 +137,11 @@ def test_an_empty_bottle_is_a_fault_and_a_failure(esp32: ESPHome) -> None:
     assert esp32.connect() == [(f"{BASE}/machine/bar/status", "online", True)]
     kiosk.make(5)
     ended = esp32.set("empty", True)
-    assert json.loads(ended[0][1]) == {"job": 5, "status": "failed", "reason": "bottle empty"}
+    failed = {"job": 5, "status": "failed", "reason": "bottle empty", "made": 0, "used": {"kiwi": 3}}
+    assert json.loads(ended[0][1]) == failed
     assert ended[1] == (f"{BASE}/machine/bar/status", "fault: bottle empty", True)
     assert esp32.pumps == set()
-    assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1])["reason"] == "bottle empty"
+    assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1]) == failed
     assert esp32.connect()[0][1] == "fault: bottle empty"
     # The device reports finished jobs and starts none.
     assert kiosk.make(5) == ["failed"]
@@ -159,7 +160,7 @@ def test_nothing_runs_during_and_after_an_emergency_stop(esp32: ESPHome) -> None
     assert esp32.pumped == []
     assert kiosk.make(5) == ["started"] and esp32.pumps == {3}
     failed, told = esp32.set("emergency", True)
-    assert json.loads(failed[1]) == {"job": 5, "status": "failed", "reason": "emergency stop"}
+    assert json.loads(failed[1])["reason"] == "emergency stop"
     assert told == fault and esp32.pumps == set()
     assert kiosk.cancel(5) == ["failed"]
     assert esp32.set("emergency", False) == [online]
@@ -173,7 +174,7 @@ def test_a_fruit_without_a_pump_is_a_failure(esp32: ESPHome, recipe: dict[str, i
     order = {"job": 5, "quantity": 1, "recipe": recipe}
     started, failed = [json.loads(each[1]) for each in esp32.hear(esp32.topics[0], order)]
     assert started["status"] == "started"
-    assert failed == {"job": 5, "status": "failed", "reason": "no pump", "used": {}}
+    assert failed == {"job": 5, "status": "failed", "reason": "no pump", "made": 0, "used": {}}
     assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1]) == failed
     assert esp32.pumped == [] and Asking(esp32).make(6) == ["started"]
 
@@ -209,6 +210,25 @@ def test_each_glass_has_a_cup(esp32: ESPHome) -> None:
     assert esp32.pumps == set()
 
 
+@pytest.mark.parametrize("begun", [1, 2])
+def test_a_failed_order_of_several_glasses_says_what_was_made(esp32: ESPHome, begun: int) -> None:
+    order = {"job": 5, "quantity": 3, "recipe": {"kiwi": 3, "mango": 1}}
+    esp32.hear(esp32.topics[0], order)
+    esp32.finish()
+    if begun == 2:
+        esp32.set("no_cup", True)
+        esp32.set("no_cup", False)
+    failed = json.loads(esp32.set("empty", True)[0][1])
+    assert failed == {"job": 5, "status": "failed", "reason": "bottle empty", "made": 1,
+                      "used": {"kiwi": 3 * begun, "mango": begun}}
+    # Neither a repetition nor an order that does not begin changes it.
+    assert json.loads(esp32.hear(esp32.topics[0], order)[0][1]) == failed
+    esp32.set("empty", False)
+    esp32.tell("wear is 1")
+    assert esp32.hear(esp32.topics[0], {"job": 6, "quantity": 1, "recipe": {"kiwi": 1}}) == []
+    assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1]) == failed
+
+
 def test_numbers_that_have_gone_back_are_forgotten_by_hand(esp32: ESPHome) -> None:
     kiosk = Asking(esp32)
     kiosk.make(5000)
@@ -221,8 +241,11 @@ def test_numbers_that_have_gone_back_are_forgotten_by_hand(esp32: ESPHome) -> No
 
 
 def test_it_says_what_the_contract_asks_for() -> None:
-    """Checks the settings outside of the code: clean sessions, and a last will."""
-    mqtt = esphome.yaml.load(esphome.FILE.read_text(), esphome.Loader)["mqtt"]
+    """Checks the settings outside of the code: clean sessions, a last will, no restarts, and TLS."""
+    settings = esphome.yaml.load(esphome.FILE.read_text(), esphome.Loader)
+    mqtt = settings["mqtt"]
+    assert settings["wifi"]["reboot_timeout"] == mqtt["reboot_timeout"] == "0s"
+    assert (mqtt["port"], mqtt["certificate_authority"]) == (8883, "broker_ca")
     topic = "${base}/machine/${machine}/status"
     assert mqtt["clean_session"] is True and mqtt["birth_message"] is None
     for message in (mqtt["will_message"], mqtt["shutdown_message"]):
