@@ -764,6 +764,17 @@ def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> 
         assert days_left("server.crt") == days_left("clients/panel1.crt") == expected
 
 
+def test_the_successor_of_a_removed_device_gets_another_key(tmp_path: Path) -> None:
+    (tmp_path / "accounts").write_text(ACCOUNTS)
+    assert make_accounts(tmp_path, "--client-certificates").returncode == 0
+    # It is on the device only.
+    (tmp_path / "secrets/panel2.password").unlink()
+    assert list(tmp_path.glob("clients/panel2.*"))
+    (tmp_path / "accounts").write_text(ACCOUNTS.replace("panel panel2\n", ""))
+    assert "Removed what belonged to panel2" in make_accounts(tmp_path).stdout
+    assert not list(tmp_path.glob("clients/panel2.*")) and list(tmp_path.glob("clients/panel1.*"))
+
+
 def test_a_run_makes_what_a_killed_one_has_left_out(tmp_path: Path) -> None:
     """Kills the script before each of the files that it renews gets its place."""
     broker = SecuredBroker(tmp_path, ACCOUNTS)
@@ -772,10 +783,15 @@ def test_a_run_makes_what_a_killed_one_has_left_out(tmp_path: Path) -> None:
         f'#!/bin/sh\necho >>{moves}\n[ "$(wc -l <{moves})" != "$CUT" ] || {{ kill -KILL $PPID; exit 1; }}\n'
         'PATH=${PATH#*:} exec mv "$@"\n')
     mv.chmod(0o755)
+    files = [broker.kiosk / name for name in ("passwords", "acl", "server.key")]
     for cut in range(1, 100):
         moves.unlink(missing_ok=True)
+        for file in files if os.getuid() == 0 else []:
+            shutil.chown(file, "mosquitto")
         killed = make_accounts(broker.kiosk, "--new-server-certificate", "--new-password", "panel1",
                                PATH=f"{tmp_path}:{os.environ['PATH']}", CUT=f"{cut}")
+        # The broker can read each of them.
+        assert os.getuid() != 0 or {file.owner() for file in files} == {"mosquitto"}
         broker.make()
         try:
             assert gets_in(broker.start(), "panel1"), f"killed before move {cut}"
