@@ -148,6 +148,8 @@ def test_the_kiosk_sells_again_after_a_broken_file(
     database = broker.folder / "mosquitto.db"
     database.write_bytes(damage(database.read_bytes()))
     damaged = database.read_bytes()
+    # Of a run that was killed.
+    (broker.folder / "check-database.Abc123/with").mkdir(parents=True)
 
     checked = subprocess.run(
         [ROOT / "deploy/mosquitto/check-database", broker.folder / "mosquitto.conf"],
