@@ -13,9 +13,11 @@ UNIT = "juice-zvt"
 
 
 def test_the_device_from_its_installation_to_its_end(machine: Machine, tmp_path: Path) -> None:
+    rights = "stat -c '%U %G %a' /etc/juice-zvt/zvt.yaml"
     # Without a terminal it runs and retries.
     machine.shell("apt-get install -y mosquitto mosquitto-clients /root/juice-zvt_*.deb")
     assert machine.property("ActiveState", UNIT) == "active"
+    assert machine.shell(rights).split() == ["root", "juice-zvt", "640"]
     status = "mosquitto_sub -C 1 -W 30 -t kiosk/k1/payment/terminal/status"
     assert machine.shell(status).strip() == "fault: terminal away"
     assert "The configuration is good." in machine.shell("juice-zvt check")
