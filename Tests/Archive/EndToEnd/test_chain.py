@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Callable, Iterator
 
@@ -130,6 +131,34 @@ def test_who_leaves_the_list_is_let_in_no_more(cluster: Cluster) -> None:
     # The list was wrong; the kiosk keeps its password.
     cluster.accounts(["k1", "k2"])
     assert k2.may_write("kiosk/k2/status")
+
+
+def test_a_list_that_was_cut_deletes_no_accounts(cluster: Cluster) -> None:
+    cluster.accounts(["k1", "k2", "k3"])
+    with pytest.raises(AssertionError, match="removes 2 of 3 kiosks: is it complete?"):
+        cluster.accounts(["k1"])
+    k2 = Account(cluster, "k2")
+    assert k2.may_write("kiosk/k2/status")
+    cluster.run("accounts", cluster.folder / "kiosks.csv", "--remove")
+    assert not k2.may_write("kiosk/k2/status")
+    cluster.accounts(["k1", "k2"])
+
+
+def test_a_first_start_that_was_interrupted_is_completed() -> None:
+    with closing(Cluster()) as cluster:
+        # The user postgres can reach it.
+        programs = cluster.folder / "programs"
+        programs.mkdir(0o755)
+        cluster._environment["PATH"] = f"{programs}:{os.environ['PATH']}"
+        for name, body in ("initdb", 'mkdir "$2" && echo >"$2/PG_VERSION"'), ("psql", ""):
+            program = programs / name
+            program.write_text(f"#!/bin/sh\n{body}\nexit 1\n")
+            program.chmod(0o755)
+            with pytest.raises(AssertionError):
+                cluster.start("database")
+            program.unlink()
+        cluster.start("database")
+        assert cluster.query("SELECT 1", user="archive") == "1"
 
 
 def test_a_cluster_elsewhere_gets_the_same_definitions(cluster: Cluster) -> None:
