@@ -207,16 +207,21 @@ def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
 
 
 def test_pages_say_how_far_the_sums_are(viewer: WebClient, archive: Postgres) -> None:
-    pages = ("/chain", "/chain/kiosks", "/chain/kiosks/k1")
+    pages = ("/chain", "/chain/kiosks", "/chain/kiosks/k1", "/chain/sales")
     try:
+        archive.query("UPDATE juice.reception SET received = now()")
         archive.query("INSERT INTO juice.dirty_day (kiosk, day, since, due)"
                       " VALUES ('k1', current_date, '2026-03-04 05:06Z', '2026-03-04 05:06Z')")
         for path in pages:
             assert "Summed up to Mar 4 " in (page := text(viewer, path)) and "cannot be computed" not in page
+        assert "Not all sales from after 2026-03-03 are here, so nothing is compared" in page
         archive.query("UPDATE juice.dirty_day SET error = 'too long'")
         for path in pages:
             assert "The sums of 1 days of kiosks cannot be computed" in (page := text(viewer, path))
             assert "Summed up to " in page and "Summed up to Mar 4 " not in page
+        # The archive receives nothing, so today's sales may be missing, but not earlier ones.
+        assert "The archive receives nothing" in page and "so nothing is compared" in page
+        assert "compared with" in text(viewer, "/chain/sales?to=2026-11-20")
     finally:
         archive.query("DELETE FROM juice.dirty_day")
 

@@ -179,6 +179,20 @@ struct ChainLayout {
       """
   }
 
+  /// Returns the last day of which all sales are summed up, in days since 1970-01-01, or `nil` if it
+  /// is today.
+  ///
+  /// - Parameter row: The row of `ChainQuery.summedUp()`.
+  func lastSummedUpDay(_ row: ChainQuery.Row?) -> Int64? {
+    func dayBefore(_ time: Timestamp) -> Int64 { localTime.date(of: time).daysSinceEpoch - 1 }
+    let summed = row?.time(0).map(dayBefore)
+    let days = [
+      summed.flatMap { $0 < localTime.today.daysSinceEpoch - 1 ? $0 : nil },
+      row?.time(2).map(dayBefore),
+    ]
+    return days.compactMap(\.self).min()
+  }
+
   /// Returns the header cell of a kiosk's row: its name, its id and its place.
   func name(_ id: KioskID, _ name: String?, place: String?) -> HTML {
     let place: HTML? = place.map { " <span class=\"muted\">\($0)</span>" }

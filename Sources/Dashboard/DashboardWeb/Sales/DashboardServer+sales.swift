@@ -97,10 +97,13 @@ extension DashboardServer {
       let menus = link.fleet.kiosks.prefix(100).compactMap(\.menu?.menu)
       let language = context.language
       return try await chainRequest.answer { query throws(DatabaseError) in
+        let summedUp = try query.summedUp()
+        var sales = try query.sales(period, choice, timeZone: archive.settings.timeZone)
+        let last = chainRequest.layout.lastSummedUpDay(summedUp)
+        sales.knownUntil = last.flatMap { $0 < period.end ? $0 : nil }
         let page = SalesPage(
           title: language("Sales", "판매"), path: "/chain/sales", query: choice.query,
-          period: period,
-          sales: try query.sales(period, choice, timeZone: archive.settings.timeZone),
+          period: period, sales: sales, notice: chainRequest.layout.summedUp(summedUp),
           name: { juice in
             menus.lazy.compactMap { $0.juice(juice) }.first?.name[language] ?? juice.text
           }, localTime: localTime)
