@@ -79,12 +79,14 @@ package final class EventRow: Sendable {
     (self.at, self.line, self.message) = (at, line.bytes, message)
   }
 
-  /// Checks that an amount with a known currency is an amount of it: the sums of a chain are then
-  /// amounts, too, whatever one kiosk sends.
+  /// Checks that a currency has a valid code, and that its amount is an amount of it: the sums of a
+  /// chain are then amounts, too, whatever one kiosk sends.
   private static func checkMoney(_ values: [JSON.Member?]) throws(UnreadableEvent) {
-    guard case .string(let amount)? = values[EventColumn.amount]?.value,
-      case .string(let code)? = values[EventColumn.currency]?.value, let currency = Currency(code)
-    else { return }
+    guard case .string(let code)? = values[EventColumn.currency]?.value else { return }
+    guard let currency = Currency(code) else {
+      throw UnreadableEvent("'currency' is not a currency")
+    }
+    guard case .string(let amount)? = values[EventColumn.amount]?.value else { return }
     guard let money = Money(amount, currency), money.units <= JSON.maximumUnits else {
       throw UnreadableEvent("'amount' is not an amount of its currency")
     }

@@ -53,7 +53,8 @@ def hostile(chance: random.Random) -> tuple[str, str, bool]:
         limit = TEXTS[member]
         bad = [f'"{noise(chance, limit + 1)}"', f'"{noise(chance, 5000)}"', '"a\\u0000b"', '"\udcff\udcfe"', '"\\ud800"',
                "12", "null", "{}", '"a\nb"', '"' + "비" * (limit // 3 + 1) + '"']
-        good = [f'"{noise(chance, limit)}"', '"\u202e비\\n\\t"', '"\\\\N"', '"\\"\';--"', '""', '"\\u0001"']
+        good = ['"GBP"', '"XXX"'] if member == "currency" else [
+            f'"{noise(chance, limit)}"', '"\u202e비\\n\\t"', '"\\\\N"', '"\\"\';--"', '""', '"\\u0001"']
     elif member in WHOLES:
         bad = ["-1", "1.5", "1e3", "1e400", "12345678901234567890", '"7"', "null", "01", "NaN", "9223372036854775808"]
         good = {"seq": [], "epoch": ["0", "9223372036854775807"], "job": ["9007199254740992"]}.get(

@@ -226,6 +226,28 @@ def test_pages_say_how_far_the_sums_are(viewer: WebClient, archive: Postgres) ->
         archive.query("DELETE FROM juice.dirty_day")
 
 
+def test_no_kiosk_changes_the_sums_of_others(viewer: WebClient, archive: Postgres) -> None:
+    """k119 has taken each possible currency, and sold thousands of juices."""
+    today = datetime.now(timezone.utc).date()
+    path = f"/chain/sales?from={today - timedelta(days=7)}&to={today - timedelta(days=1)}"
+    try:
+        archive.query("""
+            INSERT INTO juice.takings_day SELECT current_date - 1, 'k119', chr(a) || chr(b) || chr(c), 900000
+              FROM generate_series(65, 90) a, generate_series(65, 90) b, generate_series(65, 90) c ON CONFLICT DO NOTHING;
+            INSERT INTO juice.sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed)
+              SELECT current_date - 1, 'k119', 'a' || number, 0, 1, 0, 0, 0 FROM generate_series(1, 3000) number""")
+        page = text(viewer, "/chain")
+        assert "€41,160.00 +100%" in page and "€44,590.00 +100%" in page
+        for page in (page, text(viewer, "/chain/kiosks/k119")):
+            assert "900,000.00" in page and "ZZZ" not in page
+        page = text(viewer, path)
+        assert "All 24500 +100% (12250) " in page and "€85,750.00 +100% (€42,875.00)" in page
+        assert "kiwi 3500 +100% (1750)" in page
+    finally:
+        archive.query("""
+            DELETE FROM juice.takings_day WHERE currency <> 'EUR'; DELETE FROM juice.sales_day WHERE juice ~ '^a[0-9]+$'""")
+
+
 def test_each_quota_has_its_name(viewer: WebClient, archive: Postgres) -> None:
     try:
         for quota, name in (("entries", "entries in an hour"), ("ledgers", "ledgers"), ("gaps", "gaps")):

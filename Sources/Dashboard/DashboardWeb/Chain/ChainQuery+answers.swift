@@ -178,9 +178,12 @@ extension ChainQuery {
   func takings(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      SELECT region, currency, sum(a1), sum(a2), sum(a3)
-      FROM \(own(with: "juice.sold", [period.sums("amount")], by: "currency", as: "currency, a1, a2, a3", period))
-      WHERE currency IS NOT NULL GROUP BY region, currency ORDER BY region, currency LIMIT 4000
+      SELECT region, currency, a1, a2, a3 FROM (
+        SELECT region, currency, sum(a1) AS a1, sum(a2) AS a2, sum(a3) AS a3,
+          row_number() OVER (PARTITION BY region ORDER BY count(*) DESC, currency) AS number
+        FROM \(own(with: "juice.sold", [period.sums("amount")], by: "currency", as: "currency, a1, a2, a3", period))
+        WHERE currency IS NOT NULL GROUP BY region, currency
+      ) money WHERE number <= \(Self.maximumCurrencies) ORDER BY region, currency
       """)
   }
 
@@ -233,9 +236,13 @@ extension ChainQuery {
   ) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      SELECT kiosk, currency, \(period.sums("amount")) FROM own JOIN juice.sold USING (kiosk)
-      WHERE kiosk = ANY ($2::text[]) AND \(period.condition)
-      GROUP BY kiosk, currency ORDER BY kiosk, currency
+      SELECT kiosk, currency, a1, a2, a3 FROM (
+        SELECT kiosk, currency, \(period.sums("amount")),
+          row_number() OVER (PARTITION BY kiosk ORDER BY count(*) DESC, currency)
+        FROM own JOIN juice.sold USING (kiosk)
+        WHERE kiosk = ANY ($2::text[]) AND \(period.condition) GROUP BY kiosk, currency
+      ) money (kiosk, currency, a1, a2, a3, number)
+      WHERE number <= \(Self.maximumCurrencies) ORDER BY kiosk, currency
       """, ["{\(kiosks.map(\.text).joined(separator: ","))}"])
   }
 

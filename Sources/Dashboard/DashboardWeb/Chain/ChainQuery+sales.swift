@@ -7,6 +7,10 @@ extension ChainQuery {
   /// Maximum number of rows of an export.
   private static let maximumRows = 50_000
 
+  /// Maximum number of currencies of a region or a kiosk on a page: those of the most kiosks, or with
+  /// takings on the most days, so that one kiosk does not displace the currency of the others.
+  static let maximumCurrencies = 5
+
   /// An SQL condition that selects the kiosks of the region `$2` with the id `$3`. NULL selects all
   /// regions or all ids.
   private static let chosen =
@@ -33,30 +37,48 @@ extension ChainQuery {
       "\(Self.chosen) AND day BETWEEN \(day(period.before.lowerBound)) AND \(day(period.days.upperBound))"
     for row in try rows(
       """
-      SELECT juice, \(isNow), sum(glasses), sum(out_of_stock) FROM own JOIN juice.sales USING (kiosk)
-      WHERE \(condition) GROUP BY 1, 2 LIMIT 2000
+      SELECT \(isNow), sum(glasses), sum(out_of_stock) FROM own JOIN juice.sales USING (kiosk)
+      WHERE \(condition) GROUP BY 1
       """, values(choice))
     {
-      let figures = SalesFigures(glasses: row.number(2), outOfStock: row.number(3))
-      sales.total.add(figures, isNow: row.bool(1))
-      guard let juice = Juice.ID(row[0]) else { continue }
-      sales.juices[juice, default: .init()].add(figures, isNow: row.bool(1))
+      let figures = SalesFigures(glasses: row.number(1), outOfStock: row.number(2))
+      sales.total.add(figures, isNow: row.bool(0))
+    }
+    func compared(_ column: String) -> String {
+      """
+      coalesce(sum(\(column)) FILTER (WHERE \(isNow)), 0),
+        coalesce(sum(\(column)) FILTER (WHERE NOT \(isNow)), 0)
+      """
     }
     for row in try rows(
       """
-      SELECT currency, \(isNow), sum(amount) FROM own JOIN juice.sold USING (kiosk)
-      WHERE \(condition) GROUP BY 1, 2
+      SELECT juice, \(compared("glasses")), \(compared("out_of_stock")) FROM own JOIN juice.sales USING (kiosk)
+      WHERE \(condition) AND juice <> '' GROUP BY juice ORDER BY 2 DESC, 3 DESC, juice LIMIT 1000
       """, values(choice))
     {
-      guard let currency = Currency(row[0]), let amount = Money(row[2], currency) else { continue }
-      sales.total.add(SalesFigures(takings: [currency: amount.units]), isNow: row.bool(1))
+      guard let juice = Juice.ID(row[0]) else { continue }
+      sales.juices[juice] = SalesComparison.Pair(
+        now: SalesFigures(glasses: row.number(1), outOfStock: row.number(3)),
+        before: SalesFigures(glasses: row.number(2), outOfStock: row.number(4)))
+    }
+    for row in try rows(
+      """
+      SELECT currency, \(compared("amount")) FROM own JOIN juice.sold USING (kiosk)
+      WHERE \(condition) GROUP BY currency ORDER BY count(*) DESC, currency LIMIT \(Self.maximumCurrencies)
+      """, values(choice))
+    {
+      guard let currency = Currency(row[0]) else { continue }
+      for (column, isNow) in [(1, true), (2, false)] {
+        guard let amount = Money(row[column], currency) else { continue }
+        sales.total.add(SalesFigures(takings: [currency: amount.units]), isNow: isNow)
+      }
     }
     for row in try rows(
       """
       SELECT currency, sum(sold), sum(taken), sum(given_back), sum(written_off), sum(open)
       FROM own JOIN juice.money USING (kiosk)
       WHERE \(Self.chosen) AND day BETWEEN \(day(period.days.lowerBound)) AND \(day(period.days.upperBound))
-      GROUP BY 1 HAVING sum(taken) > 0 ORDER BY 1
+      GROUP BY 1 HAVING sum(taken) > 0 ORDER BY count(*) DESC, 1 LIMIT \(Self.maximumCurrencies)
       """, values(choice))
     {
       guard let currency = Currency(row[0]) else { continue }
@@ -73,6 +95,7 @@ extension ChainQuery {
       (sums.writtenOff, sums.open) = (writtenOff, open)
       sales.money.append((currency, sums))
     }
+    sales.money.sort { $0.currency < $1.currency }
     for row in try rows(
       """
       SELECT day - '1970-01-01'::date, sum(glasses) FROM own JOIN juice.sales USING (kiosk)
