@@ -248,6 +248,21 @@ def test_no_kiosk_changes_the_sums_of_others(viewer: WebClient, archive: Postgre
             DELETE FROM juice.takings_day WHERE currency <> 'EUR'; DELETE FROM juice.sales_day WHERE juice ~ '^a[0-9]+$'""")
 
 
+def test_hours_are_compared_only_if_their_entries_are_there(viewer: WebClient, archive: Postgres) -> None:
+    path = "/chain/sales?kiosk=k0"
+    try:
+        assert "By hour of the day" in text(viewer, path)
+        # The hour of such an entry is unknown.
+        archive.query("INSERT INTO juice.misdated SELECT 'k0', 7, seq, now() FROM generate_series(1, 20) seq")
+        assert "By hour of the day" not in text(viewer, path)
+        archive.query("DELETE FROM juice.misdated; INSERT INTO juice.closed_day VALUES ('k0', current_date - 50)")
+        assert "By hour of the day" not in text(viewer, path)
+        archive.query("UPDATE juice.closed_day SET day = current_date - 60")
+        assert "By hour of the day" in text(viewer, path)
+    finally:
+        archive.query("DELETE FROM juice.misdated; DELETE FROM juice.closed_day")
+
+
 def test_each_quota_has_its_name(viewer: WebClient, archive: Postgres) -> None:
     try:
         for quota, name in (("entries", "entries in an hour"), ("ledgers", "ledgers"), ("gaps", "gaps")):

@@ -122,6 +122,11 @@ extension ChainQuery {
         WHERE \(Self.chosen) AND kiosk = $3 AND status IN ('ready', 'made', 'out_of_stock')
           AND at >= (\(day(period.before.lowerBound)))::timestamp AT TIME ZONE $4
           AND at < (\(day(period.days.upperBound)) + 1)::timestamp AT TIME ZONE $4
+          AND NOT EXISTS (SELECT FROM juice.misdated wrong
+            WHERE wrong.kiosk = event.kiosk AND wrong.epoch = event.epoch AND wrong.seq = event.seq)
+          -- The entries of a closed day are deleted: there are no hours to compare.
+          AND NOT EXISTS (SELECT FROM juice.closed_day closed WHERE closed.kiosk = $3
+            AND closed.day BETWEEN \(day(period.before.lowerBound)) AND \(day(period.days.upperBound)))
       )
       SELECT extract(hour FROM at)::int, at >= \(day(period.days.lowerBound)), sum(glasses),
         count(*) FILTER (WHERE glasses = 0)
