@@ -263,6 +263,13 @@ def test_hours_are_compared_only_if_their_entries_are_there(viewer: WebClient, a
         archive.query("DELETE FROM juice.misdated; DELETE FROM juice.closed_day")
 
 
+def test_sales_of_no_kiosk_and_of_no_day(viewer: WebClient, north: WebClient) -> None:
+    for path in ("/chain/sales", "/chain/sales.csv"):
+        assert viewer.get(f"{path}?kiosk=nowhere").status == north.get(f"{path}?kiosk=s1").status == 404
+        assert north.get(f"{path}?kiosk=k1").status == 200
+    assert "1970-01-01" not in text(viewer, "/chain/sales?from=2020-01-01&to=2020-01-07")
+
+
 def test_each_quota_has_its_name(viewer: WebClient, archive: Postgres) -> None:
     try:
         for quota, name in (("entries", "entries in an hour"), ("ledgers", "ledgers"), ("gaps", "gaps")):

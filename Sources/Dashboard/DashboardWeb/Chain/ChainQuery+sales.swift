@@ -25,6 +25,12 @@ extension ChainQuery {
     }
   }
 
+  /// Returns whether the user may see the chosen kiosk, if there is one.
+  func contains(_ choice: ChainSales) throws(DatabaseError) -> Bool {
+    guard let kiosk = choice.kiosk else { return true }
+    return try contains(kiosk)
+  }
+
   /// Returns the sums of a period and of `period.before`. Sums by hour are only for one kiosk,
   /// because the archive stores sums of days and not of hours.
   func sales(
@@ -112,7 +118,7 @@ extension ChainQuery {
         (SELECT min(day) - '1970-01-01'::date FROM own JOIN juice.sales USING (kiosk) WHERE \(condition))
       """, values(choice)
     ).first
-    if let start, start.bool(0) == false { sales.knownSince = Int64(start.number(1)) }
+    if let start, start.bool(0) == false { sales.knownSince = start.text(1).flatMap { Int64($0) } }
     guard choice.kiosk != nil else { return sales }
     for row in try rows(
       """

@@ -97,6 +97,7 @@ extension DashboardServer {
       let menus = link.fleet.kiosks.prefix(100).compactMap(\.menu?.menu)
       let language = context.language
       return try await chainRequest.answer { query throws(DatabaseError) in
+        guard try query.contains(choice) else { return nil }
         let summedUp = try query.summedUp()
         var sales = try query.sales(period, choice, timeZone: archive.settings.timeZone)
         let last = chainRequest.layout.lastSummedUpDay(summedUp)
@@ -116,9 +117,11 @@ extension DashboardServer {
       let period = SalesPeriod(chainRequest.form, today: chainRequest.layout.localTime.today)
       let choice = ChainSales(chainRequest.form)
       guard let user = context.user else { throw RequestError.loggedOut }
-      let rows = try await archive.query(user) { query throws(DatabaseError) in
-        try query.salesRows(period, choice)
+      let rows = try await archive.query(user) {
+        query throws(DatabaseError) -> [ExportTable.Row]? in
+        try query.contains(choice) ? try query.salesRows(period, choice) : nil
       }
+      guard let rows else { throw RequestError.notFound }
       return ExportTable("sales", SalesTable.header, rows: rows)
     }
   }
