@@ -270,6 +270,22 @@ def test_sales_of_no_kiosk_and_of_no_day(viewer: WebClient, north: WebClient) ->
     assert "1970-01-01" not in text(viewer, "/chain/sales?from=2020-01-01&to=2020-01-07")
 
 
+def test_a_sum_that_is_too_large_is_shown_as_unknown(viewer: WebClient, archive: Postgres) -> None:
+    path = "/chain/sales?from=2026-03-04&to=2026-03-04"
+    try:
+        archive.query("""
+            INSERT INTO juice.takings_day SELECT '2026-03-04', 'k1', currency, amount
+              FROM (VALUES ('CHF', 7.00), ('USD', 1e18)) sold (currency, amount);
+            INSERT INTO juice.charge_day (day, kiosk, charge, at, device, currency, asked, sold, held, captured, released,
+                refunded, cash, written_off)
+              VALUES ('2026-03-04', 'k1', 1, '2026-03-04', 'till', 'USD', 0, 1e18, 0, 5, 0, 0, 0, 0)""")
+        page = text(viewer, path)
+        assert "7.00 CHF (0.00 CHF) – 0" in page
+        assert "USD – $5.00 $0.00 – $0.00" in page
+    finally:
+        archive.query("DELETE FROM juice.takings_day WHERE currency <> 'EUR'; DELETE FROM juice.charge_day")
+
+
 def test_each_quota_has_its_name(viewer: WebClient, archive: Postgres) -> None:
     try:
         for quota, name in (("entries", "entries in an hour"), ("ledgers", "ledgers"), ("gaps", "gaps")):

@@ -75,8 +75,8 @@ extension ChainQuery {
     {
       guard let currency = Currency(row[0]) else { continue }
       for (column, isNow) in [(1, true), (2, false)] {
-        guard let amount = Money(row[column], currency) else { continue }
-        sales.total.add(SalesFigures(takings: [currency: amount.units]), isNow: isNow)
+        let units = Money(row[column], currency)?.units ?? .max
+        sales.total.add(SalesFigures(takings: [currency: units]), isNow: isNow)
       }
     }
     for row in try rows(
@@ -88,17 +88,13 @@ extension ChainQuery {
       """, values(choice))
     {
       guard let currency = Currency(row[0]) else { continue }
-      func units(_ column: Int) -> Int? {
+      func units(_ column: Int) -> Int {
         let units = Money(row[column].replacing("-", with: ""), currency)?.units
-        return row[column].hasPrefix("-") ? units.map { -$0 } : units
+        return units.map { row[column].hasPrefix("-") ? -$0 : $0 } ?? .max
       }
-      // A sum that is too large is unknown, and not 0.
-      guard let sold = units(1), let taken = units(2), let givenBack = units(3),
-        let writtenOff = units(4), let open = units(5)
-      else { continue }
       var sums = MoneySums()
-      (sums.sold, sums.taken, sums.givenBack) = (sold, taken, givenBack)
-      (sums.writtenOff, sums.open) = (writtenOff, open)
+      (sums.sold, sums.taken, sums.givenBack) = (units(1), units(2), units(3))
+      (sums.writtenOff, sums.open) = (units(4), units(5))
       sales.money.append((currency, sums))
     }
     sales.money.sort { $0.currency < $1.currency }

@@ -119,7 +119,7 @@ extension DashboardServer {
       guard let user = context.user else { throw RequestError.loggedOut }
       let rows = try await archive.query(user) {
         query throws(DatabaseError) -> [ExportTable.Row]? in
-        try query.contains(choice) ? try query.salesRows(period, choice) : nil
+        try query.contains(choice) ? query.salesRows(period, choice) : nil
       }
       guard let rows else { throw RequestError.notFound }
       return ExportTable("sales", SalesTable.header, rows: rows)

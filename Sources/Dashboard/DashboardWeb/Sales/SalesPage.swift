@@ -189,19 +189,25 @@ struct SalesPage {
     let currencies = Set(pair.now.takings.keys).union(pair.before.takings.keys).sorted()
     let sums: [HTML] = currencies.map { currency in
       let (now, before) = (pair.now.takings[currency] ?? 0, pair.before.takings[currency] ?? 0)
+      let isKnown = now != .max && before != .max
+      let change = isKnown ? trend(now, before, text(before, currency), of: sales) : .empty
       return """
-        <span class="sum">\(Money(units: now, currency).text(language)) \(trend(now, before, Money(units: before, currency).text(language), of: sales))</span>
+        <span class="sum">\(text(now, currency)) \(change)</span>
 
         """
     }
     return "<td>\(sums)</td>"
   }
 
+  private func text(_ units: Int, _ currency: Currency) -> String {
+    units == .max ? "–" : Money.text(units, currency, language)
+  }
+
   private var money: HTML? {
     guard !sales.money.isEmpty else { return nil }
     let rows: [HTML] = sales.money.map { currency, sums in
       let amounts = [sums.sold, sums.taken, sums.givenBack, sums.writtenOff, sums.open]
-      let cells: [HTML] = amounts.map { "<td>\(Money.text($0, currency, language))</td>" }
+      let cells: [HTML] = amounts.map { "<td>\(text($0, currency))</td>" }
       return "<tr><th scope=\"row\">\(currency.code)</th>\(cells)</tr>"
     }
     let heads = [

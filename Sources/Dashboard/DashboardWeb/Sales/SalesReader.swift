@@ -85,7 +85,7 @@ actor SalesReader {
 struct SalesFigures: Sendable, Equatable {
   var glasses = 0
   var outOfStock = 0
-  /// The amount in each currency, in its smallest unit.
+  /// The amount in each currency, in its smallest unit. `Int.max` is an amount that is too large.
   var takings: [Currency: Int] = [:]
 
   static func += (left: inout Self, right: Self) {
