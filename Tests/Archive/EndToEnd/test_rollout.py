@@ -214,6 +214,11 @@ def test_what_cannot_be_is_told(fleet: Fleet) -> None:
     assert "no kiosk in the region south" in fleet.push(GREEN, "--region", "south", code=65)
     assert "kiosks accept at most 65536" in fleet.push("menu: {} # " + '"' * 40_000, code=65)
     example = ROOT / "config/chain-menu.yaml"
+    # An error in the archive's configuration is not one in the menu.
+    wrong = fleet.folder / "wrong.yaml"
+    wrong.write_text("archive: {batch: 0}\n")
+    done = Archive(wrong).command("fleet", "push", example)
+    assert done.returncode == 78 and "archive.batch" in done.stderr
     assert "0 of 1 kiosks have it" in fleet("push", str(example))
     fleet("pause")
     assert "you cannot pause it" in fleet("pause", code=65)

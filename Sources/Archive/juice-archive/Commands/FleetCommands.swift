@@ -106,12 +106,12 @@ struct FleetCommands: ParsableCommand {
         menu: menu, file: file, region: region, first: first.value, perMinute: rate,
         limit: limit.value,
         timeout: timeout)
-      let rollout: Rollout
-      let misfits: [RolloutTable.Misfit]
-      do {
-        (rollout, misfits) = try options.withSettings { try RolloutTable($0).push(plan) }
-      } catch let error as ConfigurationErrors {
-        throw Failure.badData("\(error)")
+      let (rollout, misfits) = try options.withSettings { settings in
+        let table = try RolloutTable(settings)
+        // The errors of the menu, not of the archive's configuration.
+        do { return try table.push(plan) } catch let error as ConfigurationErrors {
+          throw Failure.badData("\(error)")
+        }
       }
       let refusals = misfits.map { "\n\($0)" }.joined()
       try StandardOutput.write(
