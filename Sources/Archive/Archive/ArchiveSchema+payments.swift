@@ -32,14 +32,14 @@ extension ArchiveSchema {
       PRIMARY KEY (kiosk, day, epoch, seq)
     );
 
-    -- One row for each charge. undecided: held, and neither captured, released nor written off. taken, given_back,
+    -- One row for each charge. held: what is held, and neither captured, released nor written off. taken, given_back,
     -- written_off and open: as the kiosk's MoneySums, sold = taken - given_back + written_off + open.
     CREATE VIEW juice.charges AS
       SELECT kiosk, charge, day, at, device, panel, ticket, juice, quantity, currency, asked, sold, captured, released,
         refunded, cash, captured AS taken, refunded + cash AS given_back,
         CASE WHEN is_open THEN 0 ELSE sold - captured + refunded + cash END AS written_off,
         CASE WHEN is_open THEN sold - captured + refunded + cash ELSE 0 END AS open,
-        CASE WHEN is_open THEN held ELSE 0 END AS undecided, receipt, trace, terminal, card, last4
+        CASE WHEN is_open THEN held ELSE 0 END AS held, receipt, trace, terminal, card, last4
       FROM (SELECT kiosk, charge, min(day) AS day, min(at) AS at, max(device) AS device, max(panel) AS panel,
         max(ticket) AS ticket, max(juice) AS juice, max(quantity) AS quantity, max(currency) AS currency,
         sum(asked) AS asked, sum(sold) AS sold, sum(captured) AS captured, sum(released) AS released,
