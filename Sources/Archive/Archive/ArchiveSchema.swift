@@ -229,6 +229,9 @@ enum ArchiveSchema {
       PRIMARY KEY (kiosk, day)
     );
 
+    -- The time zone of the days below, as of the last start. One row.
+    CREATE TABLE juice.sum_zone (name text NOT NULL);
+
     -- Daily sums, computed from 'event'.
     CREATE TABLE juice.sales_day (
       day date NOT NULL,

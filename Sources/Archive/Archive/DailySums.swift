@@ -11,6 +11,7 @@ package import Postgres
 /// ```swift
 /// let sums = try DailySums(settings)
 /// guard try sums.takeLock() else { return }  // Another archiver computes.
+/// _ = try sums.adoptTimeZone()
 /// while try sums.step() > 0 {}
 /// ```
 package final class DailySums {
@@ -49,6 +50,39 @@ package final class DailySums {
   /// - Returns: `false` if another session holds the lock.
   package func takeLock() throws(DatabaseError) -> Bool {
     try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0003))").rows.first?.first == "t"
+  }
+
+  /// If the time zone has changed since the last start, marks all days of stored entries, in the old
+  /// and in the new zone. Call it with the lock, before the first step.
+  ///
+  /// The marks become due one after another, so that they do not delay those of new entries.
+  ///
+  /// - Returns: Whether days were marked.
+  package func adoptTimeZone() throws(DatabaseError) -> Bool {
+    let old = try database.run("SELECT name FROM sum_zone").rows.first?.first ?? nil
+    guard old != settings.timeZone else { return false }
+    // The longer timeout is for a statement that reads all entries.
+    let session = try PostgresConnection(
+      archive: settings, timeout: PostgresConnection.longTimeout)
+    session.whileWaiting = { _ throws(DatabaseError) in
+      guard !Task.isCancelled else { throw DatabaseError("the archiver ends") }
+    }
+    try session.transaction { () throws(DatabaseError) in
+      if let old {
+        try session.run(
+          """
+          INSERT INTO dirty_day (kiosk, day, due)
+          SELECT kiosk, day, now() + interval '2 milliseconds' * row_number() OVER (ORDER BY day DESC) FROM (
+            SELECT DISTINCT kiosk, (coalesce(arrived, at) AT TIME ZONE zone)::date AS day
+            FROM event LEFT JOIN misdated USING (kiosk, epoch, seq)
+              CROSS JOIN unnest(ARRAY[$1::text, $2::text]) zone
+          ) marked
+          """, [old, settings.timeZone])
+      }
+      try session.run("DELETE FROM sum_zone")
+      try session.run("INSERT INTO sum_zone VALUES ($1)", [settings.timeZone])
+    }
+    return old != nil
   }
 
   /// Computes the sums of the days of up to `maximumMarks` marks, the longest overdue first; then

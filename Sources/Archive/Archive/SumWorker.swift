@@ -25,6 +25,9 @@ actor SumWorker {
         let sums = try DailySums(settings)
         // Another session may still compute, after its archiver has lost the lock for batches.
         while try !sums.takeLock(), await wait(Self.interval) {}
+        if !Task.isCancelled, try sums.adoptTimeZone() {
+          logger.notice("archive.time_zone has changed: all days are summed up again")
+        }
         try await compute(sums, reset: &pause)
       } catch {
         if lastError?.state != error.state { logger.warning("the sums wait: \(error.message)") }

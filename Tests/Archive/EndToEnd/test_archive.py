@@ -860,6 +860,22 @@ def test_partitions_begin_every_month(make_archive: MakeArchive, database: Postg
     assert database.query("SELECT count(*) FROM juice.event") == "0"
 
 
+def test_another_time_zone_counts_no_glass_twice(
+    make_archive: MakeArchive, database: Postgres, client: Client
+) -> None:
+    sold = {"source": "order/p1", "juice": "kiwi"}
+    archive = make_archive().start()
+    tell(client, "k1", *[event(seq, "ready", (seq * 12 + 6) * 60, **sold, quantity=seq) for seq in range(1, 5)])
+    sums_are_complete(database, 4)
+    days = "SELECT string_agg(extract(day FROM day) || ' ' || glasses, ', ' ORDER BY day) FROM juice.sales"
+    assert database.query(days) == "1 1, 2 5, 3 4"
+    for zone, expected in (("Asia/Seoul", "2 3, 3 7"), ("America/Los_Angeles", "1 3, 2 7"), ("UTC", "1 1, 2 5, 3 4")):
+        archive.stop()
+        archive = make_archive(time_zone=zone).start()
+        has(database, days, expected)
+        has(database, "SELECT count(*) FROM juice.dirty_day", "0")
+
+
 def test_many_ledgers_of_a_kiosk_are_an_alert_and_no_load(
     archive: Archive, database: Postgres, client: Client
 ) -> None:
