@@ -66,7 +66,8 @@ extension DailySums {
 
   /// Deletes a partition. Moves to the current one the entries of marked days that are not closed,
   /// and the newest `opened` entries, which contain the fruits of kiosks. All statements read the same
-  /// snapshot of the marks, so that a day is either closed or has all of its entries.
+  /// snapshot of the marks, so that a day is either closed or has all of its entries. The charges of
+  /// closed days lose what identifies a customer or a card.
   private func delete(_ number: Int) throws(DatabaseError) {
     // The longer timeout is for a statement that reads an index of the whole partition.
     let session = try PostgresConnection(
@@ -93,6 +94,9 @@ extension DailySums {
           FROM event_\(number) LEFT JOIN misdated USING (kiosk, epoch, seq)
           EXCEPT SELECT kiosk, day FROM dirty_day
           ON CONFLICT DO NOTHING;
+        UPDATE charge_day SET ticket = NULL, receipt = NULL, trace = NULL, terminal = NULL, card = NULL, last4 = NULL
+          FROM closed_day closed WHERE closed.kiosk = charge_day.kiosk AND closed.day = charge_day.day
+          AND coalesce(ticket::text, receipt, trace, terminal, card, last4) IS NOT NULL;
         DROP TABLE event_\(number);
         DELETE FROM misdated WHERE NOT EXISTS (SELECT FROM event WHERE event.kiosk = misdated.kiosk
           AND event.epoch = misdated.epoch AND event.seq = misdated.seq);

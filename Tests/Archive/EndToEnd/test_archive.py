@@ -922,11 +922,15 @@ def test_old_entries_are_deleted_and_their_sums_stay(
     # The sums of k2 lack an entry while the partition is deleted.
     archive.stop()
     database.query("UPDATE juice.part SET ended = now() - interval '11 days' WHERE number = 1;"
-                   "INSERT INTO juice.dirty_day (kiosk, day, due) VALUES ('k2', '2026-11-01', now() + interval '1 day')")
+                   "INSERT INTO juice.dirty_day (kiosk, day, due) VALUES ('k2', '2026-11-01', now() + interval '1 day');"
+                   "INSERT INTO juice.charge_day (day, kiosk, charge, at, device, asked, sold, held, captured, released,"
+                   " refunded, cash, written_off, ticket, last4) SELECT '2026-11-01', kiosk, 7, now(), 'till', 1, 1, 1, 1,"
+                   " 0, 0, 0, 0, 5, '1234' FROM unnest('{k1,k2}'::text[]) kiosk")
     archive.start().wait_for_log("entries older than archive.keep_days are deleted")
     assert database.query("SELECT number FROM juice.part") == "2"
     assert database.query("SELECT kiosk, seq FROM juice.event ORDER BY 1, 2") == "k1|51\nk2|1"
     assert database.query("SELECT kiosk, day FROM juice.closed_day") == "k1|2026-11-01"
+    assert database.query("SELECT kiosk, sold, ticket, last4 FROM juice.charges ORDER BY 1") == "k1|1||\nk2|1|5|1234"
     # The kiosk sends all entries again, and some that were missing.
     tell(client, "k1", *old, event(52, "ready", 3001, **sold))
     tell(client, "k2", event(2, "ready", **sold))
