@@ -52,8 +52,8 @@ package final class DailySums {
     try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0003))").rows.first?.first == "t"
   }
 
-  /// If the time zone has changed since the last start, marks all days of stored entries, in the old
-  /// and in the new zone. Call it with the lock, before the first step.
+  /// Marks all days of stored entries, in the old and in the new time zone, if the time zone has
+  /// changed since the last start. Call it with the lock, before the first step.
   ///
   /// The marks become due one after another, so that they do not delay those of new entries.
   ///
