@@ -906,6 +906,41 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// A device reports money of orders that have ended without a payment.
+  @Test(arguments: [("held", "released"), ("captured", "refunded")])
+  func theEndedChargesThatADeviceOpensAgainAreBounded(status: String, end: String) throws {
+    let kiosk = try Self.kiosk()
+    var numbers: [Int] = []
+    for _ in 0...20 {
+      try kiosk.receive(.order("kiwi"))
+      let number = try #require(kiosk.core.charges.open.first?.number)
+      try kiosk.receive(.paid("declined", charge: number))
+      numbers.append(number)
+      kiosk.pass(.seconds(60))
+    }
+    let epoch = kiosk.core.epoch
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.charges.isEmpty)
+    for number in numbers { try kiosk.receive(.paid(status, 350, charge: number)) }
+    #expect(kiosk.core.charges.open.map(\.number) == Array(numbers.prefix(20)))
+    // The device may cause an entry again, and the kiosk has no place.
+    kiosk.pass(.seconds(61))
+    let question = #"charge/terminal/state {"charge":\#(numbers[20])}"#
+    #expect(kiosk.charges.contains(question))
+    let refused = try kiosk.receive(
+      .paid(status, 350, charge: numbers[20]), .inventory(epoch))
+    #expect(try refused.reasons == [.rateLimited])
+    #expect(kiosk.core.charges.open.count == 20)
+    #expect(kiosk.core.charges.reports[0].report.needsInventory)
+    // Nothing is lost: the kiosk asks until it has recorded the charge.
+    kiosk.pass(.seconds(15))
+    #expect(kiosk.charges.contains(question))
+    try kiosk.receive(.paid(end, end == "refunded" ? 350 : nil, charge: numbers[0]))
+    try kiosk.receive(.paid(status, 350, charge: numbers[20]), .inventory(epoch))
+    #expect(kiosk.core.charges.open.map(\.number) == Array(numbers.suffix(20)))
+    #expect(!kiosk.core.charges.reports[0].report.needsInventory)
+    try kiosk.ledger.verify()
+  }
+
   @Test func anotherDeviceCannotSayHeld() throws {
     var settings = try Self.settings()
     settings.payment?.devices.append(KioskSettings.Payment.Device(name: "coins", panels: ["p9"]))

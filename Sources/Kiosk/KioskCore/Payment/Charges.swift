@@ -40,6 +40,9 @@ package struct Charges: Sendable {
   var silent: Set<PaymentDeviceID> = []
   /// The uptimes at which the devices may cause as many entries at once as in the beginning.
   private var entryLimits: [PaymentDeviceID: Duration] = [:]
+  /// The numbers of charges without an order that exceeded the limits of their devices: at most
+  /// `maximumForeign` for each device. Not stored in the ledger.
+  private var unrecorded: [PaymentDeviceID: Set<Int>] = [:]
   /// The ticket and the reason of each device's last decline, until its next charge or the uptime
   /// `until`.
   var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
@@ -104,6 +107,7 @@ package struct Charges: Sendable {
   mutating func adopt(_ other: Charges) {
     (timers, silent, declined) = (other.timers, other.silent, other.declined)
     (entryLimits, inventoriedAt) = (other.entryLimits, other.inventoriedAt)
+    unrecorded = other.unrecorded
     requesters = other.requesters
     adoptAges(of: other)
   }
@@ -165,17 +169,25 @@ package struct Charges: Sendable {
   }
 
   /// Returns whether the device has not published yet all that it holds, since this ledger began or was
-  /// restored from a backup: then it may hold amounts of charges that the ledger does not have.
+  /// restored from a backup, or since an answer exceeded the device's limits: then it may hold amounts
+  /// of charges that the ledger does not have.
   func needsInventory(_ device: PaymentDeviceID) -> Bool {
     // guard: a restored kiosk asks its payment devices what they hold
     records[device]?.epoch != epoch
   }
 
-  /// Records that a device has published all that it holds.
+  /// Records that a device has published all that it holds, unless an answer exceeded its limits.
   ///
   /// - Parameter epoch: The epoch of the request that the device has answered.
   mutating func inventoried(_ device: PaymentDeviceID, epoch: Int) {
-    if epoch == self.epoch { change(device) { $0.epoch = epoch } }
+    guard epoch == self.epoch, unrecorded[device, default: []].isEmpty else { return }
+    change(device) { $0.epoch = epoch }
+  }
+
+  /// Records that a device has answered about a charge.
+  mutating func answered(_ number: Int, by device: PaymentDeviceID) {
+    markResponsive(device)
+    unrecorded[device]?.remove(number)
   }
 
   /// Records that a device has answered.
@@ -236,8 +248,27 @@ package struct Charges: Sendable {
     }
   }
 
+  /// Returns whether a device may open a charge without an order, and counts the entry. Otherwise the
+  /// kiosk requests the state of this charge, and all that the device holds, until the device may.
+  mutating func mayOpenForeign(
+    _ number: Int, at device: PaymentDeviceID, at uptime: Duration
+  ) -> Bool {
+    if hasPlaceForForeign(at: device), mayCauseEntry(device, at: uptime) { return true }
+    if unrecorded[device, default: []].count < Self.maximumForeign {
+      unrecorded[device, default: []].insert(number)
+    }
+    change(device) { $0.epoch = 0 }
+    return false
+  }
+
+  /// Returns the charges without an order whose states the kiosk requests together with all that the
+  /// device holds.
+  func unrecordedCharges(of device: PaymentDeviceID) -> [Int] {
+    unrecorded[device, default: []].sorted()
+  }
+
   /// Returns whether the kiosk accepts another charge without an order from a device.
-  func hasPlaceForForeign(at device: PaymentDeviceID) -> Bool {
+  private func hasPlaceForForeign(at device: PaymentDeviceID) -> Bool {
     // guard: the charges that a device makes up are bounded
     open.count { $0.device == device && $0.sale == nil } < Self.maximumForeign
   }

@@ -192,10 +192,18 @@ extension Kiosk {
   /// Returns the requests to payment devices that are due. Call it only after the commit.
   package mutating func messagesForPaymentDevices(at now: Moment) -> [Message] {
     guard settings.payment != nil else { return [] }
-    let inventories = charges.inventories(at: now).map { device in
-      Message(
-        topic: settings.topics.charge(.open, by: device),
-        payload: ChargeRequest.payload(epoch: epoch))
+    var inventories: [Message] = []
+    for device in charges.inventories(at: now) {
+      for number in charges.unrecordedCharges(of: device) {
+        inventories.append(
+          Message(
+            topic: settings.topics.charge(.state, by: device),
+            payload: ChargeRequest.payload(about: number)))
+      }
+      inventories.append(
+        Message(
+          topic: settings.topics.charge(.open, by: device),
+          payload: ChargeRequest.payload(epoch: epoch)))
     }
     return inventories
       + charges.requests(at: now).map { request in

@@ -32,7 +32,7 @@ extension Kiosk {
         return reject(
           parsed, Rejection(.retained, "publish answers without the retain flag"), in: &decision)
       }
-      charges.markResponsive(device)
+      charges.answered(answer.charge, by: device)
       // guard: a payment device answers for its own charges only
       guard let charge = charges[answer.charge], charge.device == device else {
         let row = recorded[.charge(answer.charge)]
@@ -305,9 +305,14 @@ extension Kiosk {
         isNew || last == .awaitingPayment || last == .release || last == .released
         || last == .writtenOff
       switch answer.status {
-      // The order has ended, so the kiosk releases the hold.
-      case .held where isUnpaid: charges.add(foreign, at: now.uptime)
-      case .captured where isUnpaid && !isNew:
+      case .held where isUnpaid, .captured where isUnpaid && !isNew:
+        // guard: the ended charges that a device opens again are bounded
+        guard charges.mayOpenForeign(number, at: device, at: now.uptime) else {
+          return reject(
+            parsed, Rejection(.rateLimited, "too many charges without an order"), in: &decision)
+        }
+        // The order has ended, so the kiosk releases the hold.
+        guard case .captured = answer.status else { return charges.add(foreign, at: now.uptime) }
         record(.captured, of: foreign, money, answer, in: &decision)
         foreign.captured = money
         charges.add(
@@ -327,8 +332,8 @@ extension Kiosk {
       }
       return
     }
-    guard case .held = answer.status, charges.hasPlaceForForeign(at: device),
-      charges.mayCauseEntry(device, at: now.uptime)
+    guard case .held = answer.status,
+      charges.mayOpenForeign(number, at: device, at: now.uptime)
     else {
       return reject(parsed, unknownCharge(answer), in: &decision)
     }
