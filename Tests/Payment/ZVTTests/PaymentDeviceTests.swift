@@ -483,6 +483,20 @@ struct World {
     #expect(world.terminal.moves == 1)
   }
 
+  @Test func chargesWithOtherContentsAreLoggedOnceAMinute() throws {
+    var world = world(.reservation, SimulatedTerminal.Habits())
+    try world.start()
+    try world.send(.charge(Self.request))
+    let other = ChargeRequest(charge: 17, ticket: 5, amount: Money(units: 350, .euro))
+    var lines: [String] = []
+    for second in [0, 1, 59, 60] {
+      let actions = world.device.receive(.charge(other), at: world.now + .seconds(second))
+      for case .log(let text) in actions { lines.append(text) }
+    }
+    let line = "charge 17 was asked for before, with other contents"
+    #expect(lines == [line, "\(line) (and 2 more since the last such line)"])
+  }
+
   @Test func aHoldOfNobodyIsAFault() throws {
     var world = world(.reservation, SimulatedTerminal.Habits())
     try world.start()

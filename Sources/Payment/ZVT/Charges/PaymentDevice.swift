@@ -129,6 +129,7 @@ package struct PaymentDevice: Sendable {
   /// Whether the result of an end of day may have been lost, with a connection or at a restart.
   var hasLostEndOfDay = false
   var lastStatus: MachineStatus?
+  private var changedCharges = LineLimit()
   /// The time of the system clock, which the caller sets before each event.
   package var wallClock = Timestamp(milliseconds: 0)
 
@@ -286,7 +287,10 @@ package struct PaymentDevice: Sendable {
     case (.charge(let request), _)
     where record.price.units > 0
       && (request.amount != record.price || request.ticket != record.ticket):
-      actions.append(.log("charge \(record.charge) was asked for before, with other contents"))
+      if let more = changedCharges.admit(at: now) {
+        let text = "charge \(record.charge) was asked for before, with other contents\(more)"
+        actions.append(.log(text))
+      }
       actions.append(.publish(PaymentAnswer(charge: record.charge, status: .unknown)))
     case (.capture(_, let amount), .held) where !unclear.contains(record.charge):
       guard amount <= record.held ?? 0 else {

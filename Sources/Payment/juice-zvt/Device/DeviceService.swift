@@ -63,6 +63,9 @@ actor DeviceService {
   private var attempts = 0
   private var nextEndOfDay: Timestamp?
   private var messages: [Message] = []
+  private var repeatedAnswers = LineLimit()
+  private var refusedMessages = LineLimit()
+  private var unreadableMessages = LineLimit()
 
   init(_ configuration: ZVTConfiguration, _ logger: Logger) throws(Failure) {
     self.configuration = configuration
@@ -169,7 +172,9 @@ actor DeviceService {
   private func run(
     _ event: (inout PaymentDevice, Duration) -> [PaymentDevice.Action]
   ) throws(Failure) {
-    for action in work?.process(event, at: now) ?? [] { try perform(action) }
+    let actions = work?.process(event, at: now) ?? []
+    let isRepeat = !actions.contains { if case .store = $0 { true } else { false } }
+    for action in actions { try perform(action, isRepeat: isRepeat) }
     if work?.file.isLong ?? false, work?.device.isIdle ?? false {
       work = nil
       disconnect()
@@ -178,13 +183,17 @@ actor DeviceService {
     }
   }
 
-  private func perform(_ action: PaymentDevice.Action) throws(Failure) {
+  /// - Parameter isRepeat: Whether the answers are those of an earlier event, so that senders can cause
+  ///   them at will.
+  private func perform(_ action: PaymentDevice.Action, isRepeat: Bool) throws(Failure) {
     switch action {
     case .store(let entry):
       try Failure.from { () throws(StateError) in try work?.file.write(entry) }
     case .send(let bytes): connection?.send(bytes)
     case .publish(let answer):
-      logger.info("\(answer.summary)")
+      if let more = isRepeat ? repeatedAnswers.admit(at: now) : "" {
+        logger.info("\(answer.summary)\(more)")
+      }
       messages.append(Message(topic: topics.paid(by: configuration.name), payload: answer.payload))
     case .status(let status):
       logger.notice("\(status.text)")
@@ -266,14 +275,19 @@ actor DeviceService {
   private func command(in delivery: Delivery) -> ChargeCommand? {
     let message = delivery.message
     guard delivery.excess == nil, !message.retain else {
-      logger.warning("ignored a message that is retained or too large on \(message.topic)")
+      if let more = refusedMessages.admit(at: now) {
+        logger.warning(
+          "ignored a message that is retained or too large on \(message.topic)\(more)")
+      }
       return nil
     }
     let action = ChargeRequest.Action.allCases.first {
       topics.charge($0, by: configuration.name) == message.topic
     }
     do throws(JSONError) { return try ChargeCommand(action, payload: message.payload) } catch {
-      logger.warning("ignored \(message.topic): \(error)")
+      if let more = unreadableMessages.admit(at: now) {
+        logger.warning("ignored \(message.topic): \(error)\(more)")
+      }
       return nil
     }
   }
