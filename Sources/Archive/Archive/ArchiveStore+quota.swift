@@ -11,8 +11,12 @@ extension ArchiveStore {
     var over: [KioskID: (quota: QuotaTracker.Quota, rest: Duration)] = [:]
     var refused: [KioskID: Int] = [:]
     for span in LedgerSpan.spans(of: batch.rows) {
-      let times = batch.rows[span.rows].lazy.map(\.at)
-      guard let found = quotas.add(times, of: span.ledger.kiosk, at: .now) else { continue }
+      let rows = batch.rows[span.rows]
+      let bytes = rows.reduce(0) { $0 + $1.line.count }
+      guard
+        let found = quotas.add(
+          rows.lazy.map(\.at), bytes: bytes, of: span.ledger.kiosk, at: .now)
+      else { continue }
       over[span.ledger.kiosk] = found
     }
     for row in batch.rows where over[row.key.ledger.kiosk] != nil {

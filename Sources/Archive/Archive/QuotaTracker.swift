@@ -11,6 +11,8 @@ struct QuotaTracker {
   enum Quota: String {
     /// Entries received in an hour.
     case entries
+    /// Bytes of the entries received in an hour.
+    case bytes
     /// Different days of the entries received in an hour.
     case days
     /// Ledgers, which each backup that is restored adds one to.
@@ -21,6 +23,7 @@ struct QuotaTracker {
     var limit: Int {
       switch self {
       case .entries: 250_000
+      case .bytes: 500_000_000
       case .days: 2000
       case .ledgers: 100
       case .gaps: 10_000
@@ -32,6 +35,7 @@ struct QuotaTracker {
   private struct Usage {
     let began: ContinuousClock.Instant
     var entries = 0
+    var bytes = 0
     /// Days since 1970 in UTC.
     var days: Set<Int64> = []
   }
@@ -42,13 +46,16 @@ struct QuotaTracker {
 
   /// Records entries of a kiosk.
   ///
+  /// - Parameter bytes: The length of all the entries.
   /// - Returns: The quota that they exceed, with the rest of its hour, or `nil` if they exceed none.
   mutating func add(
-    _ times: some Collection<Timestamp>, of kiosk: KioskID, at now: ContinuousClock.Instant
+    _ times: some Collection<Timestamp>, bytes: Int, of kiosk: KioskID,
+    at now: ContinuousClock.Instant
   ) -> (quota: Quota, rest: Duration)? {
     var usage = usages.removeValue(forKey: kiosk) ?? Usage(began: now)
     if now - usage.began >= Self.period { usage = Usage(began: now) }
     usage.entries += times.count
+    usage.bytes += bytes
     var last: Int64?
     for time in times where usage.days.count <= Quota.days.limit {
       let day = time.milliseconds / 86_400_000
@@ -58,6 +65,7 @@ struct QuotaTracker {
     usages[kiosk] = usage
     let rest = Self.period - (now - usage.began)
     if usage.entries > Quota.entries.limit { return (.entries, rest) }
+    if usage.bytes > Quota.bytes.limit { return (.bytes, rest) }
     return usage.days.count > Quota.days.limit ? (.days, rest) : nil
   }
 }

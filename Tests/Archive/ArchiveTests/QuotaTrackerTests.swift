@@ -14,7 +14,8 @@ import Testing
   /// Its ledger of two years, sent at once.
   @Test func aKioskThatSellsReachesNoQuota() {
     var quotas = QuotaTracker()
-    #expect(quotas.add(times(2 * 365 * 300), of: "k1", at: start) == nil)
+    let count = 2 * 365 * 300
+    #expect(quotas.add(times(count), bytes: count * 1000, of: "k1", at: start) == nil)
   }
 
   @Test(arguments: [
@@ -26,12 +27,22 @@ import Testing
   ) {
     var quotas = QuotaTracker()
     let half = start + .seconds(1800)
-    #expect(quotas.add(times(count - 1, every: milliseconds), of: "k1", at: start) == nil)
+    let first = times(count - 1, every: milliseconds)
+    #expect(quotas.add(first, bytes: 1000, of: "k1", at: start) == nil)
     let last = times(count, every: milliseconds).suffix(1)
-    let found = quotas.add(last, of: "k1", at: half)
+    let found = quotas.add(last, bytes: 1000, of: "k1", at: half)
     #expect(found?.quota == expected)
     #expect(found.map(\.rest) == expected.map { _ in .seconds(1800) })
-    #expect(quotas.add(last, of: "k2", at: half) == nil)
-    #expect(quotas.add(last, of: "k1", at: start + .seconds(3600)) == nil)
+    #expect(quotas.add(last, bytes: 1000, of: "k2", at: half) == nil)
+    #expect(quotas.add(last, bytes: 1000, of: "k1", at: start + .seconds(3600)) == nil)
+  }
+  @Test(arguments: [(500_000_001, QuotaTracker.Quota.bytes), (500_000_000, nil)])
+  func theBytesOfAnHourHaveAQuota(bytes: Int, expected: QuotaTracker.Quota?) {
+    var quotas = QuotaTracker()
+    let half = start + .seconds(1800)
+    #expect(quotas.add(times(1), bytes: bytes - 1000, of: "k1", at: start) == nil)
+    #expect(quotas.add(times(1), bytes: 1000, of: "k1", at: half)?.quota == expected)
+    #expect(quotas.add(times(1), bytes: 1000, of: "k2", at: half) == nil)
+    #expect(quotas.add(times(1), bytes: 1000, of: "k1", at: start + .seconds(3600)) == nil)
   }
 }

@@ -288,7 +288,12 @@ def test_a_sum_that_is_too_large_is_shown_as_unknown(viewer: WebClient, archive:
 
 def test_each_quota_has_its_name(viewer: WebClient, archive: Postgres) -> None:
     try:
-        for quota, name in (("entries", "entries in an hour"), ("ledgers", "ledgers"), ("gaps", "gaps")):
+        for quota, name in (
+            ("entries", "entries in an hour"),
+            ("bytes", "bytes in an hour"),
+            ("ledgers", "ledgers"),
+            ("gaps", "gaps"),
+        ):
             archive.query(f"UPDATE juice.over_quota SET quota = '{quota}' WHERE kiosk = 'k5'")
             assert f"Street 5 North {name} 77" in text(viewer, "/chain/over-quota")
     finally:

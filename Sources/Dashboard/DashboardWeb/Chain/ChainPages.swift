@@ -261,6 +261,7 @@ struct ChainIssueList {
   private func quota(_ name: String) -> String {
     switch name {
     case "entries": language("entries in an hour", "한 시간의 기록 수")
+    case "bytes": language("bytes in an hour", "한 시간의 바이트 수")
     case "days": language("different days in an hour", "한 시간에 보낸 날짜 수")
     case "ledgers": language("ledgers", "장부 수")
     case "gaps": language("gaps", "빠진 구간 수")
