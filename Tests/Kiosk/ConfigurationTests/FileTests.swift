@@ -72,15 +72,17 @@ import Testing
     #expect(errors.first?.hasPrefix(start) == true, "\(errors)")
   }
 
-  @Test(.timeLimit(.minutes(1))) func anAliasBombIsRefused() {
-    var yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+  /// The last three line breaks end a comment for Yams, although editors show one line.
+  @Test(.timeLimit(.minutes(1)), arguments: ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
+  func anAliasBombIsRefused(lineBreak: String) {
+    var yaml = "# A comment\na0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     for level in 1...12 {
       let alias = "*a\(level - 1)"
       yaml +=
         "a\(level): &a\(level) [\(Array(repeating: alias, count: 9).joined(separator: ","))]\n"
     }
     #expect(
-      errors(yaml + "? *a12\n: 1") == [
+      errors((yaml + "? *a12\n: 1").replacing("\n", with: lineBreak)) == [
         "k.yaml: more than 8 aliases (*name) are not read; write the values out"
       ])
   }

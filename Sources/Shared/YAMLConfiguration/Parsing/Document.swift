@@ -61,10 +61,16 @@ package struct Document {
   /// at most.
   private static let maximumAliases = 8
 
+  /// The line breaks of YAML 1.1, each of which ends a comment for Yams.
+  private static let lineBreaks: Set<Unicode.Scalar> = [
+    "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}",
+  ]
+
   /// Returns the number of aliases (`*name`) outside comment lines, including stars in values.
   private static func aliases(in yaml: String) -> Int {
     var count = 0
-    for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+    for text in yaml.unicodeScalars.split(whereSeparator: lineBreaks.contains) {
+      let line = String(text).utf8
       guard line.first(where: { $0 != 0x20 && $0 != 0x09 }) != UInt8(ascii: "#") else { continue }
       for (star, next) in zip(line, line.dropFirst())
       where star == UInt8(ascii: "*") && next.isIdentifierCharacter {
