@@ -30,6 +30,39 @@ import Testing
     #expect(throws: JSONError.self) { try StockReport(payload: Array(payload.utf8)) }
   }
 
+  /// The dashboard computes with each fruit and juice of all kiosks.
+  @Test(arguments: [(1_000, true), (1_001, false)])
+  func aReportHasAtMostTheFruitsOfAConfiguration(count: Int, isRead: Bool) {
+    let ids = (1...count).map { "f\($0)" }
+    let time = #""2026-11-21T09:00:00Z""#
+    func object(_ value: String) -> String {
+      "{\(ids.map { "\"\($0)\":\(value)" }.joined(separator: ","))}"
+    }
+    func array(_ members: String) -> String {
+      "[\(ids.map { "{\"id\":\"\($0)\"\(members)}" }.joined(separator: ","))]"
+    }
+    let juice = #"{"id":"f1","recipe":{"f1":1}}"#
+    let stocks = [
+      #""fruits":\#(object("1"))"#, #""fruits":{},"expired":\#(object("1"))"#,
+      #""fruits":{},"expires":\#(object(time))"#,
+    ]
+    let menus = [
+      #"{"fruits":\#(array("")),"juices":[\#(juice)]}"#,
+      #"{"fruits":[{"id":"f1"}],"juices":\#(array(#","recipe":{"f1":1}"#))}"#,
+    ]
+    for stock in stocks {
+      let payload = Array(#"{"seq":1,"at":\#(time),\#(stock)}"#.utf8)
+      #expect(((try? StockReport(payload: payload)) != nil) == isRead)
+    }
+    for menu in menus {
+      #expect(((try? MenuReport(payload: Array(menu.utf8))) != nil) == isRead)
+    }
+    let forecast = Array(#"{"at":\#(time),"fruits":\#(object(#"{"stock":1}"#))}"#.utf8)
+    #expect(((try? ForecastReport(payload: forecast)) != nil) == isRead)
+    let result = Array(#"{"status":"applied","stock":\#(object("1"))}"#.utf8)
+    #expect((try? CommandResult(payload: result))?.stock?.count == (isRead ? count : nil))
+  }
+
   @Test func theStockIsReadAsItIsWritten() throws {
     let report = StockReport(
       seq: 7, at: at, fruits: ["kiwi": 3], expires: ["kiwi": at], expired: ["mango": 2])

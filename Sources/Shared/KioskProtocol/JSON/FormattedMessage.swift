@@ -284,12 +284,15 @@ package struct Members<Message> {
     return values
   }
 
-  /// Reads or writes an object with an object for each key, sorted by the keys. All must be valid.
+  /// Reads or writes an object with an object for each fruit or juice, sorted by the keys. All must be
+  /// valid, and a read object has at most `JSON.maximumMenuEntries`.
   mutating func keyed<Key: LosslessStringConvertible & Comparable, Value: FormattedMessage>(
     _ key: StaticString, _ get: (Message) -> [Key: Value]
   ) throws(JSONError) -> [Key: Value] {
     guard let message else {
-      guard case .object(let members) = json[key.description] else { throw missing(key) }
+      guard case .object(let members) = json[key.description],
+        members.count <= JSON.maximumMenuEntries
+      else { throw missing(key) }
       var values: [Key: Value] = [:]
       for member in members {
         guard let name = Key(member.key) else { throw missing(key) }
@@ -324,7 +327,7 @@ package struct Members<Message> {
 
   /// Reads or writes an array of identifiers; writes no member if there are none.
   mutating func identifiers<ID: LosslessStringConvertible>(
-    _ key: StaticString, _ get: (Message) -> [ID], upTo limit: Int = .max
+    _ key: StaticString, _ get: (Message) -> [ID], upTo limit: Int
   ) -> [ID] {
     identifiers(key, { get($0).isEmpty ? nil : get($0) }, upTo: limit) ?? []
   }

@@ -46,10 +46,8 @@ extension KioskReports {
     guard let stock = stock?.fruits else { return nil }
     let missing = juice.recipe.amounts.filter { stock[$0.fruit] ?? 0 < $0.amount }.map(\.fruit)
     if !missing.isEmpty { return .fruit(missing) }
-    let blocked = blockedFruits
-    let blockedInJuice =
-      blocked.isEmpty ? [] : juice.recipe.amounts.map(\.fruit).filter(blocked.contains)
-    if !blockedInJuice.isEmpty { return .blocked(blockedInJuice) }
+    let blocked = juice.recipe.amounts.map(\.fruit).filter(blockedFruits.contains)
+    if !blocked.isEmpty { return .blocked(blocked) }
     if !isMakeable(juice.id) {
       let out = Set(
         machines.values.filter { $0.makes(juice.id) && !$0.state.isProblem }.flatMap(\.out))
@@ -65,20 +63,14 @@ extension KioskReports {
   /// Returns whether the kiosk can make the juice: no sensor blocks its fruits, and either it needs
   /// no machine, or one of its machines takes orders and has the fruits.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
-    let (makers, blocked) = (machines.values.filter { $0.makes(juice) }, blockedFruits)
-    if makers.isEmpty, blocked.isEmpty { return true }
+    let makers = machines.values.filter { $0.makes(juice) }
+    if makers.isEmpty, blockedFruits.isEmpty { return true }
     let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]
-    if recipe.contains(where: { blocked.contains($0.fruit) }) { return false }
+    if recipe.contains(where: { blockedFruits.contains($0.fruit) }) { return false }
     return makers.isEmpty
       || makers.contains { maker in
         maker.takesOrders && recipe.allSatisfy { !maker.out.contains($0.fruit) }
       }
-  }
-
-  private var blockedFruits: Set<Fruit.ID> {
-    sensors.values.reduce(into: []) { fruits, report in
-      if report.state == .blocked { fruits.formUnion(report.fruits) }
-    }
   }
 
   /// Whether the kiosk has payment devices and none works, so that it sells no juice with a price.
@@ -109,11 +101,14 @@ extension KioskReports {
   /// The fruits with the alert `out`, or with too little stock for one glass of a juice. The second
   /// condition needs a stock and a menu; the fruits have the order of `fruits(_:)`.
   package var shortFruits: [Fruit.ID] {
-    guard let stock = stock?.fruits, let menu = menu?.menu else { return fruits(.out) }
-    return menu.fruits.map(\.id).filter { fruit in
-      alerts[fruit] == .out
-        || menu.recipeAmounts[fruit].map { stock[fruit] ?? 0 < $0.upperBound } ?? false
-    }
+    menu?.menu.fruits.map(\.id).filter(isShort) ?? fruits(.out)
+  }
+
+  /// Returns whether a fruit of the menu is one of `shortFruits`.
+  package func isShort(_ fruit: Fruit.ID) -> Bool {
+    if alerts[fruit] == .out { return true }
+    guard let stock = stock?.fruits, let use = menu?.menu.recipeAmounts[fruit] else { return false }
+    return stock[fruit] ?? 0 < use.upperBound
   }
 
   /// Returns the fruits with this alert, in the order of the menu, or by id without a menu.

@@ -11,6 +11,8 @@ package struct KioskReports: Sendable {
   package private(set) var machines: [MachineID: MachineReport] = [:]
   package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
   package private(set) var sensors: [SensorID: SensorReport] = [:]
+  /// The fruits that sensors block. Not computed: it is used for each juice.
+  private(set) var blockedFruits: Set<Fruit.ID> = []
   package var disk: KioskHealth.Disk?
   /// The time by which the kiosk's clock is ahead of the reader's clock; negative if it is behind, 0
   /// if unknown.
@@ -51,7 +53,9 @@ package struct KioskReports: Sendable {
     case ("payment", 2, let name?):
       return update(\.payments, name, payload) { try? .init(payload: $0) }
     case ("sensor", 2, let name?):
-      return update(\.sensors, name, payload) { try? .init(payload: $0) }
+      let isRead = update(\.sensors, name, payload) { try? .init(payload: $0) }
+      guard isRead else { return false }
+      blockedFruits = Set(sensors.values.filter { $0.state == .blocked }.flatMap(\.fruits))
     case ("menu", 1, _):
       guard let menu = try? MenuReport(payload: payload) else { return false }
       self.menu = menu

@@ -17,8 +17,8 @@ package struct MenuReport: Hashable, Sendable {
 
 extension MenuReport: FormattedMessage {
   package init(_ members: inout Members<Self>) throws(JSONError) {
-    let fruits = try members.all("fruits", \.stocked)
-    let juices = try members.all("juices", \.menu.juices)
+    let fruits = try members.all("fruits", \.stocked, upTo: JSON.maximumMenuEntries)
+    let juices = try members.all("juices", \.menu.juices, upTo: JSON.maximumMenuEntries)
     menu = try members.made(\.menu) { () throws(JSONError) in
       do { return try Menu(fruits: fruits.map(\.fruit), juices: juices) } catch {
         throw JSONError("\(error)")

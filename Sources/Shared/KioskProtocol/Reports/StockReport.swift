@@ -41,6 +41,7 @@ extension StockReport: FormattedMessage {
     at = try members.required("at", \.at)
     fruits = try members.required("fruits", \.fruits)
     let times = members.texts("expires") { _ in [:] }
+    guard times.count <= JSON.maximumMenuEntries else { throw members.missing("expires") }
     expires = times.reduce(into: [:]) { expires, time in
       if let fruit = Fruit.ID(time.key) { expires[fruit] = Timestamp(time.value) }
     }

@@ -157,6 +157,10 @@ extension JSON {
   /// of untrusted amounts.
   package static let maximumAmount: UInt = 1_000_000_000_000_000
 
+  /// Maximum number of fruits, and of juices, in reports, results and events: as many as a
+  /// configuration can have. A longer message would let one kiosk occupy all readers.
+  package static let maximumMenuEntries = 1_000
+
   /// The amount of a fruit, or `nil` if the value is no whole number up to `maximumAmount`.
   package var amount: Int? {
     guard let amount = wholeNumber, amount.magnitude <= Self.maximumAmount else { return nil }
@@ -174,9 +178,12 @@ extension JSON {
 
   package func amounts(_ key: String) -> FruitAmounts? { self[key]?.amounts }
 
-  /// The amounts of fruit among the members, or `nil` if the value is not an object.
+  /// The amounts of fruit among the members, or `nil` if the value is not an object, or has more than
+  /// `maximumMenuEntries` members.
   package var amounts: FruitAmounts? {
-    guard case .object(let members) = self else { return nil }
+    guard case .object(let members) = self, members.count <= Self.maximumMenuEntries else {
+      return nil
+    }
     var amounts: FruitAmounts = [:]
     for member in members {
       guard let fruit = Fruit.ID(member.key), let amount = member.value.amount else { continue }
