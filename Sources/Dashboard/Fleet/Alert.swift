@@ -26,9 +26,13 @@ package enum Alert: Hashable, Comparable, Sendable {
 }
 
 extension KioskState {
-  /// Returns the problems of which people are notified.
+  /// Maximum number of alerts of a kiosk, so that one kiosk does not use up `AlertEvaluator.maximum`.
+  private static let maximumAlerts = 100
+
+  /// Returns the problems of which people are notified, the most severe first.
   func activeAlerts(at now: Timestamp) -> [(alert: Alert, problem: Problem)] {
-    reports.problems(at: now).filter(\.isAlert).map { (.problem($0.kind, at: id), $0) }
+    reports.problems(at: now).filter(\.isAlert).prefix(Self.maximumAlerts)
+      .map { (.problem($0.kind, at: id), $0) }
   }
 
   /// Returns whether the problem may have ended if it does not exist.

@@ -218,6 +218,17 @@ import Testing
     receive("k1/stock", String(decoding: stock.payload, as: UTF8.self))
   }
 
+  /// A kiosk with any number of alerts leaves room for those of the other kiosks.
+  @Test mutating func aKioskHasAtMostAHundredAlerts() {
+    runQuietPeriod()
+    let expired = FruitAmounts((1...1_000).map { (Fruit.ID("f\($0)") ?? "kiwi", 1) })
+    let stock = StockReport(seq: 1, at: epoch, fruits: [:], expired: expired)
+    receive("k1/stock", String(decoding: stock.payload, as: UTF8.self))
+    receive("k1/machine/bar", machine(.fault))
+    let alerts = notifications(until: 200)
+    #expect(alerts.count == 100 && alerts.contains("110 +machine k1 bar"))
+  }
+
   private func sensor(_ state: SensorReport.State) -> String {
     let report = SensorReport(
       state: state, value: 12_500, unit: .celsius, maximum: 7_000, fruits: ["kiwi", "mango"])
