@@ -41,6 +41,15 @@ import Testing
     #expect(try Request(kind: .paid, payload: answer.payload).command == command)
   }
 
+  /// The dashboard shows a button for each decision.
+  @Test func aChargeHasEachDecisionOnce() throws {
+    let charge =
+      #"{"charge":17,"amount":350,"currency":"EUR","at":"2026-11-21T09:00:00Z","#
+      + #""decisions":["refund","cash","refund","none"]}"#
+    let report = try PaymentReport(payload: Array(#"{"state":"idle","charges":[\#(charge)]}"#.utf8))
+    #expect(report.charges.map(\.decisions) == [[.refund, .cash]])
+  }
+
   @Test(arguments: [
     "{}", #"{"charge":17}"#, #"{"charge":0,"status":"declined"}"#,
     #"{"charge":-1,"status":"declined"}"#, #"{"charge":9007199254740992,"status":"declined"}"#,

@@ -332,13 +332,17 @@ package struct Members<Message> {
     identifiers(key, { get($0).isEmpty ? nil : get($0) }, upTo: limit) ?? []
   }
 
-  /// Reads or writes an array of names. Reading omits unknown ones.
-  package mutating func names<Name: RawRepresentable<String>>(
+  /// Reads or writes an array of names. Reading omits unknown and repeated ones.
+  package mutating func names<Name: RawRepresentable<String> & Hashable>(
     _ key: StaticString, _ get: (Message) -> [Name]
   ) -> [Name] {
     guard let message else {
-      return (json.elements(key.description) ?? []).compactMap {
-        if case .string(let name) = $0 { Name(rawValue: name) } else { nil }
+      var read: Set<Name> = []
+      return (json.elements(key.description) ?? []).compactMap { element in
+        guard case .string(let text) = element, let name = Name(rawValue: text),
+          read.insert(name).inserted
+        else { return nil }
+        return name
       }
     }
     let names = get(message.pointee)
