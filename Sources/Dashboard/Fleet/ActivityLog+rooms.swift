@@ -37,13 +37,16 @@ extension ActivityLog {
       }
     }
 
-    /// Maximum numbers of records of a day: of all users or kiosks, and of one.
-    var limits: (all: Int, one: Int) {
+    /// Maximum numbers of records of a day, of all users or kiosks and of one, and the size of a record
+    /// in bytes up to which they are possible. Longer records are fewer: all of them have 15 MB.
+    var limits: (all: Int, one: Int, size: Int) {
       switch self {
-      case .logins, .account: (2_000, 200)
+      case .logins, .account: (2_000, 200, 250)
       // A change at all kiosks of a chain is a record of each.
-      case .changes: (2_000, 1_000)
-      case .routes, .money, .events: (10_000, 500)
+      case .changes: (2_000, 1_000, 2_500)
+      case .routes: (10_000, 500, 200)
+      case .money: (10_000, 500, 300)
+      case .events: (10_000, 500, 400)
       }
     }
 
@@ -59,7 +62,7 @@ extension ActivityLog {
     }
   }
 
-  /// The numbers of records in each room.
+  /// The sizes of the records in each room, in bytes.
   struct Counts: Equatable {
     private var all: [Int: Int] = [:]
     private var one: [Room: Int] = [:]
@@ -67,14 +70,16 @@ extension ActivityLog {
     /// Counts a record.
     ///
     /// - Returns: `false` if its room is full.
-    mutating func add(_ room: Room?) -> Bool {
-      guard let room else { return true }
+    mutating func add(_ record: Record) -> Bool {
+      guard let room = Room(record) else { return true }
       let isOfKiosk = room != .events(nil)
-      guard all[room.group, default: 0] < room.limits.all,
-        !isOfKiosk || one[room, default: 0] < room.limits.one
+      let limits = room.limits
+      let size = max(limits.size, Line.record(record).payload.count)
+      guard all[room.group, default: 0] + size <= limits.all * limits.size,
+        !isOfKiosk || one[room, default: 0] + size <= limits.one * limits.size
       else { return false }
-      all[room.group, default: 0] += 1
-      one[room, default: 0] += 1
+      all[room.group, default: 0] += size
+      one[room, default: 0] += size
       return true
     }
   }

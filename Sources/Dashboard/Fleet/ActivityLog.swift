@@ -368,7 +368,7 @@ package struct ActivityLog: Sendable, Equatable {
 
   /// Adds a record, unless its `Room` is full.
   package mutating func add(_ record: Record) {
-    if counts.add(Room(record)) { records.append(record) } else { isCut = true }
+    if counts.add(record) { records.append(record) } else { isCut = true }
   }
 }
 

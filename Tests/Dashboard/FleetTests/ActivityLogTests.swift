@@ -244,6 +244,24 @@ import Testing
     #expect(log.records.isEmpty && !log.isCut)
   }
 
+  /// A kiosk with long entries leaves a day that can be read, and room for other kiosks.
+  @Test mutating func theSizeOfADayIsLimited() {
+    settle()
+    let batches = (1...1_000).map { BatchChange(BatchID(fruit: "kiwi", number: $0), 1) }
+    for seq in 1...10 {
+      var entry = restock(seq)
+      entry.batches = batches
+      receive("k1/events", entry.payload)
+      run(until: seconds + 1)
+    }
+    let size = log.records.reduce(0) { $0 + ActivityLog.Line.record($1).payload.count }
+    #expect(log.isCut && size > 0 && size <= 200_000)
+    let rooms: [ActivityLog.Room] = [
+      .logins(""), .account(""), .routes(""), .changes(""), .money("k1"), .events(nil),
+    ]
+    #expect(rooms.reduce(0) { $0 + $1.limits.all * $1.limits.size } <= 15_000_000)
+  }
+
   @Test mutating func aFullLogChangesIfOneAlertEndsAndAnotherBegins() {
     receive("k2/status", Array("online".utf8))
     settle()

@@ -16,8 +16,8 @@ actor ActivityStore: Service {
   static let maximumRecords = 5_000
 
   static let directory = "history"
-  /// Maximum size of a file, in bytes: more than the limits of `ActivityLog.Room` permit, or 10,000 open
-  /// alerts.
+  /// Maximum size of a file, in bytes: more than the limits of `ActivityLog.Room` permit with a thousand
+  /// changes of rights, or 10,000 open alerts.
   private static let maximumSize = 16 << 20
   /// Minimum time between two writes of the state, and the time after which it is written even without
   /// a change. It therefore shows until when the dashboard ran.
