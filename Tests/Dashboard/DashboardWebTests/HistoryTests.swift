@@ -1,4 +1,5 @@
 import CommandLineSupport
+import Dispatch
 import Fleet
 import Foundation
 import HTTPTypes
@@ -228,6 +229,25 @@ import Testing
       try FileManager.default.createDirectory(
         atPath: yesterday, withIntermediateDirectories: false)
       #expect(await activity.records(since: start, where: { _ in true }).isCut)
+    }
+  }
+
+  /// A login waits until it is recorded, but not until a page has read past days.
+  @Test func aLongHistoryDelaysNoRecord() async throws {
+    try await Scene.run { scene in
+      try store(outage("k1", 49), daysAgo: 2, in: scene)
+      let (activity, since) = (scene.dashboard.activity, time(hoursAgo: 49))
+      let (reading, begun) = AsyncStream.makeStream(of: Void.self)
+      let isRecorded = DispatchSemaphore(value: 0)
+      async let page = activity.records(since: Timestamp(milliseconds: 0)) { record in
+        guard record.at.description == since else { return false }
+        begun.yield()
+        return isRecorded.wait(timeout: .now() + 60) == .success
+      }
+      for await _ in reading { break }
+      await activity.record(ActivityLog.Action("minji", .loggedIn))
+      isRecorded.signal()
+      #expect(await page.records.count == 1)
     }
   }
 

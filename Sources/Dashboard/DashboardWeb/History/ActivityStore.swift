@@ -27,6 +27,7 @@ actor ActivityStore: Service {
   private let folder: StateFolder
   private let logger: Logger
   private let state: StateFile<ActivityLog>
+  private let pastDays = PastDays()
   private var log: ActivityLog?
   /// The file of the log's day, and the part of the log that it has.
   private var today: RecordFile<ActivityLog.Line>?
@@ -126,22 +127,22 @@ actor ActivityStore: Service {
   /// - Returns: At most `maximumRecords` records, and whether this limit, one of `ActivityLog`, or a
   ///   file that cannot be read has excluded further records.
   func records(
-    since start: Timestamp, where isWanted: (ActivityLog.Record) -> Bool
-  ) -> (records: [ActivityLog.Record], isCut: Bool) {
+    since start: Timestamp, where isWanted: @Sendable (ActivityLog.Record) -> Bool
+  ) async -> (records: [ActivityLog.Record], isCut: Bool) {
     let today = current()
-    func wanted(_ records: [ActivityLog.Record]) -> [ActivityLog.Record] {
-      records.filter { $0.end.map { $0 >= start } ?? true && isWanted($0) }
-    }
-    var (found, isCut) = (wanted(today.open) + wanted(today.records), today.isCut)
+    let now = (today.open + today.records).filter { $0.isInPeriod(since: start) && isWanted($0) }
     let first = start.milliseconds / 86_400_000
-    for day in days().reversed() where found.count <= Self.maximumRecords {
-      guard day >= first, day != today.day else { continue }
-      for line in lines(of: day) {
-        if case .record(let record) = line { found += wanted([record]) } else { isCut = true }
-      }
-    }
-    found.sort { ($0.at, $0.kiosk?.text ?? "") > ($1.at, $1.kiosk?.text ?? "") }
-    return (Array(found.prefix(Self.maximumRecords)), isCut || found.count > Self.maximumRecords)
+    let files = days().reversed().filter { $0 >= first && $0 != today.day }
+      .map { Self.file(of: $0, in: folder) }
+    let past = await pastDays.read(
+      files, since: start, upTo: Self.maximumRecords - now.count, where: isWanted)
+    for problem in past.problems { report(problem, .reading) }
+    let found = (now + past.records)
+      .sorted { ($0.at, $0.kiosk?.text ?? "") > ($1.at, $1.kiosk?.text ?? "") }
+    return (
+      Array(found.prefix(Self.maximumRecords)),
+      today.isCut || past.isCut || found.count > Self.maximumRecords
+    )
   }
 
   private func current() -> ActivityLog {
@@ -234,14 +235,6 @@ actor ActivityStore: Service {
     try days(in: folder).map { file(of: $0, in: folder) }
   }
 
-  /// Returns the lines of a day, or `Line.cut` if they cannot be read.
-  private func lines(of day: Int64) -> [ActivityLog.Line] {
-    do throws(StateError) { return try lines(of: Self.file(of: day, in: folder)) } catch {
-      report("\(error)", .reading)
-      return [.cut]
-    }
-  }
-
   private func lines(
     of file: RecordFile<ActivityLog.Line>
   ) throws(StateError) -> [ActivityLog.Line] {
@@ -260,4 +253,43 @@ actor ActivityStore: Service {
     guard name.hasSuffix(".jsonl") else { return nil }
     return CivilDate(String(name.dropLast(6)))?.daysSinceEpoch
   }
+}
+
+/// Reads the files of past days for one page after the other, not on the actor of the store: a login
+/// and a change wait until their record is stored.
+private actor PastDays {
+  private nonisolated let executor = DiskExecutor(label: "past days of the history")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Returns the wanted records of the files, until there are more than `limit`, and the problems of
+  /// reading. `isCut` is true also if a file cannot be read.
+  func read(
+    _ files: [RecordFile<ActivityLog.Line>], since start: Timestamp, upTo limit: Int,
+    where isWanted: @Sendable (ActivityLog.Record) -> Bool
+  ) -> (records: [ActivityLog.Record], isCut: Bool, problems: [String]) {
+    var records: [ActivityLog.Record] = []
+    var (isCut, problems) = (false, [] as [String])
+    for file in files where records.count <= limit {
+      do throws(StateError) {
+        let contents = try file.read(skipsDamage: true)
+        if let problem = contents.problem { problems.append("\(problem)") }
+        for line in contents.records {
+          switch line {
+          case .record(let record):
+            if record.isInPeriod(since: start), isWanted(record) { records.append(record) }
+          case .cut: isCut = true
+          }
+        }
+      } catch {
+        problems.append("\(error)")
+        isCut = true
+      }
+    }
+    return (records, isCut, problems)
+  }
+}
+
+extension ActivityLog.Record {
+  /// Returns whether the event ended at or after a time, or has not ended.
+  fileprivate func isInPeriod(since start: Timestamp) -> Bool { end.map { $0 >= start } ?? true }
 }
