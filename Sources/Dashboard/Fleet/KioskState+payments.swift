@@ -24,7 +24,7 @@ extension KioskState {
 
 extension LedgerEntry {
   /// Returns the latest refund, also in cash, or request for one, among the entries of a charge. Returns
-  /// `nil` if there is none, or a person has decided since that the charge stays captured.
+  /// `nil` without one, and after a later decision that the charge stays captured.
   ///
   /// - Parameter entries: The newest first.
   package static func refund(in entries: [LedgerEntry]) -> LedgerEntry? {

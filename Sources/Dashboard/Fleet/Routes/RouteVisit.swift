@@ -27,7 +27,7 @@ package struct RouteVisit: Hashable, Sendable {
 }
 
 extension Route {
-  /// Returns whether the arrival was so long ago that the open stops do not count any more.
+  /// Returns whether the open stops no longer count, because the arrival was at least 24 hours ago.
   fileprivate func isPast(at now: Timestamp) -> Bool {
     now.since(plan.arrival) >= .seconds(24 * 3600)
   }
