@@ -2,7 +2,8 @@ import GRDB
 import GRDBSQLite
 
 // Binds and steps GRDB's statements directly, on the path of an order: GRDB boxes each argument and
-// calls its observers on each execution.
+// calls its observers on each execution. An entry needs 13,100 instructions like this and 26,900 by
+// GRDB 7.10; the commit of an order in a batch of 64 needs 36,900.
 extension Statement {
   /// Binds the parameter at `index`, counted from 1. The value stays bound until the next binding.
   func bind(_ index: Int32, _ value: Int?) throws {
