@@ -117,8 +117,13 @@ extension KioskLedger {
       if let first = times?[0] as Int64?, let last = times?[1] as Int64? {
         activity.span = Timestamp(milliseconds: first)...Timestamp(milliseconds: last)
       }
-      activity.orders = try database.rows(Self.orders, page).compactMap(Activity.Orders.init)
-      activity.used = try database.rows(Self.used, page).compactMap(Activity.Amount.init)
+      for row in try database.rows(Self.ordersAndUse, page) {
+        if let orders = Activity.Orders(row) {
+          activity.orders.append(orders)
+        } else if let amount = Activity.Amount(row) {
+          activity.used.append(amount)
+        }
+      }
       activity.added = try database.rows(Self.added, page).compactMap(Activity.Amount.init)
       activity.removals = try database.rows(Self.removals, page).compactMap { row in
         let entry = try LedgerRow(row).entry
@@ -147,26 +152,27 @@ extension KioskLedger {
   private static let page = "seq > ?1 AND seq <= ?2 AND \(time) >= ?3"
   private static let quarter = "(\(time)) / 900000 * 900000"
 
-  // A rejected order may contain any quantity, so only the quantities of made glasses are added up.
-  private static let orders = """
-    SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
-      SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses,
-      SUM(amount) AS amount, currency
-    FROM log
-    WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock')
-      OR (status = 'failed' AND amount IS NOT NULL)
-      OR (status = 'rejected' AND source GLOB 'order/*'))
+  // Selects the sums of orders, and then those of fruit, which have no status. Each event is read once. A rejected
+  // order may contain any quantity, so only the quantities of made glasses are added up.
+  private static let ordersAndUse = """
+    WITH part AS MATERIALIZED (
+      SELECT \(quarter) AS quarter, status, juice, currency, changes, COUNT(*) AS count,
+        SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses, SUM(amount) AS amount
+      FROM log
+      WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock', 'accepted', 'awaiting_payment', 'again',
+          'failed', 'returned', 'program_requested', 'program_failed')
+        OR (status = 'rejected' AND source GLOB 'order/*'))
+      GROUP BY quarter, status, juice, currency, changes)
+    SELECT quarter, status, juice, currency, SUM(count) AS count, SUM(glasses) AS glasses,
+      SUM(amount) AS amount, NULL AS fruit
+    FROM part
+    WHERE status IN ('ready', 'made', 'out_of_stock', 'rejected') OR (status = 'failed' AND amount IS NOT NULL)
     GROUP BY quarter, status, juice, currency
-    """
-
-  private static let used = """
-    SELECT quarter, key AS fruit, SUM(-count * value) AS amount FROM
-      (SELECT \(quarter) AS quarter, changes, COUNT(*) AS count
-        FROM log WHERE \(page) AND status IN ('ready', 'accepted', 'awaiting_payment', 'again', 'failed',
-          'returned', 'program_requested', 'program_failed')
-        GROUP BY quarter, changes),
-      json_each(changes)
-    GROUP BY quarter, fruit
+    UNION ALL
+    SELECT quarter, NULL, NULL, NULL, NULL, NULL, SUM(-count * value), key
+    FROM part, json_each(changes)
+    WHERE status NOT IN ('made', 'out_of_stock', 'rejected')
+    GROUP BY quarter, key
     """
 
   private static let added = """
@@ -197,7 +203,9 @@ extension KioskLedger {
 
 extension KioskLedger.Activity.Orders {
   fileprivate init?(_ row: Row) {
-    guard let status = LedgerEntry.Status(rawValue: row["status"]) else { return nil }
+    guard let status = (row["status"] as String?).flatMap(LedgerEntry.Status.init) else {
+      return nil
+    }
     self.init(
       at: Timestamp(milliseconds: row["quarter"]), status: status,
       juice: (row["juice"] as String?).flatMap { Juice.ID($0) }, count: row["count"],
@@ -207,7 +215,7 @@ extension KioskLedger.Activity.Orders {
 
 extension KioskLedger.Activity.Amount {
   fileprivate init?(_ row: Row) {
-    guard let fruit = Fruit.ID(row["fruit"] as String) else { return nil }
+    guard let fruit = (row["fruit"] as String?).flatMap({ Fruit.ID($0) }) else { return nil }
     self.init(
       at: Timestamp(milliseconds: row["quarter"]), fruit: fruit, amount: row["amount"])
   }

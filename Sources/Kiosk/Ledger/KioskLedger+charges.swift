@@ -69,7 +69,7 @@ extension KioskLedger {
     try reading { database in
       try database.rows(Self.chargesSince, [start.milliseconds]).compactMap(ChargeRow.init)
         .map(MoneyRow.init)
-        + database.rows(Self.freeRows("at >= ?"), [start.milliseconds]).compactMap(MoneyRow.init)
+        + database.rows(Self.freeRows("at >= ?1"), [start.milliseconds]).compactMap(MoneyRow.init)
     }
   }
 
@@ -103,16 +103,17 @@ extension KioskLedger {
     return quarters.sorted { $0.at < $1.at }
   }
 
-  // Orders with a price and without a charge: of panels that are free, or before payment was configured.
+  // Orders with a price and without a charge: of panels that are free, or before payment was configured. Only the
+  // events that have an amount are read.
   private static func freeRows(_ condition: String) -> String {
     """
-    WITH ordered AS (SELECT seq, at, source, juice, status, currency, amount FROM log
-      WHERE status IN ('ready', 'accepted') AND \(condition))
-    SELECT at, source, juice, currency, amount FROM ordered WHERE status = 'ready' AND amount > 0
+    SELECT at, source, juice, currency, amount FROM log
+    WHERE status = 'ready' AND \(condition) AND instr(event, '"amount":') AND amount > 0
     UNION ALL
     SELECT ordered.at, ordered.source, ordered.juice, ending.currency, ending.amount
-      FROM ordered JOIN log AS ending ON ending.job = ordered.seq
-      WHERE ordered.status = 'accepted' AND ending.status IN ('made', 'failed') AND ending.amount > 0
+      FROM (SELECT seq, at, source, juice FROM log WHERE status = 'accepted' AND \(condition)) AS ordered
+        JOIN log AS ending ON ending.job = ordered.seq
+      WHERE ending.status IN ('made', 'failed') AND ending.amount > 0
     """
   }
 

@@ -1132,6 +1132,13 @@ def test_a_lost_tail_that_grows_is_one_gap(
     has(database, GAPS, "7:4-5 7:7-9 7:11-11")
 
 
+def add_gaps(database: Postgres, count: int) -> None:
+    """Adds an earlier ledger of k1, of which each second entry is missing."""
+    database.query(f"INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, {3 * count});"
+                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
+                   f" FROM generate_series(1, {count}) n")
+
+
 def test_the_gaps_of_a_kiosk_are_limited(
     make_archive: MakeArchive, database: Postgres, client: Client
 ) -> None:
@@ -1140,9 +1147,7 @@ def test_the_gaps_of_a_kiosk_are_limited(
     make_archive(gap_delay_seconds=86_400).start()
     tell(client, "k1", event(1), event(2))
     has(database, "SELECT count(*) FROM juice.event", "2")
-    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
-                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
-                   " FROM generate_series(1, 9999) n")
+    add_gaps(database, 9_999)
     seqs = "SELECT string_agg(kiosk || ':' || seq, ' ' ORDER BY kiosk, seq) FROM juice.event"
     tell(client, "k1", event(4))
     has(database, seqs, "k1:1 k1:2 k1:4")
@@ -1168,9 +1173,7 @@ def test_a_kiosk_with_too_many_gaps_loses_nothing_for_good(
     make_archive(gap_delay_seconds=1).start()
     tell(client, "k1", event(1))
     has(database, "SELECT count(*) FROM juice.event", "1")
-    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
-                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
-                   " FROM generate_series(1, 10000) n")
+    add_gaps(database, 10_000)
     tell(client, "k1", *[event(seq) for seq in range(3, 9, 2)])
 
     def arrives() -> bool:
@@ -1191,9 +1194,7 @@ def test_a_kiosk_has_at_most_20_000_gaps(
     make_archive(gap_delay_seconds=86_400).start()
     tell(client, "k1", event(1))
     has(database, "SELECT count(*) FROM juice.event", "1")
-    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 60000);"
-                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
-                   " FROM generate_series(1, 20000) n")
+    add_gaps(database, 20_000)
     seqs = "SELECT string_agg(kiosk || ':' || seq, ' ' ORDER BY kiosk, seq) FROM juice.event"
     tell(client, "k1", event(3))
     tell(client, "k2", event(1))
@@ -1210,9 +1211,7 @@ def test_gaps_make_no_room_for_more_ledgers(
     make_archive(gap_delay_seconds=86_400).start()
     tell(client, "k1", event(1))
     has(database, "SELECT count(*) FROM juice.event", "1")
-    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
-                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
-                   " FROM generate_series(1, 10000) n")
+    add_gaps(database, 10_000)
     for part in range(1, 4):
         tell(client, "k1", *[event(5, epoch=100 * part + number) for number in range(90)])
         tell(client, "k2", event(part))
@@ -1229,9 +1228,7 @@ def test_the_gap_of_an_earlier_ledger_is_within_the_limit(
     """k1 has 10,000 gaps, and answers that it has entries of a ledger that the archive does not know."""
     make_archive(gap_delay_seconds=1).start()
     client = make_client("kiosk/k1/replay/juice-archive")
-    database.query("INSERT INTO juice.ledger (kiosk, epoch, low, high) VALUES ('k1', 5, 1, 30000);"
-                   "INSERT INTO juice.gap SELECT 'k1', 5, 2 * n, 2 * n, now(), now() + interval '1 day'"
-                   " FROM generate_series(1, 9999) n")
+    add_gaps(database, 9_999)
     tell(client, "k1", event(20, epoch=7))
     part = {"from": 18, "to": 20}
     question = ask(client)
