@@ -366,7 +366,8 @@ def test_what_somebody_has_to_see_to_is_told(viewer: WebClient) -> None:
     assert "11–15" in text(viewer, "/chain/missing")
     assert "가게 0 s0 0번지 남쪽 7 3 1" in text(viewer, "/chain/conflicts")
     assert "가게 0 s0 0번지 남쪽 7, 8" in text(viewer, "/chain/shared-ids")
-    assert "400 days" in text(viewer, "/chain/clocks")
+    # A date and a time of day, as on other pages.
+    assert re.search(r"400 days \d{4}-\d\d-\d\d \d\d:\d\d ", text(viewer, "/chain/clocks"))
     page = text(viewer, "/chain/kiosks/k0")
     for word in ("Sold out", "Gaps", "Conflicts", "Shared ids", "Clocks", "kiwi × 2", "7 EUR", "as of"):
         assert word in page, word

@@ -250,7 +250,7 @@ struct ChainIssueList {
       case .sharedIDs, .ownMenus: "<td>\(row[4])</td><td>\(time)</td>"
       case .clocks:
         // A clock may be ahead by years, so the time includes the year.
-        "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
+        "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td class=\"nowrap\">\(row.time(8).map(layout.localTime.full) ?? "")</td>"
       case .quarantine: "<td>\(row[4])</td><td>\(row.number(7))</td><td>\(time)</td>"
       case .overQuota: "<td>\(quota(row[4]))</td><td>\(row.number(7))</td><td>\(time)</td>"
       case .unlisted: "<td>\(row.number(7))</td><td>\(time)</td>"

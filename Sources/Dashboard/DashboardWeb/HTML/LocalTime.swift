@@ -41,10 +41,13 @@ struct LocalTime: Sendable {
     return "\(CivilDate(daysSinceEpoch: day))T\(pad(minute / 60)):\(pad(minute % 60))"
   }
 
+  /// Returns a time with its date and year, such as `2026-12-01 14:05`.
+  func full(_ time: Timestamp) -> String { field(time).replacing("T", with: " ") }
+
   /// Returns the last time at which fruit is sold: `2026-12-01 14:05`, or only the day if the fruit
   /// expires at its end, as the package says it.
   func bestBefore(_ expires: Timestamp) -> String {
-    clock.bestBeforeDay(expires)?.description ?? field(expires).replacing("T", with: " ")
+    clock.bestBeforeDay(expires)?.description ?? full(expires)
   }
 
   /// Reads the value of a form field. In the hour that is repeated when clocks are set back, the

@@ -174,7 +174,7 @@ struct SafetyPage {
     let text = EntryText(kiosk: kiosk, now: localTime.now, context: context)
     let rows: [HTML] = days.flatMap(\.entries).map { entry in
       """
-      <tr><td>\(localTime.field(entry.at).replacing("T", with: " "))</td><td>\(entry.source == nil ? language("kiosk", "키오스크") : entry.sender(language))</td>\
+      <tr><td>\(localTime.full(entry.at))</td><td>\(entry.source == nil ? language("kiosk", "키오스크") : entry.sender(language))</td>\
       <td>\(text.parts(of: entry).text)</td></tr>
       """
     }
