@@ -189,7 +189,7 @@ def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     page = text(viewer, "/chain")
     # 7 days, 7 juices: two glasses this week and one the week before.
     assert "North 120 3 40 €280.00 11760 +100% €41,160.00 +100% 5880 −50%" in page
-    assert "남쪽 130 2 40 €280.00 12740 +100%" in page and "not listed 1 0 3 0 0" in page
+    assert "남쪽 130 2 40 €280.00 12740 +100%" in page and "no region 1 0 3 0 0" in page
     assert ("Kiosks 251 Glasses today 83 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2 Quarantine 3"
             " Over quota 1 Not listed 1 Own menus 1" in page)
     assert "The archive receives nothing" in page
@@ -423,7 +423,7 @@ def test_a_user_of_a_region_sees_nothing_of_another(
         for query in ("", "?page=2", "?region=%EB%82%A8%EC%AA%BD", "?q=s1", "?q=%EA%B0%80%EA%B2%8C", "?region="):
             page = text(north, path + query)
             assert "가게" not in page and "s0" not in page and "s1" not in page, path + query
-            assert "stray" not in page and "not listed" not in page.replace("Region: not listed", ""), path + query
+            assert "stray" not in page and "no region" not in page.replace("Region: no region", ""), path + query
             if "region=" not in query:
                 assert "남쪽" not in page, path + query
     assert "North 120 3" in text(north, "/chain") and "Glasses today 40" in text(north, "/chain")

@@ -201,7 +201,7 @@ struct ChainLayout {
   }
 
   func region(_ name: String) -> String {
-    name.isEmpty ? language("not listed", "목록에 없음") : name
+    name.isEmpty ? language("no region", "지역 없음") : name
   }
 
   func presence(_ isOnline: Bool?, since: Timestamp?) -> HTML {
