@@ -43,10 +43,10 @@ struct ChainKioskPage {
       <div class="chips">\(layout.presence(kiosk.bool(4), since: kiosk.time(5)))</div>
       <p class="place">\(facts.joined(separator: " · "))</p>
       <p>\(language("From the archive, as of", "체인 기록, 기준 시각")) \(lastReceived)</p>
-      \(live)
+      <p class="actions">\(live)
       <a class="button" href="/chain/kiosks/\(id)/history">\(language("History", "이력"))</a>
       <a class="button" href="/chain/kiosks/\(id)/safety">\(language("Record of food safety", "식품 안전 기록"))</a>
-      <a class="button" href="/chain/sales?kiosk=\(id)">\(language("Sales", "판매"))</a>
+      <a class="button" href="/chain/sales?kiosk=\(id)">\(language("Sales", "판매"))</a></p>
       \(issueSections)
       <h2>\(language("Sold", "판매"))</h2>
       \(layout.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })

@@ -34,7 +34,7 @@ struct UsersPage {
       body: """
         \(outcome.map(notice))
         <div class="title"><h1>\(language("Users", "사용자"))</h1></div>
-        <p><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a>
+        <p class="actions"><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a>
         <a class="button" href="/users/messages">\(language("Sent messages", "보낸 알림"))</a></p>
         <section class="card"><ul class="choices" id="users">\(users.map(row))</ul></section>
         \(form(filled ?? context.filled))
