@@ -23,6 +23,13 @@ import Testing
     #expect(ListSlice(page: 1, of: 100).links(.english) { "\($0)" } == .empty)
   }
 
+  /// The page of a kiosk shows the status of each entry in words.
+  @Test(arguments: LedgerEntry.Status.allCases)
+  func aStatusIsTextInBothLanguages(status: LedgerEntry.Status) {
+    #expect(!status.text(.english).contains("_"))
+    #expect(status.text(.korean).unicodeScalars.contains { ("가"..."힣").contains($0) })
+  }
+
   /// No server listens there: each query fails at once, and the next one connects again.
   @Test func aDatabaseThatIsAwayIsSaidToBe() async throws {
     let archive = ChainArchive(

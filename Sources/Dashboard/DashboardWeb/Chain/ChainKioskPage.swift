@@ -86,7 +86,13 @@ struct ChainKioskPage {
     let rows: [HTML] = entries.map { row in
       let amount = [row[6], row[7]].filter { !$0.isEmpty }.joined(separator: " ")
       let juice = row[4] == "" || row[4] == "1" ? row[3] : "\(row[3]) × \(row[4])"
-      let what = [row[1], row[5]].filter { !$0.isEmpty }.joined(separator: ": ")
+      // An entry of a newer kiosk may have another status.
+      let status = LedgerEntry.Status(rawValue: row[1])
+      let reason =
+        status == .rejected
+        ? RejectionReason(rawValue: row[5])?.text(language) ?? row[5] : language.failure(row[5])
+      let what = [status?.text(language) ?? row[1], reason].filter { !$0.isEmpty }
+        .joined(separator: ": ")
       return """
         <tr><th scope="row">\(row.time(0).map { layout.localTime.html($0) } ?? .empty)</th><td>\(what)</td>
         <td>\(juice)</td><td>\(amount)</td><td>\(row[2])</td></tr>
