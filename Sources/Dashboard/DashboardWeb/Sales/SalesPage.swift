@@ -105,19 +105,25 @@ struct SalesPage {
       "\(language("compared with (in parentheses)", "비교(괄호 안):")) \(span(period.before))\(open)"
   }
 
-  /// Returns the change and the number of the period before, or nothing if that number is not known.
+  /// Returns the change against the period before, or nothing if that period is not known.
   private func trend(
-    _ now: Int, _ before: Int, _ text: String? = nil, isGood: Bool = true, of sales: SalesComparison
+    _ now: Int, _ before: Int, isGood: Bool = true, of sales: SalesComparison
   ) -> HTML {
-    guard sales.isComparable else { return .empty }
     // A part of a day is no measure of a whole one.
     let today = localTime.today.daysSinceEpoch
-    if [period.days, period.before].contains(today...today) {
-      return " <span class=\"muted\">(\(text ?? "\(before)"))</span>"
+    guard sales.isComparable, ![period.days, period.before].contains(today...today) else {
+      return .empty
     }
-    return """
-      \(Trend.html(Double(now), Double(before), isGood)) <span class="muted">(\(text ?? "\(before)"))</span>
-      """
+    return Trend.html(Double(now), Double(before), isGood)
+  }
+
+  /// Returns the cells of a number: the number, its change, and that of the period before.
+  private func cells(
+    _ now: Int, _ before: Int, isGood: Bool = true, of sales: SalesComparison
+  ) -> HTML {
+    let change = trend(now, before, isGood: isGood, of: sales)
+    let before: HTML = sales.isComparable ? "(\(before))" : .empty
+    return "<td>\(now)</td><td>\(change)</td><td class=\"muted\">\(before)</td>"
   }
 
   private func span(_ days: ClosedRange<Int64>) -> HTML {
@@ -139,15 +145,21 @@ struct SalesPage {
       row("\(name(juice))", pair, hasTakings: sales.hasTakingsOfJuices, of: sales)
     }
     let all = row("\(language("All", "모두"))", sales.total, hasTakings: true, of: sales)
-    return HTML.table(
-      heads(language("Juice", "쥬스")), [all] + rows, id: "juices", style: "review chain")
+    return table(language("Juice", "쥬스"), [all] + rows, id: "juices")
   }
 
-  private func heads(_ first: String) -> [String] {
-    [
-      first, language("Glasses", "잔"), language("Sold", "판매액"),
+  /// Returns a table of rows with three cells for each number.
+  private func table(_ first: String, _ rows: [HTML], id: HTML) -> HTML {
+    let numbers = [
+      language("Glasses", "잔"), language("Sold", "판매액"),
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
+    let heads: [HTML] = numbers.map { "<th scope=\"colgroup\" colspan=\"3\">\($0)</th>\n" }
+    return """
+      <table class="review chain sales" id="\(id)"><thead><tr><th scope="col">\(first)</th>
+      \(heads)</tr></thead>
+      <tbody>\(rows)</tbody></table>
+      """
   }
 
   private func table(_ group: Group) -> HTML {
@@ -168,7 +180,7 @@ struct SalesPage {
     }
     return """
       <h2>\(group.title)</h2>
-      <div class="card wide" tabindex="0">\(HTML.table(heads(group.title), rows, id: group.id, style: "review chain"))</div>
+      <div class="card wide" tabindex="0">\(table(group.title, rows, id: group.id))</div>
       \(group.links)
       """
   }
@@ -178,25 +190,30 @@ struct SalesPage {
   ) -> HTML {
     """
     <tr><th scope="row">\(name)</th>\
-    <td>\(pair.now.glasses) \(trend(pair.now.glasses, pair.before.glasses, of: sales))</td>
-    \(hasTakings ? takings(pair, of: sales) : "<td></td>")\
-    <td>\(pair.now.outOfStock) \(trend(pair.now.outOfStock, pair.before.outOfStock, isGood: false, of: sales))</td></tr>
+    \(cells(pair.now.glasses, pair.before.glasses, of: sales))
+    \(hasTakings ? takings(pair, of: sales) : "<td></td><td></td><td></td>")
+    \(cells(pair.now.outOfStock, pair.before.outOfStock, isGood: false, of: sales))</tr>
 
     """
   }
 
   private func takings(_ pair: SalesComparison.Pair, of sales: SalesComparison) -> HTML {
     let currencies = Set(pair.now.takings.keys).union(pair.before.takings.keys).sorted()
-    let sums: [HTML] = currencies.map { currency in
-      let (now, before) = (pair.now.takings[currency] ?? 0, pair.before.takings[currency] ?? 0)
-      let isKnown = now != .max && before != .max
-      let change = isKnown ? trend(now, before, text(before, currency), of: sales) : .empty
-      return """
-        <span class="sum">\(text(now, currency)) \(change)</span>
-
-        """
+    func sums(_ content: (_ now: Int, _ before: Int, Currency) -> HTML) -> [HTML] {
+      currencies.map { currency in
+        let (now, before) = (pair.now.takings[currency] ?? 0, pair.before.takings[currency] ?? 0)
+        return "<span class=\"sum\">\(content(now, before, currency))</span>"
+      }
     }
-    return "<td>\(sums)</td>"
+    let now = sums { now, _, currency in "\(text(now, currency))" }
+    guard sales.isComparable else { return "<td>\(now)</td><td></td><td></td>" }
+    let changes = sums { now, before, _ in
+      now != .max && before != .max ? trend(now, before, of: sales) : .empty
+    }
+    let before = sums { now, before, currency in
+      now != .max && before != .max ? "(\(text(before, currency)))" : .empty
+    }
+    return "<td>\(now)</td><td>\(changes)</td><td class=\"muted\">\(before)</td>"
   }
 
   private func text(_ units: Int, _ currency: Currency) -> String {
@@ -231,7 +248,7 @@ struct SalesPage {
     }
     return """
       <h2>\(language("By hour of the day", "시간대별"))</h2>
-      <div class="card wide" tabindex="0">\(HTML.table(heads(language("Hour", "시간")), rows, id: "by-hour", style: "review chain"))</div>
+      <div class="card wide" tabindex="0">\(table(language("Hour", "시간"), rows, id: "by-hour"))</div>
       """
   }
 
@@ -265,7 +282,8 @@ struct SalesPage {
 /// The change of a number against an earlier one, in percent.
 enum Trend {
   static func html(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {
-    guard before > 0 else { return .empty }
+    // It keeps the place of a change, so that the numbers stand below each other.
+    guard before > 0 else { return "<span class=\"trend\"></span>" }
     let percent = Int(min(max(-100, ((now - before) / before * 100).rounded()), 9999))
     if percent == 0 { return "<span class=\"trend\">±0%</span>" }
     let style: HTML = (percent > 0) == isGood ? "good" : "bad"
