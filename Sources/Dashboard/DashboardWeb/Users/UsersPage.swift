@@ -87,7 +87,7 @@ struct UsersPage {
     let isOneself = user.name == context.user?.name
     let others = User.Role.allCases.filter { $0 != user.role }
     let roles: [HTML] = others.map { role in
-      "<button name=\"role\" value=\"\(role.rawValue)\">\(language("Make \(role.name(language))", "\(role.name(language))(으)로"))</button>"
+      "<button name=\"role\" value=\"\(role.rawValue)\">\(language("Make \(role.name(language))", "\(role.name(language)) 권한으로 변경"))</button>"
     }
     let change: HTML =
       isOneself
@@ -166,7 +166,7 @@ extension User.Role {
   func name(_ language: Language) -> String {
     switch self {
     case .viewer: language("viewer", "보기 전용")
-    case .driver: language("driver", "운전")
+    case .driver: language("driver", "운전자")
     case .operator: language("operator", "운영자")
     case .admin: language("administrator", "관리자")
     }
