@@ -29,19 +29,21 @@ struct SensorCards {
     let style: HTML = report.needsAttention ? "bad" : report.state == .ok ? "good" : ""
     return """
       <li><div class="machine"><b>\(name)</b> <span class="chip \(style)">\(report.text(language))</span>
-      <span class="muted">\(report.valueText) \(report.limitsText)</span></div></li>
+      <span class="muted">\(report.valueText) \(report.limits)</span></div></li>
       """
   }
 }
 
 extension SensorReport {
-  /// The limits, such as `(≤ 7)`, or an empty text.
-  var limitsText: String {
+  /// The limits on one line, such as `(≤ 7 °C)`, or empty markup.
+  var limits: HTML {
+    let text: String
     switch (minimum?.decimalText, maximum?.decimalText) {
-    case (let minimum?, let maximum?): "(\(minimum) – \(maximum))"
-    case (let minimum?, nil): "(≥ \(minimum))"
-    case (nil, let maximum?): "(≤ \(maximum))"
-    case (nil, nil): ""
+    case (let minimum?, let maximum?): text = "\(minimum) – \(maximum)"
+    case (let minimum?, nil): text = "≥ \(minimum)"
+    case (nil, let maximum?): text = "≤ \(maximum)"
+    case (nil, nil): return .empty
     }
+    return "<span class=\"nowrap\">(\(text) \(unit.rawValue))</span>"
   }
 }
