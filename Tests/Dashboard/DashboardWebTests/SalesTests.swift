@@ -242,6 +242,8 @@ import Testing
           "₩2,100,000</span></td><td><span class=\"sum\"><span class=\"trend good\">+100%</span></span></td>"
             + "<td class=\"muted\"><span class=\"sum\">(₩1,050,000)"))
       #expect(page.contains("have sent none yet: 1"))
+      // The date below the last day ends within the plot.
+      #expect(page.contains("<text class=\"end\" x=\"476\" y=\"146\">Nov 21</text>"))
       // Any other period, also one of another length.
       let chosen = try await scene.get(
         "/sales?\(query)&before_from=2026-11-01&before_to=2026-11-01"

@@ -160,7 +160,9 @@ struct SafetyPage {
     }
     let labels: [HTML] = (0..<Self.dayCount).map { day in
       let name = localTime.day(CivilDate(daysSinceEpoch: start + day))
-      return "<text x=\"\(Int(day) * 96 + 2)\" y=\"130\">\(name)</text>"
+      // On a phone, with its larger letters, only every second day has room.
+      let style: HTML = day.isMultiple(of: 2) ? "day" : "day minor"
+      return "<text class=\"\(style)\" x=\"\(Int(day) * 96 + 2)\" y=\"130\">\(name)</text>"
     }
     return """
       <svg class="plot" viewBox="0 0 672 116" role="img" aria-label="\(title)">\

@@ -108,14 +108,12 @@ struct Chart {
     let (width, height) = (480, 120)
     let most = max(1, bars.map(\.value).max() ?? 1)
     let step = width / max(1, bars.count)
+    let texts = labels(step)
     let columns: [HTML] = bars.enumerated().map { index, bar in
       let size = Int((Double(bar.value) / Double(most) * Double(height)).rounded(.up))
-      let label: HTML =
-        bar.label.isEmpty
-        ? "" : "<text x=\"\(index * step + step / 2)\" y=\"\(height + 22)\">\(bar.label)</text>"
       return """
         <rect class="column" x="\(index * step + 2)" y="\(8 + height - size)" width="\(step - 4)" \
-        height="\(size)" rx="2"><title>\(bar.name): \(bar.value)</title></rect>\(label)
+        height="\(size)" rx="2"><title>\(bar.name): \(bar.value)</title></rect>\(texts[index])
         """
     }
     let rows: [HTML] = bars.filter { $0.value > 0 }.map { bar in
@@ -130,5 +128,28 @@ struct Chart {
       <table id="\(id)-numbers"><tbody>\(rows)</tbody></table></details>
       </figure>
       """
+  }
+
+  /// Returns the labels by the index of their bar. A date next to an edge stays within the plot; if
+  /// the dates are close, a phone, with its larger letters, shows every second one.
+  private func labels(_ step: Int) -> [Int: HTML] {
+    let labelled = bars.indices.filter { !bars[$0].label.isEmpty }
+    var labels: [Int: HTML] = [:]
+    for (place, index) in labelled.reversed().enumerated() {
+      let text = bars[index].label
+      let (left, right) = (index * step, (index + 1) * step)
+      var (x, style) = ((left + right) / 2, "")
+      if text.count > 3 {
+        if right > 440 {
+          (x, style) = (right, "end")
+        } else if left < 40 {
+          (x, style) = (left, "start")
+        }
+        let isClose = labelled.count > 1 && (labelled[1] - labelled[0]) * step < 150
+        if isClose, !place.isMultiple(of: 2) { style += " minor" }
+      }
+      labels[index] = "<text class=\"\(style)\" x=\"\(x)\" y=\"146\">\(text)</text>"
+    }
+    return labels
   }
 }

@@ -268,7 +268,9 @@ struct SalesPage {
       } else {
         let ago = period.days.upperBound - day
         let name = localTime.day(date)
-        bars.append(Chart.Bar(name: name, label: ago % 7 == 0 ? name : "", value: glasses))
+        // A week of a bar each is too narrow for a date in a chart of two months.
+        let isLabelled = ago % (period.days.count > 31 ? 14 : 7) == 0
+        bars.append(Chart.Bar(name: name, label: isLabelled ? name : "", value: glasses))
       }
     }
     let title =
