@@ -74,7 +74,8 @@ import Testing
           "Saved</strong> (k1): new fruit: Orange, new juice: Orange juice (Kiwi 1, Orange 3)"))
       #expect(
         page.contains("Differs from the file")
-          && page.contains("value=\"remove.juice.orange_juice\""))
+          && page.contains("value=\"remove.juice.orange_juice\"")
+          && page.contains("<span class=\"muted\">Kiwi 1, Orange 3, €4.50</span>"))
       // The fruit of a juice cannot be removed.
       #expect(!page.contains("remove.fruit.orange"))
       // Prices and limits of the settings page include them.

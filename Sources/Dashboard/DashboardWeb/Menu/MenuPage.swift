@@ -76,7 +76,7 @@ struct MenuPage {
     let isOwn = change.juices.contains { $0.id == juice.id }
     let isNew = kiosk.fileMenu?.menu.juice(juice.id) == nil
     let chip =
-      !isOwn ? nil : isNew ? language("new", "추가함") : language("changed", "바꿈")
+      !isOwn ? nil : isNew ? language("new", "추가됨") : language("changed", "변경됨")
     let link: HTML? =
       kiosk.hasChainMenu
       ? nil
@@ -98,14 +98,16 @@ struct MenuPage {
     guard !change.fruits.isEmpty || !change.juices.isEmpty else {
       return """
         <p class="muted">\(language(
-          "The recipes and names are those of the kiosk's file; prices are in the settings. What you add here is sold in addition.",
-          "레시피와 이름은 키오스크 파일대로예요. 가격은 설정에서 바꿔요. 여기서 추가하면 함께 판매해요."))</p>
+          "The recipes and names are those of the kiosk's file. What you add here is sold in addition. Prices can be changed here and in the settings.",
+          "레시피와 이름은 키오스크 파일대로예요. 여기서 추가하면 함께 판매해요. 가격은 여기와 설정에서 바꿀 수 있어요."))</p>
         """
     }
     let used = Set(change.juices.flatMap { $0.recipe.amounts.map(\.fruit) })
     let juices: [HTML] = change.juices.map { juice in
       let old = kiosk.fileMenu?.menu.juice(juice.id)
-      let text = old.map { "\(recipe($0)) → \(recipe(juice))" } ?? recipe(juice)
+      // The button takes the price back, too.
+      let new = juice.words(kiosk.price(of: juice.id), on: base, language)
+      let text = old.map { "\($0.words($0.price, on: base, language)) → \(new)" } ?? new
       return line(
         juice.name[language], text, "juice.\(juice.id)",
         old == nil ? language("Remove", "빼기") : language("As in the file", "파일대로"))

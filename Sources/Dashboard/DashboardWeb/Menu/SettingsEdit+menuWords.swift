@@ -12,6 +12,14 @@ extension Recipe {
   }
 }
 
+extension Juice {
+  /// Returns the recipe and a price: `Kiwi 3, €3.50`.
+  func words(_ price: Money?, on menu: Menu?, _ language: Language) -> String {
+    [recipe.text(on: menu, language), price?.text(language)].compactMap(\.self)
+      .joined(separator: ", ")
+  }
+}
+
 extension SettingsEdit {
   /// Returns the fruits and juices that are new, changed or removed at a kiosk, with the old values.
   func menuWords(at kiosk: KioskState, _ language: Language) -> [String] {
@@ -43,15 +51,12 @@ extension SettingsEdit {
       removedJuices.sorted().map { juice in
         let before = old?.juice(juice)
         let name = before?.name[language] ?? juice.text
-        func words(_ juice: Juice?, _ price: Money?) -> String {
-          [juice?.recipe.text(on: old, language), price?.text(language)].compactMap(\.self)
-            .joined(separator: ", ")
-        }
-        let was = words(before, kiosk.price(of: juice))
+        let price = kiosk.price(of: juice)
+        let was = before?.words(price, on: old, language) ?? price?.text(language) ?? ""
         guard let file = kiosk.fileMenu?.menu.juice(juice) else {
           return language("removed juice: \(name) (\(was))", "뺀 쥬스: \(name) (\(was))")
         }
-        return "\(name): \(was) → \(words(file, file.price))"
+        return "\(name): \(was) → \(file.words(file.price, on: old, language))"
       }
       + removedFruits.sorted().map { fruit in
         let name = kiosk.name(of: fruit, language)
