@@ -20,6 +20,8 @@ import Testing
     let linked = (1...10).filter { links.contains("href=\"/?page=\($0)\"") }
     #expect(linked == [1, 3, 4, 5, 7, 8, 9, 10])
     #expect(links.contains("<strong aria-current=\"page\">6</strong>"))
+    // Page 2 has no link.
+    #expect(links.count { $0 == "…" } == 1)
     #expect(ListSlice(page: 1, of: 100).links(.english) { "\($0)" } == .empty)
   }
 

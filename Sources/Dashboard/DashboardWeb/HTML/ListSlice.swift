@@ -28,10 +28,11 @@ struct ListSlice: Sendable {
     // Link only the first page, the last page, and three pages on either side of the current page,
     // because a chain may have a hundred pages.
     let shown = (1...pages).filter { $0 == 1 || $0 == pages || abs($0 - page) <= 3 }
-    let links: [HTML] = shown.map { number in
-      number == page
-        ? "<strong aria-current=\"page\">\(number)</strong> "
-        : "<a id=\"page-\(number)\" href=\"\(address(number))\">\(number)</a> "
+    let links: [HTML] = zip(shown, [0] + shown).map { number, previous in
+      let gap: HTML? = number > previous + 1 ? "<span>…</span> " : nil
+      return number == page
+        ? "\(gap)<strong aria-current=\"page\">\(number)</strong> "
+        : "\(gap)<a id=\"page-\(number)\" href=\"\(address(number))\">\(number)</a> "
     }
     return "<nav class=\"pages\" aria-label=\"\(language("Pages", "페이지"))\">\(links)</nav>"
   }

@@ -234,7 +234,9 @@ struct HistoryPage {
     func clock(_ time: Timestamp) -> HTML {
       "<time datetime=\"\(time.description)\">\(localTime.field(time).suffix(5).description)</time>"
     }
-    guard let end = record.end else { return "\(clock(record.at)) –" }
+    guard let end = record.end else {
+      return "\(language("since ", ""))\(clock(record.at))\(language("", "부터"))"
+    }
     guard case .entry = record.event else {
       let minutes = Int(clamping: end.since(record.at).components.seconds / 60)
       let length =
