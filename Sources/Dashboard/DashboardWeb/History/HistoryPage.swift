@@ -292,7 +292,7 @@ struct HistoryPage {
       facts.append(
         language(
           "\(others) other \(others == 1 ? "kiosk" : "kiosks") within the same minute",
-          "같은 때에 다른 키오스크 \(others)개도"))
+          "같은 때에 다른 키오스크 \(others)대도 오프라인이 됨"))
     }
     return facts.isEmpty
       ? .empty : "<span class=\"muted\">: \(facts.joined(separator: "; "))</span>"

@@ -40,7 +40,7 @@ struct KioskPage {
         <div class="column">
         \(stock.html)\(context.isOperator ? freshness.removal : .empty)
         <section class="card last">
-        <details class="fold" open><summary><h2>\(language("History", "재고 이력"))</h2></summary>
+        <details class="fold" open><summary><h2>\(language("History", "이력"))</h2></summary>
         \(history.html)</details>
         </section>
         </div>

@@ -115,7 +115,7 @@ struct RoutePage {
       "계획할 때 오프라인이었어요. 재고가 오래된 값일 수 있어요.")
     let heads = [
       language("Fruit", "과일"), language("Now", "지금"), language("On arrival", "도착 시"),
-      language("Bring", "가져갈 것"), language("Brought", "채운 것"), language("Counted", "센 것"),
+      language("Bring", "가져갈 수량"), language("Brought", "채운 수량"), language("Counted", "센 수량"),
     ]
     let unknown: HTML? =
       stop.lines.allSatisfy(\.isForecast)

@@ -27,10 +27,10 @@ struct StopForms {
     \(asOf)\(stop.lines.map { row($0, filled) })\(dates(filled))
     <p class="muted">\(language(
       "Leave “counted” empty where you have not counted. A negative number removes fruit.",
-      "세지 않은 과일은 ‘센 것’을 비워 두세요. 빼낸 과일은 음수로 적어 주세요."))</p>
+      "세지 않은 과일은 ‘센 수량’을 비워 두세요. 빼낸 과일은 음수로 적어 주세요."))</p>
     <label class="choice"><input type="checkbox" name="fit" value="1" checked> \(language(
       "Fill up: if less fits than was brought, only what fits counts.",
-      "가득 채움: 채운 것보다 적게 들어가면 들어간 만큼만 기록해요."))</label>
+      "가득 채움: 채운 수량보다 적게 들어가면 들어간 만큼만 기록해요."))</label>
     <div class="actions"><button class="primary">\(language("Confirm", "확인"))</button></div>
     </form>
     """
@@ -74,9 +74,9 @@ struct StopForms {
       <fieldset class="line"\((kiosk?.menu?.capacities[fruit]).map { " data-capacity=\"\($0)\"" as HTML })><legend>\(name)</legend>
       <span class="muted">\(language("planned", "계획")) \(line.bring) · \(self.ledger(line).html)</span>
       \(HTML.hidden("ledger.\(fruit)", ledger ?? stock(of: fruit)))
-      <label><span>\(language("Counted", "센 것"))</span>
+      <label><span>\(language("Counted", "센 수량"))</span>
       <input type="number" inputmode="numeric" min="0" name="counted.\(fruit)" value="\(counted)"></label>
-      <label><span>\(language("Brought", "채운 것"))</span>
+      <label><span>\(language("Brought", "채운 수량"))</span>
       <input type="number" inputmode="numeric" name="brought.\(fruit)" value="\(brought)"></label>
       <p class="fits" role="status" hidden>\(language("Only this many fit:", "들어가는 수량:")) <b></b>
       <button type="button">\(language("Fill up", "가득 채우기"))</button></p>
@@ -89,7 +89,7 @@ struct StopForms {
   func ledger(_ line: Route.Line) -> LivePart {
     let stock = stock(of: line.fruit.id)
     let room: HTML? = room(for: line).map { room in
-      let text = language("room for \(room)", "\(room)개 들어감")
+      let text = language("room for \(room)", "\(room)개 더 넣을 수 있음")
       return room < line.bring ? " · <b class=\"short\">\(text)</b>" : " · \(text)"
     }
     return LivePart(
@@ -142,11 +142,11 @@ struct StopForms {
           """
       }
       let count = stop.report?.counted[fruit].map { old in
-        field("counted", language("Counted", "센 것"), shown?.counted[fruit] ?? old, " min=\"0\"")
+        field("counted", language("Counted", "센 수량"), shown?.counted[fruit] ?? old, " min=\"0\"")
       }
       return """
         <fieldset class="line"><legend>\(line.fruit.name[language])</legend>\(count)\
-        \(field("brought", language("Brought", "채운 것"), shown?.brought[fruit] ?? 0, .empty))</fieldset>
+        \(field("brought", language("Brought", "채운 수량"), shown?.brought[fruit] ?? 0, .empty))</fieldset>
 
         """
     }

@@ -206,8 +206,8 @@ struct StopPage {
         """
     }
     let heads = [
-      language("Fruit", "과일"), language("Planned", "계획"), language("Brought", "채운 것"),
-      language("Ledger", "장부"), language("Counted", "센 것"), language("Difference", "차이"),
+      language("Fruit", "과일"), language("Planned", "계획"), language("Brought", "채운 수량"),
+      language("Ledger", "장부"), language("Counted", "센 수량"), language("Difference", "차이"),
     ]
     return "<div class=\"wide\">\(HTML.table(heads, rows, id: "summary"))</div>"
   }
