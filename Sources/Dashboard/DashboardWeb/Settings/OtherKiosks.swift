@@ -67,10 +67,14 @@ struct OtherKiosks {
     func group(_ name: String, _ words: String?, _ isIn: (KioskState) -> Bool) -> HTML? {
       let count = others.count(where: isIn)
       guard let words, (1...Self.maximum).contains(count) else { return nil }
-      return choice(name, language("All \(count) \(words)", "\(words) \(count)곳 모두"))
+      return choice(
+        name,
+        count == 1
+          ? language("The one \(words)", "\(words) 1곳")
+          : language("All \(count) \(words)", "\(words) \(count)곳 모두"))
     }
     let groups: [HTML] = [
-      group("all", language("others", "다른 키오스크")) { _ in true },
+      group("all", language(others.count == 1 ? "other kiosk" : "others", "다른 키오스크")) { _ in true },
       group(
         "same_currency",
         kiosk.currency.map { language("with prices in \($0.code)", "\($0.code) 가격인") }
