@@ -351,7 +351,7 @@ import Testing
         fruits: Dictionary(uniqueKeysWithValues: [outlook("strawberry", 35), outlook("kiwi", 90)]))
       try await scene.kiosk("forecast", forecast.payload)
       let list = try await scene.get("/").text
-      #expect(list.contains("<small>short</small>") && !list.contains("<small>out</small>"))
+      #expect(list.contains("<small>left</small>") && !list.contains("<small>out</small>"))
       #expect(list.contains("Kiwi in 1 h 30 min") && !list.contains("Strawberry in 35 min"))
     }
   }

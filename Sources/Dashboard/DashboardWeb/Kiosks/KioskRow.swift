@@ -112,9 +112,12 @@ struct KioskRow {
       : ("", " <span class=\"fruit-name\">\(name)</span>")
     let room: HTML? = level.capacity.map { "<span class=\"hidden\"> / \($0)</span>" }
     let amount: HTML = "\(before)\(level.stock)\(room)"
-    guard let (style, word) = kiosk.shortage(of: fruit.id, language) else {
+    guard let (style, shortage) = kiosk.shortage(of: fruit.id, language) else {
       return "<span class=\"slot\">\(amount)\(after)\(level.bar())</span>"
     }
+    // "10 too little" would be read as a number of missing fruits.
+    let isLeft = style == "bad" && level.stock > 0
+    let word = isLeft ? language("left", "남음") : shortage
     return """
       <a id="\(kiosk.id)-\(fruit.id)" class="slot \(style)" \
       href="\(kiosk.restockAddress([fruit.id]))">\(amount) <small>\(word)</small>\(after)\(level.bar())</a>

@@ -45,7 +45,7 @@ extension KioskState {
   func shortage(of fruit: Fruit.ID, _ language: Language) -> (style: HTML, word: String)? {
     if reports.isShort(fruit) {
       return reports.stock?.fruits[fruit] ?? 0 == 0
-        ? ("bad", language("out", "품절")) : ("bad", language("short", "모자람"))
+        ? ("bad", language("out", "품절")) : ("bad", language("too little", "모자람"))
     }
     return reports.alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
   }
