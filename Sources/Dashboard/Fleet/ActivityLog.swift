@@ -122,7 +122,7 @@ package struct ActivityLog: Sendable, Equatable {
     /// The new role or regions, the address of the browser, `link` for a password that was set with a link, the
     /// changed settings with their old values, the address of messages, or the name and the stops of a route.
     package var detail: String?
-    /// The `detail` in Korean, or `nil` if it has no words, or in a record of an earlier version.
+    /// The `detail` in Korean, or `nil` if it is the same, or in a record of an earlier version.
     package var koreanDetail: String?
     /// The command that brings back the settings that the action has replaced, or `nil` if there is none, or if it
     /// would be longer than `maximumUndo`.

@@ -60,6 +60,24 @@ import Testing
     return (try await page.text, request)
   }
 
+  @Test func theRecordOfWhoDidWhatNamesTheKiosksOfARoute() async throws {
+    try await Scene.run { scene in
+      let name = LocalizedName(english: "Town hall", korean: "구청", fallback: "")
+      let info = KioskInfo(version: "1", startedAt: scene.now, name: name)
+      try await scene.kiosk("info", info.payload)
+      try await scene.authenticate("minji")
+      _ = try await Self.createRoute(scene)
+      let records = await scene.dashboard.activity.records(since: scene.now) { $0.kind == .actions }
+      let details = records.records.compactMap { record -> [String?]? in
+        guard case .action(let action) = record.event, action.verb == .plannedRoute else {
+          return nil
+        }
+        return [action.detail, action.koreanDetail]
+      }
+      #expect(details == [["Town hall", "구청"]])
+    }
+  }
+
   @Test func aRouteIsPlannedAndDriven() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

@@ -179,12 +179,15 @@ extension DashboardServer {
   func note(
     _ verb: ActivityLog.Action.Verb, _ route: Route, _ context: PageContext
   ) async {
-    let stops = route.stops.map(\.kiosk.text).joined(separator: ", ")
-    let names = [route.name, route.driver, stops].compactMap(\.self)
-    await activity.record(
-      ActivityLog.Action(
-        context.user?.name.text ?? "", verb,
-        detail: names.joined(separator: ": ").visible(upTo: 500)))
+    func detail(_ language: Language) -> String {
+      let stops = route.stops.map { $0.title(language) }.joined(separator: ", ")
+      return [route.name, route.driver, stops].compactMap(\.self).joined(separator: ": ")
+        .visible(upTo: 500)
+    }
+    var action = ActivityLog.Action(
+      context.user?.name.text ?? "", verb, detail: detail(.english))
+    action.koreanDetail = detail(.korean)
+    await activity.record(action)
   }
 }
 
