@@ -126,7 +126,7 @@ def test_the_record_of_food_safety_of_any_kiosk(
     assert f"Food safety of Kiosk 7 {before} – {end}" in page
     assert "limits to 7" in page and "2.5 8.25 10 1350" in page
     assert "anna fridge: discarded · 9.5 °C · kiwi · <warm>" in page and "bar: Clean" in page
-    assert "Discarded: kiwi 4" in page and "has not sent" not in page
+    assert "Taken out or discarded: kiwi 4" in page and "has not sent" not in page
     history = text(viewer, "/chain/kiosks/k7/history?days=90&kind=safety")
     assert "fridge: discarded" in history and "bar: Clean" in history and "<warm>" in history
     assert "fridge: discarded" in text(viewer, "/chain/kiosks/k7/history?days=90")
@@ -147,7 +147,7 @@ def test_the_record_of_food_safety_says_which_days_the_archive_may_lack(viewer: 
     def lacking(kiosk: str) -> list[str]:
         page = text(viewer, f"/chain/kiosks/{kiosk}/safety")
         days = re.findall(r"Not whole: ([^.]*)\.", page)
-        assert f"Discarded: {'unknown' if days else 'nothing'} " in page
+        assert f"Taken out or discarded: {'unknown' if days else 'nothing'} " in page
         lines = viewer.get(f"/chain/kiosks/{kiosk}/safety.csv").text.split("\r\n")
         assert len(lines) - 2 == (len(days[0].split(", ")) if days else 0)
         return days[0].split(", ") if days else []

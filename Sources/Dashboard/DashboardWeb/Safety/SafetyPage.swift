@@ -81,7 +81,7 @@ struct SafetyPage {
       \(notSent)
       \(sensors.map(section))
       \(actions)
-      <p class="muted">\(language("Discarded:", "폐기:")) \(waste)</p>
+      <p class="muted">\(language("Taken out or discarded:", "꺼냄 또는 폐기:")) \(waste)</p>
       <p class="actions screen">
       \(language.exports(address, "?from=\(first.description)"))
       </p>
