@@ -2,8 +2,8 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The boxes with tickets on the wall: what to pay, ready, not made, being made. A box without
-/// content does not exist.
+/// The boxes with tickets on the wall: what to pay, ready, not made, undecided, being made. A box
+/// without content does not exist.
 struct TicketBoxes {
   /// Maximum number of tickets in these boxes. All tickets of orders that were not made are shown: their
   /// customers read what becomes of their money.
@@ -13,7 +13,7 @@ struct TicketBoxes {
   let now: Timestamp
   let language: Language
 
-  var html: HTML { "\(pay)\(ready)\(sorry)\(making)" }
+  var html: HTML { "\(pay)\(ready)\(sorry)\(undecided)\(making)" }
 
   /// Whether a ticket needs the name of its machine.
   private var hasMachines: Bool { kiosk.machines.count > 1 }
@@ -75,21 +75,32 @@ struct TicketBoxes {
   }
 
   private var making: HTML? {
-    let jobs = kiosk.jobs.sorted {
+    let jobs = kiosk.jobs.filter { !$0.job.state.isUndecided }.sorted {
       ($0.job.rank, $0.job.at, $0.job.job) < ($1.job.rank, $1.job.at, $1.job.job)
     }
     guard !jobs.isEmpty else { return nil }
     let more = jobs.count - Self.maximumMaking
     let items: [HTML] = jobs.prefix(Self.maximumMaking).map { machine, job in
-      let problem =
-        job.state.isUndecided ? language("ask us", "직원에게 문의") : job.waiting
+  /// A box with the tickets whose jobs a person must decide about.
+  private var undecided: HTML? {
+    let tickets: [HTML] = kiosk.undecidedJobs.map {
+      "<b class=\"ticket\">\($0.job.ticket)</b>\n"
+    }
+    return tickets.isEmpty
+      ? nil
+      : """
+      <div class="box sorry"><p>\(tickets)\
+      <span>\(language("Please ask us.", "직원에게 문의해 주세요."))</span></p></div>
+      """
+  }
+
       let isCleaned = job.state == .queued && kiosk.machines[machine]?.state == .cleaning
       let cleaning = isCleaned ? language("after the cleaning", "청소 후") : nil
-      let notes = [hasMachines ? machine.text : nil, problem ?? cleaning].compactMap(\.self)
+      let notes = [hasMachines ? machine.text : nil, job.waiting ?? cleaning].compactMap(\.self)
       let note: HTML? =
         notes.isEmpty
         ? nil
-        : "<small\(problem == nil ? .empty : " class=\"bad\"")>\(notes.joined(separator: " · "))</small>"
+        : "<small\(job.waiting == nil ? .empty : " class=\"bad\"")>\(notes.joined(separator: " · "))</small>"
       return """
         <li class="\(job.state == .started ? "now" : .empty)"><b>\(job.ticket)</b>\(note)</li>
 
@@ -116,7 +127,7 @@ extension KioskState {
 }
 
 extension MachineReport.Job {
-  /// The sort order: jobs in progress first, undecided jobs last.
+  /// The sort order of the jobs that are being made: jobs in progress first.
   fileprivate var rank: Int {
     switch state {
     case .started: 0
