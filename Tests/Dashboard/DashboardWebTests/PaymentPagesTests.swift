@@ -396,7 +396,8 @@ import Testing
       let asked = try await scene.get("/kiosks/k1/display").text
       #expect(
         asked.contains("<b class=\"ticket\">42</b><span class=\"amount\">€3.50</span>"))
-      #expect(asked.contains("<span data-left=\"45\">45</span> s"))
+      #expect(asked.contains("<span data-left=\"45\">0:45</span> left"))
+      #expect(asked.contains("<progress max=\"45\" value=\"45\""))
       try await Self.publish(
         scene, PaymentReport(state: .idle, ticket: 42, declined: "card expired"))
       #expect(try await scene.get("/kiosks/k1/display").text.contains("declined: card expired"))

@@ -382,7 +382,7 @@ import Testing
       ).liveParts
       #expect(
         parts.map(\.html.text) == [
-          "<span id=\"pay-42\" class=\"\"><span class=\"left\"><span data-left=\"45\">45</span> s</span></span>"
+          "<span id=\"pay-42\" class=\"\"><span class=\"left\"><span data-left=\"45\">0:45</span> left</span></span>"
         ])
       let ready = try await Self.press(scene, Self.result(.ready)).page
       #expect(ready.contains("<b>42</b>") && ready.contains("is ready. Enjoy!"))

@@ -48,7 +48,7 @@ def test_an_order_of_a_tablet_is_paid_and_made(
         read("€4.00 at the terminal, please.", "Pay at the terminal")
         assert wall.text(".pay .ticket") == "1" and wall.text(".pay .amount") == "€4.00"
         for screen in (wall, tablet):
-            eventually(lambda: 0 < int(screen.text("[data-left]") or 0) <= 45)
+            eventually(lambda: "0:00" < screen.text("[data-left]") <= "0:45")
         tablet.photograph("tablet-pay")
         wall.photograph("wall-pay")
         terminal.behave(customer="present")

@@ -178,8 +178,9 @@ const watch = () => {
 // Counts down the time to pay.
 const tick = () => {
   all("[data-left]").forEach((left) => {
-    const seconds = Math.max(0, Number(left.textContent) - 1);
-    left.textContent = String(seconds);
+    const seconds = Math.max(0, Number(left.dataset.left) - 1);
+    left.dataset.left = seconds;
+    left.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   });
 };
 
@@ -207,6 +208,7 @@ const settle = () => {
     clearTimeout(settled);
     settled = 0;
   } else if (!settled) {
+  all("progress").forEach((bar) => { bar.value -= 1; });
     settled = setTimeout(() => { settled = 0; message.textContent = ""; beginOrder(); fit(); }, 60000);
   }
 };

@@ -36,9 +36,18 @@ struct TicketBoxes {
       let name = kiosk.payments.count > 1 ? " · \(device.text)" : ""
       return """
         <div class="box pay"><h2>\(language("Pay at the terminal", "단말기에서 결제해 주세요"))\(name)</h2>\
-        <p>\(ticket)<span class="amount">\(amount.text(language))</span>\(kiosk.timeToPay(at: device, now, language))</p></div>
+        <p>\(ticket)<span class="amount">\(amount.text(language))</span>\(kiosk.timeToPay(at: device, now, language))</p>\
+        \(timeBar(of: device, report))</div>
         """
     }
+  }
+
+  /// The share of the time to pay that is left, without words: the text beside it says the time.
+  private func timeBar(of device: PaymentDeviceID, _ report: PaymentReport) -> HTML? {
+    guard let left = kiosk.secondsToPay(at: device, now), let all = report.paySeconds else {
+      return nil
+    }
+    return "<progress max=\"\(all)\" value=\"\(left)\" aria-hidden=\"true\"></progress>"
   }
 
   private var ready: HTML? {
@@ -74,13 +83,6 @@ struct TicketBoxes {
     }
   }
 
-  private var making: HTML? {
-    let jobs = kiosk.jobs.filter { !$0.job.state.isUndecided }.sorted {
-      ($0.job.rank, $0.job.at, $0.job.job) < ($1.job.rank, $1.job.at, $1.job.job)
-    }
-    guard !jobs.isEmpty else { return nil }
-    let more = jobs.count - Self.maximumMaking
-    let items: [HTML] = jobs.prefix(Self.maximumMaking).map { machine, job in
   /// A box with the tickets whose jobs a person must decide about.
   private var undecided: HTML? {
     let tickets: [HTML] = kiosk.undecidedJobs.map {
@@ -94,6 +96,13 @@ struct TicketBoxes {
       """
   }
 
+  private var making: HTML? {
+    let jobs = kiosk.jobs.filter { !$0.job.state.isUndecided }.sorted {
+      ($0.job.rank, $0.job.at, $0.job.job) < ($1.job.rank, $1.job.at, $1.job.job)
+    }
+    guard !jobs.isEmpty else { return nil }
+    let more = jobs.count - Self.maximumMaking
+    let items: [HTML] = jobs.prefix(Self.maximumMaking).map { machine, job in
       let isCleaned = job.state == .queued && kiosk.machines[machine]?.state == .cleaning
       let cleaning = isCleaned ? language("after the cleaning", "청소 후") : nil
       let notes = [hasMachines ? machine.text : nil, job.waiting ?? cleaning].compactMap(\.self)
@@ -114,13 +123,20 @@ struct TicketBoxes {
 }
 
 extension KioskState {
-  /// Returns the time that is left to pay at a device, which the script counts down; or `nil` if it is
-  /// unknown.
-  func timeToPay(at device: PaymentDeviceID, _ now: Timestamp, _ language: Language) -> HTML? {
+  /// Returns the number of seconds that are left to pay at a device, or `nil` if it is unknown.
+  func secondsToPay(at device: PaymentDeviceID, _ now: Timestamp) -> Int? {
     payDeadlines[device].map { deadline in
-      let seconds = Int(clamping: max(.zero, deadline.since(now)).components.seconds)
+      Int(clamping: max(.zero, deadline.since(now)).components.seconds)
+    }
+  }
+
+  /// Returns the time that is left to pay at a device, such as `2:14 left`, which the script counts
+  /// down; or `nil` if it is unknown.
+  func timeToPay(at device: PaymentDeviceID, _ now: Timestamp, _ language: Language) -> HTML? {
+    secondsToPay(at: device, now).map { seconds in
+      let time = "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
       return """
-        <span class="left"><span data-left="\(seconds)">\(seconds)</span>\(language(" s", "초"))</span>
+        <span class="left"><span data-left="\(seconds)">\(time)</span> \(language("left", "남음"))</span>
         """
     }
   }
