@@ -223,6 +223,16 @@ const names = [...fonts(".words:not(.long) .name")];
 if (isWall && Math.min(...names) < Math.max(...fonts(".one"))) {
     found.push(`the name of what is sold is not larger: ${Math.min(...names)}, ${Math.max(...fonts(".one"))}`);
 }
+// The names of a row have one size and one line.
+const rows = {};
+for (const label of [...document.querySelectorAll(".card .name")].filter(shown)) {
+    const row = Math.round(label.closest(".card").getBoundingClientRect().top);
+    const [font, top] = [getComputedStyle(label).fontSize, label.getBoundingClientRect().top];
+    const first = rows[row] = rows[row] ?? {font, top};
+    if (first.font !== font || Math.abs(first.top - top) > 1.5) {
+        found.push(`${name(label)} of ${font} at ${top} beside one of ${first.font} at ${first.top}`);
+    }
+}
 // What can be sold uses the screen.
 const lowest = Math.max(...[...document.querySelectorAll(".card, .juice, .box")].filter(shown)
     .map((card) => card.getBoundingClientRect().bottom));

@@ -22,6 +22,15 @@ const enlarge = (element, least, most, fits) => {
   element.style.fontSize = `${low}px`;
 };
 
+// The number of columns with which the cards are largest, by the rule of WallPage.swift, for the real area.
+const columns = (count, width, height) => {
+  const rows = (number) => Math.ceil(count / number);
+  const size = (number) => Math.min(width / number, height / rows(number) / 1.15);
+  let best = 1;
+  for (let number = 2; number <= Math.min(count, 9); number += 1) if (size(number) > size(best)) best = number;
+  return Math.ceil(count / rows(best));
+};
+
 const fit = () => (body.classList.contains("wall") ? fitWall() : fitTablet());
 
 const fitWall = () => {
@@ -30,6 +39,8 @@ const fitWall = () => {
   const boxes = document.getElementById("boxes");
   const isUpright = height > window.innerWidth;
   if (boxes && boxes.children.length) {
+    // Tickets that are only being made are a line below the menu, which then has the whole width.
+    floor.classList.toggle("low", !boxes.querySelector(".pay, .ready, .sorry"));
     enlarge(boxes, 8, height * (isUpright ? 0.026 : 0.044), () =>
       isWithin(boxes) && all(".box, .box li, .box p, .box span", boxes).every((part) =>
         part.scrollWidth <= part.clientWidth + 1 || part.clientWidth === 0)
@@ -47,32 +58,47 @@ const fitWall = () => {
   const cards = all(".card", list);
   const words = all(".words", list);
   const least = Math.max(10, Math.min(height, window.innerWidth) / 72);
-  list.style.setProperty("--words", "0");
-  // The words may have this share of a card, so that the picture has the rest. Few juices with long names may have
-  // smaller words than the others.
+  const number = columns(cards.length, list.clientWidth, list.clientHeight);
+  list.className = `w${number} u${number}`;
+  // The place of each card's row.
+  const rows = cards.map((card) => card.parentNode.offsetTop);
+  words.forEach((each) => { each.style.minHeight = ""; });
+  // The words may have this share of a card, so that the picture has the rest. All words of a row have the same size:
+  // up to half of the rows, those with long names, may have smaller words than the others.
   const isInside = (card, index, share) => {
     const room = card.clientHeight - 2 * parseFloat(getComputedStyle(card).paddingTop);
     return words[index].offsetHeight <= room * share && words[index].scrollWidth <= words[index].clientWidth;
   };
-  const fits = (share) => () => {
+  const fits = (share, isOneSize) => () => {
     const size = parseFloat(list.style.fontSize);
     list.style.setProperty("--facts", `${Math.max(least, size * 0.5)}px`);
     list.style.setProperty("--long", `${Math.max(least, size * 0.8)}px`);
     words.forEach((each) => each.classList.remove("long"));
-    const long = words.filter((each, index) => !isInside(cards[index], index, share));
-    if (long.length * 5 > words.length) return false;
-    long.forEach((each) => each.classList.add("long"));
-    return cards.every((card, index) => isInside(card, index, long.includes(words[index]) ? Math.max(share, 0.6) : share));
+    const long = new Set(rows.filter((row, index) => !isInside(cards[index], index, share)));
+    if (isOneSize ? long.size : long.size * 2 > new Set(rows).size) return false;
+    words.forEach((each, index) => each.classList.toggle("long", long.has(rows[index])));
+    return cards.every((card, index) => isInside(card, index, long.has(rows[index]) ? Math.max(share, 0.6) : share));
   };
   list.style.overflowWrap = "normal";
-  enlarge(list, Math.ceil(least), height / (isUpright ? 20 : 14), fits(0.45));
-  if (!fits(0.45)()) enlarge(list, 8, least, fits(0.7));
+  const choose = (smallest, most, share) => {
+    enlarge(list, smallest, most, fits(share));
+    const size = parseFloat(list.style.fontSize);
+    // One size for all rows, if it is not much smaller.
+    enlarge(list, smallest, size, fits(share, true));
+    if (parseFloat(list.style.fontSize) < size * 0.9) enlarge(list, smallest, size, fits(share));
+    return fits(share)();
+  };
+  const [smallest, most] = [Math.ceil(least), height / (isUpright ? 20 : 14)];
   // A word that is wider than its card at the smallest size is broken.
-  if (!fits(0.7)()) list.style.overflowWrap = "";
+  const isChosen = choose(smallest, most, 0.45) || choose(smallest, most, 0.6) || choose(8, least, 0.7);
+  if (!isChosen) list.style.overflowWrap = "";
   if (cannot) cannot.style.fontSize = `${Math.min(parseFloat(cannot.style.fontSize), parseFloat(list.style.fontSize) - 1)}px`;
-  // Most pictures have the same size; those above long names are smaller.
-  const heights = words.map((each) => each.offsetHeight).sort((one, two) => one - two);
-  list.style.setProperty("--words", `${heights[Math.floor(heights.length / 2)]}px`);
+  // The pictures of a row have the same size, and most rows the usual one; those above long names are smaller.
+  const heights = words.map((each) => each.offsetHeight);
+  const usual = heights.slice().sort((one, two) => one - two)[Math.floor(heights.length / 2)];
+  words.forEach((each, index) => {
+    each.style.minHeight = `${Math.max(usual, ...heights.filter((size, other) => rows[other] === rows[index]))}px`;
+  });
 };
 
 // --- The tablet: few juices use the whole screen ---------------------------------------------------
@@ -182,6 +208,7 @@ const tick = () => {
     left.dataset.left = seconds;
     left.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   });
+  all("progress").forEach((bar) => { bar.value -= 1; });
 };
 
 setInterval(() => { watch(); tick(); }, 1000);
@@ -208,7 +235,6 @@ const settle = () => {
     clearTimeout(settled);
     settled = 0;
   } else if (!settled) {
-  all("progress").forEach((bar) => { bar.value -= 1; });
     settled = setTimeout(() => { settled = 0; message.textContent = ""; beginOrder(); fit(); }, 60000);
   }
 };
