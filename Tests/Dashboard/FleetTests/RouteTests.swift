@@ -24,7 +24,7 @@ import Testing
   private static func kiosk(
     _ id: String = "k1", stock: Int, capacity: Int? = 100, use: Double?, crate: Int? = nil,
     status: String = "online", alert: String = "ok", stockAt: Timestamp = now, recipe: Int = 1,
-    keeps: Int? = nil, expired: FruitAmounts = [:],
+    low: Int? = nil, keeps: Int? = nil, expired: FruitAmounts = [:],
     expires: [ForecastReport.Outlook.Expiry] = []
   ) throws -> KioskState {
     var fleet = KioskFleet(root: "kiosk")
@@ -37,7 +37,8 @@ import Testing
       juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": recipe]))])
     let capacities = capacity.map { ["kiwi": $0] as FruitAmounts } ?? [:]
     receive("status", Array(status.utf8))
-    receive("menu", MenuReport(menu: menu, capacities: capacities, lowMarks: [:]).payload)
+    let lowMarks = low.map { ["kiwi": $0] as FruitAmounts } ?? [:]
+    receive("menu", MenuReport(menu: menu, capacities: capacities, lowMarks: lowMarks).payload)
     receive(
       "stock",
       StockReport(
@@ -138,7 +139,7 @@ import Testing
     Case(stock: 50, capacity: 30, use: 2, margin: 200, expected: 42, bring: 0, isShort: true),
     Case(stock: 20, use: 2, fill: .capacity, expected: 12, bring: 88, isShort: true),
     Case(stock: 90, use: 0, fill: .capacity, expected: 90, bring: 10, isShort: false),
-    Case(stock: 0, use: 0, expected: 0, bring: 0, isShort: true),
+    Case(stock: 0, use: 0, expected: 0, bring: 1, isShort: true),
     // Without a capacity.
     Case(stock: 20, capacity: nil, use: 20, expected: 0, bring: 240, isShort: true),
     Case(stock: 20, capacity: nil, use: 2, fill: .capacity, expected: 12, bring: 12, isShort: true),
@@ -171,6 +172,42 @@ import Testing
     let plan = try Self.plan(in: 0, until: 72)
     #expect(plan.shortFruits(of: kiosk, at: Self.now).isEmpty == !isShort)
     if use != nil { #expect(plan.lines(for: kiosk, at: Self.now)?.first?.bring == bring) }
+  }
+
+  /// A fruit that is out is not sold: its forecast of 0 does not keep it out.
+  @Test(
+    arguments: [
+      // Out: the low mark, else the largest recipe; also if the low mark is smaller, or is off.
+      (0, 100, 0, 10, 10), (0, 100, 0, nil, 3), (0, 100, 0, 2, 3), (0, 100, 0, 0, 3),
+      // Too little for a juice.
+      (2, 100, 0, 10, 8),
+      // Limited by the room.
+      (0, 6, 0, 10, 6),
+      // A forecast of one piece in a day, and of 16.
+      (0, 100, 0.25, 10, 10), (0, 100, 4, 10, 16),
+      // Without a forecast, also without a capacity.
+      (0, 100, nil, 10, 100), (0, nil, nil, 10, 10), (0, nil, nil, nil, 3), (0, nil, 0, 10, 10),
+      // Not out.
+      (3, 100, 0, 10, 0), (20, 100, 0, 10, 0), (3, nil, nil, 10, 0),
+    ] as [(Int, Int?, Double?, Int?, Int)])
+  func whatIsOutIsBroughtAgain(
+    stock: Int, capacity: Int?, use: Double?, low: Int?, bring: Int
+  ) throws {
+    let kiosk = try Self.kiosk(
+      stock: stock, capacity: capacity, use: use, recipe: 3, low: low, keeps: 24)
+    for fill in RoutePlan.Fill.allCases {
+      let line = try #require(Self.plan(fill).lines(for: kiosk, at: Self.now)?.first)
+      #expect(line.bring == bring, "\(fill)")
+    }
+  }
+
+  /// The stock expires before the arrival or after it, and nothing is sold.
+  @Test(arguments: [(12, 10, 20), (30, 0, 0)] as [(Int64, Int, Int)])
+  func whatWillHaveExpiredIsBroughtAgain(hours: Int64, bring: Int, takeOut: Int) throws {
+    let kiosk = try Self.kiosk(
+      stock: 20, use: 0, low: 10, keeps: 24, expires: [.init(at: Self.after(hours), amount: 20)])
+    let line = try #require(Self.plan(.capacity).lines(for: kiosk, at: Self.now)?.first)
+    #expect(line.bring == bring && line.takeOut == takeOut)
   }
 
   @Test(

@@ -85,6 +85,9 @@ package struct RoutePlan: Hashable, Sendable {
   ///   them.
   /// - Without a forecast, `expected` is the current stock, and the plan brings the room. Without a
   ///   capacity, the plan brings the need; without both, nothing.
+  /// - If `expected` is too small for a juice, the plan brings at least the larger of the low mark and
+  ///   the largest amount in a recipe, minus `expected`, but at most the room. Fruit that is out
+  ///   cannot be sold: its forecast falls to 0, and would keep it out forever.
   /// - What other routes bring until the arrival counts as stock. The next visit after the arrival,
   ///   if there is one before the end, is the end.
   ///
@@ -126,8 +129,11 @@ package struct RoutePlan: Hashable, Sendable {
           outlook.use(from: arrival, until: end)
             .map { max(0, Int($0) - usable(until: end)) }
         }
+      let glass = menu.menu.recipeAmounts[fruit.id]?.upperBound ?? 0
+      let least = expected < glass ? max(glass, menu.lowMarks[fruit.id] ?? 0) - expected : 0
       return Route.Line(
-        fruit: fruit, now: held, expected: expected, bring: min(bring ?? 0, fresh ?? .max),
+        fruit: fruit, now: held, expected: expected,
+        bring: max(min(bring ?? 0, fresh ?? .max), min(least, room ?? .max)),
         isForecast: before != nil, takeOut: (kiosk.expired[fruit.id] ?? 0) + gone)
     }
   }
