@@ -238,6 +238,36 @@ import Testing
     }
   }
 
+  @Test func theDriverSeesThatFruitIsBlocked() async throws {
+    try await Scene.run { scene in
+      let dan = try User.test("dan", .driver)
+      try scene.dashboard.users.update { $0[dan.name] = dan }
+      try await scene.authenticate("minji")
+      // The kiosk has room for each fruit but mango.
+      var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 10) })
+      fruits["mango"] = 100
+      try await scene.kiosk("stock", StockReport(seq: 2, at: scene.now, fruits: fruits).payload)
+      let path = try await Self.createRoute(scene)
+      _ = try await scene.post(
+        "\(path)/edit", "csrf_token=\(scene.csrfToken)&driver=dan&name=&order.k1=1")
+      try await scene.authenticate("dan")
+      for (state, fruits, isShown) in [
+        (.blocked, ["kiwi"], true), (.blocked, ["mango"], false), (.ok, [], false),
+      ] as [(SensorReport.State, [Fruit.ID], Bool)] {
+        let report = SensorReport(
+          state: state, value: 9500, unit: .celsius, maximum: 7000, fruits: fruits)
+        try await scene.kiosk("sensor/fridge", report.payload)
+        let page = try await scene.get("\(path)/kiosks/k1").text
+        let notice = page.range(
+          of: "Sensor fridge: blocked (9.5 °C, Kiwi). This fruit is not for sale: ask before")
+        #expect((notice != nil) == isShown && page.contains("ask before") == isShown)
+        if let notice { #expect(page[notice.upperBound...].contains("name=\"brought.kiwi\"")) }
+        let korean = try await scene.get("\(path)/kiosks/k1", [.acceptLanguage: "ko"]).text
+        #expect(korean.contains("센서 fridge: 차단됨 (9.5 °C, 키위). 판매할 수 없는") == isShown)
+      }
+    }
+  }
+
   @Test func aStopAndAPlanOutliveTheirSession() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

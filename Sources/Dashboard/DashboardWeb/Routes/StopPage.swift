@@ -51,7 +51,7 @@ struct StopPage {
         <h1>\(title)</h1>
         <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
         \(notice.map(words))\(state)\(isOffline ? CommonNotices.offline(language) : nil)
-        \(takeOut)\(content(filled ?? stop.report))
+        \(takeOut)\(blocked.html)\(content(filled ?? stop.report))
         \(context.canReport && stop.report == nil ? skipForm : .empty)
         </section>
         \(SavedReports(context: context).html)
@@ -74,8 +74,26 @@ struct StopPage {
         """)
   }
 
+  /// The problems of sensors that block fruit of the plan, which would be filled in and not be sold.
+  private var blocked: LivePart {
+    let brought = Set(stop.lines.filter { $0.bring > 0 }.map(\.fruit.id))
+    let isDone = stop.report?.isDone == true
+    let problems = isDone ? [] : kiosk?.reports.problems(at: now) ?? []
+    let notices: [HTML] = problems.compactMap { problem in
+      guard let kiosk, case .sensor(let id) = problem.kind, let sensor = kiosk.sensors[id],
+        sensor.state == .blocked, !brought.isDisjoint(with: sensor.fruits)
+      else { return nil }
+      let text = kiosk.problemText(language, now: now).sentence(about: problem.kind)
+        .capitalizedFirst
+      return language.notice(
+        .warn, "\(text). This fruit is not for sale: ask before you fill it in.",
+        "\(text). 판매할 수 없는 과일이니 채우기 전에 물어보세요.")
+    }
+    return LivePart("blocked", "\(notices)")
+  }
+
   var liveParts: [LivePart] {
-    [CommonNotices.broker(connectionError, language), asOf] + stop.lines.map(forms.ledger)
+    [CommonNotices.broker(connectionError, language), blocked, asOf] + stop.lines.map(forms.ledger)
   }
 
   /// The time of the numbers on the page, which stays while the phone or the kiosk is offline; with the
