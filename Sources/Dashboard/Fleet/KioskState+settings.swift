@@ -4,6 +4,9 @@ package import KioskProtocol
 /// The values that an operator changes at one or several kiosks together.
 package struct SettingsEdit: Hashable, Sendable {
   package var prices: [Juice.ID: Money] = [:]
+  /// The kiosk without prices whose form has chosen the currency of `prices`. Other kiosks without
+  /// prices get none.
+  package var currencyChosen: KioskID?
   package var capacities: FruitAmounts = [:]
   package var lowMarks: FruitAmounts = [:]
   /// Whether each juice is sold.
@@ -67,9 +70,8 @@ extension KioskState {
   package func hasAll(of edit: SettingsEdit) -> Bool {
     let after = change(by: edit)
     guard let base = baseMenu(with: after) else { return edit.isEmpty }
-    let currency = currency
     let hasPrices = edit.prices.allSatisfy { juice, price in
-      base.menu.juice(juice) != nil && (currency == nil || price.currency == currency)
+      base.menu.juice(juice) != nil && canHave(price, of: edit)
     }
     return hasPrices && edit.sold.keys.allSatisfy { base.menu.juice($0) != nil }
       && edit.capacities.allSatisfy { base.capacities[$0.fruit] != nil }
@@ -106,10 +108,9 @@ extension KioskState {
       hasChainMenu || !juice.recipe.amounts.allSatisfy { fruits.contains($0.fruit) }
     }
     let base = baseMenu(with: change) ?? file
-    let currency = currency
     change.prices = change.prices.filter { juice, price in
       base.menu.juice(juice) != nil && file.menu.juice(juice)?.price != price
-        && (currency == nil || price.currency == currency)
+        && canHave(price, of: edit)
     }
     change.disabled = change.disabled.filter { base.menu.juice($0) != nil }
     func reduced(_ amounts: FruitAmounts, _ base: FruitAmounts) -> FruitAmounts {
@@ -119,6 +120,12 @@ extension KioskState {
     change.lowMarks = reduced(change.lowMarks, base.lowMarks)
     if let hours = change.hours, hours == settings?.fileHours { change.hours = nil }
     return change
+  }
+
+  /// Returns whether a price of an edit has the kiosk's currency, which a kiosk without prices gets only
+  /// from its own form.
+  private func canHave(_ price: Money, of edit: SettingsEdit) -> Bool {
+    currency.map { $0 == price.currency } ?? (edit.currencyChosen == id)
   }
 }
 

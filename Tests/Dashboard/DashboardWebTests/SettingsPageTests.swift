@@ -191,6 +191,27 @@ import Testing
     }
   }
 
+  /// No other kiosk gets a currency, also if this one gets its first or gives all its prices.
+  @Test(arguments: [false, true])
+  func aKioskWithoutACurrencyGetsNoPriceOfAnother(hasPrices: Bool) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      if hasPrices {
+        try await scene.kiosk("menu", Self.menu(kiwi: 1_500, .euro).payload)
+      }
+      let menu = MenuReport(menu: .standard, capacities: Self.fruits, lowMarks: ["kiwi": 5])
+      try await scene.kiosk("status", Array("online".utf8), of: "k2")
+      try await scene.kiosk("menu", menu.payload, of: "k2")
+      let body =
+        "id=s1&replaces=&do=save&price.kiwi=16&currency=EUR&all=1"
+        + (hasPrices ? "&was.price.kiwi=15.00&all_prices=1" : "&was.price.kiwi=")
+      let (page, command) = try await Self.save(scene, body, .applied)
+      #expect(command.change.prices["kiwi"] == Money(units: 1_600, .euro))
+      #expect(page.contains("<strong>Saved</strong> (k1): "))
+      #expect(page.contains("<li>k2: nothing was changed: it has none of these"))
+    }
+  }
+
   /// All kiosks with the same currency get the price, the others are not sent anything.
   @Test func oneTickChangesAllKiosksWithTheCurrency() async throws {
     try await Scene.run(answerTimeout: .zero) { scene in
@@ -347,9 +368,8 @@ import Testing
       var change = SettingsChange()
       change.prices = ["kiwi": Money(units: 420, .euro)]
       try await Self.publish(scene, "s0", change)
-      let menu = MenuReport(menu: .standard, capacities: Self.fruits, lowMarks: Self.fruits)
       try await scene.kiosk("status", Array("online".utf8), of: "k2")
-      try await scene.kiosk("menu", menu.payload, of: "k2")
+      try await scene.kiosk("menu", Self.menu(kiwi: 350, .euro).payload, of: "k2")
       let body = "replaces=s0&do=save&price.kiwi=4.20&was.price.kiwi=4.20&kiosk.k2=1"
       let nothing = try await scene.post(
         "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&id=s1&\(body)")

@@ -85,6 +85,7 @@ struct MenuForm {
     if let juice = try reader.juice(with: fruit) {
       edit.juices = [juice]
       edit.prices[juice.id] = try reader.price()
+      if kiosk.currency == nil { edit.currencyChosen = kiosk.id }
     }
     guard fruit != nil || !edit.juices.isEmpty else { throw .nothing }
     return edit

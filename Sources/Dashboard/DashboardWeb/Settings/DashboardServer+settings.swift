@@ -141,7 +141,8 @@ extension DashboardServer {
     guard let first = concerned.first else {
       return (SettingsPage.nothingToChange(context.language), attempt)
     }
-    let text = words(first, context.language)
+    let changed = concerned.first { $0.change(to: values) != $0.change }
+    let text = words(changed ?? first, context.language)
     return (notice(results, of: values, text, concerned, context.language), attempt)
   }
 

@@ -22,7 +22,8 @@ struct OtherKiosks {
     }
     return others.filter { other in
       chosen.contains(other.id) || form["all"] != nil
-        || form["same_currency"] != nil && other.currency == kiosk.currency
+        || form["same_currency"] != nil && kiosk.currency != nil
+          && other.currency == kiosk.currency
         || form["same_region"] != nil && other.region == kiosk.region
     }
   }

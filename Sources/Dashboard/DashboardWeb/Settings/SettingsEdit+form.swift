@@ -69,6 +69,7 @@ extension SettingsEdit {
           price.units <= JSON.maximumUnits
         else { throw .price(juice, currency) }
         prices[juice.id] = price
+        if kiosk.currency == nil { currencyChosen = kiosk.id }
       }
       if form.isChanged("disabled.\(juice.id)") {
         sold[juice.id] = form["disabled.\(juice.id)"] == nil
