@@ -317,8 +317,23 @@ import Testing
       let (done, request) = try await Self.confirm(scene, path, body, .applied)
       #expect(request.command == .restock(Restock(add: ["kiwi": 88, "mango": 4])))
       #expect(done.contains("<td>90</td><td>88</td>"))
+      #expect(done.contains("<li>Kiwi: 90 entered, 88 recorded: more does not fit.</li>"))
+      #expect(!done.contains("Mango: 4 entered"))
       let again = try await scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
       #expect(!again.text.contains("already sent with other"))
+    }
+  }
+
+  @Test func aReportOfWhichNothingFitsSaysSo() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 100) })
+      try await scene.kiosk("stock", StockReport(seq: 2, at: scene.now, fruits: fruits).payload)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      let page = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=400&fit=1")
+      #expect(page.text.contains("Kiwi: 400 entered, 0 recorded: more does not fit."))
     }
   }
 

@@ -146,7 +146,7 @@ extension DashboardServer {
       new = new.fitting(kiosk, at: visited)
     }
     guard !new.brought.isEmpty || !new.counted.isEmpty else {
-      return try await stopPage(context).page(.nothingToSend, filled: new).response(context)
+      return try await stopPage(context).page(.nothingToSend(new), filled: new).response(context)
     }
     // This check must precede the update, which stores the report as sent.
     guard link.connectionError == nil else { throw RequestError.notSent(form) }

@@ -7,7 +7,9 @@ import MessageBroker
 struct StopPage {
   /// The reason why the report of a confirmed stop was not sent.
   enum NotSentReason {
-    case outdated, nothingToSend
+    case outdated
+    /// The report contains neither fruit nor a count, also if none of the entered fruit fits.
+    case nothingToSend(Route.StopReport)
     /// An earlier report or correction of the stop was sent, with other numbers or dates than this one.
     case others(Route.StopReport)
   }
@@ -129,10 +131,11 @@ struct StopPage {
         .warn,
         "This form was filled in on an old page. Nothing was sent: check your numbers, and confirm them again.",
         "오래된 페이지에서 작성한 양식이에요. 보내지 않았으니 수량을 보고 다시 확인해 주세요.")
-    case .nothingToSend:
-      language.notice(
-        .warn, "There is nothing to send: enter what you have brought or counted.",
-        "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요.")
+    case .nothingToSend(let report):
+      notRecorded(of: report)
+        ?? language.notice(
+          .warn, "There is nothing to send: enter what you have brought or counted.",
+          "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요.")
     case .others(let report):
       (stop.correction?.outcome == .unknown ? stop.correction : stop.report).map {
         ReportComparison(stop: stop, sent: $0, own: report, context: context).html
@@ -150,12 +153,13 @@ struct StopPage {
     switch (stop.correction ?? report).outcome {
     case .applied:
       let time = LocalTime(route.timeZone, now: now, language).html(report.at)
-      return .notice(
+      let done = HTML.notice(
         .good,
         html: """
           \(report.isCorrection ? language("Done, corrected.", "완료했고, 수량을 고쳤어요.") : language("Done.", "완료했어요."))
           \(report.user), \(time)
           """)
+      return "\(done)\(notRecorded(of: report))"
     case .unknown: return CommonNotices.noAnswer(language)
     case .rejected(.conflict, _, let stock):
       return CommonNotices.conflict(
@@ -173,6 +177,21 @@ struct StopPage {
       return CommonNotices.rejected(
         reason.text(language), words.joined(separator: " "), language)
     }
+  }
+
+  /// Returns the notice about fruit of which more was entered than recorded, or `nil` if there is none.
+  private func notRecorded(of report: Route.StopReport) -> HTML? {
+    let fruits: [HTML] = stop.lines.compactMap { line in
+      let name = line.fruit.name[language]
+      let entered = report.entered[line.fruit.id] ?? 0
+      let recorded = report.brought[line.fruit.id] ?? 0
+      guard recorded < entered else { return nil }
+      let text = language(
+        "\(name): \(entered) entered, \(recorded) recorded: more does not fit.",
+        "\(name): \(entered)개를 적었지만 \(recorded)개만 들어가서 \(recorded)개로 기록했어요.")
+      return "<li>\(text)</li>"
+    }
+    return fruits.isEmpty ? nil : HTML.notice(.warn, html: "<ul>\(fruits)</ul>", tag: "div")
   }
 
   private func content(_ filled: Route.StopReport?) -> HTML {
