@@ -45,6 +45,23 @@ import Testing
     #expect(period.days.count <= SalesPeriod.maximum && period.before.lowerBound >= 0)
   }
 
+  /// It was shown as the last day alone, without sales.
+  @Test(arguments: ["/sales", "/kiosks/k1/sales"])
+  func aPeriodThatEndsBeforeItBeginsIsAnError(path: String) async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("vera")
+      let problem = "The first day is after the last one"
+      let dates = "from=2026-11-20&to=2026-11-01"
+      let page = try await scene.get("\(path)?\(dates)").text
+      #expect(page.contains(problem) && !page.contains("id=\"compared\""))
+      #expect(page.contains("value=\"2026-11-20\"") && page.contains("value=\"2026-11-01\""))
+      let before = "before_from=2026-10-20&before_to=2026-10-01"
+      #expect(try await scene.get("\(path)?\(before)").text.contains(problem))
+      let day = try await scene.get("\(path)?from=2026-11-01&to=2026-11-01").text
+      #expect(!day.contains(problem) && day.contains("id=\"compared\""))
+    }
+  }
+
   private func sum(
     _ time: String, _ juice: Juice.ID, _ glasses: Int, _ units: Int = 0, short: Int = 0
   ) throws -> [SalesExtract.Sum] {

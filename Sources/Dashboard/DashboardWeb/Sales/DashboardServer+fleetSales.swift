@@ -18,7 +18,8 @@ extension DashboardServer {
       }
       let menus = fleet.kiosks.prefix(100).compactMap(\.menu?.menu)
       let page = SalesPage(
-        title: language("Sales", "판매"), path: "/sales", period: period, sales: sales.all,
+        title: language("Sales", "판매"), path: "/sales", period: period, filled: form,
+        sales: sales.all,
         notice: sales.missing == 0
           ? nil
           : language.notice(

@@ -19,7 +19,7 @@ extension DashboardServer {
       let name = kiosk.title(language)
       let page = SalesPage(
         title: language("Sales of \(name)", "\(name) 판매"), path: "/kiosks/\(kiosk.id)/sales",
-        period: sales.period,
+        period: sales.period, filled: context.filled,
         sales: SalesComparison(
           sales.figures, since: sales.start, until: sales.end, sales.period),
         notice: sales.notice, canChoose: true, name: { kiosk.name(of: $0, language) },
@@ -104,7 +104,8 @@ extension DashboardServer {
         sales.knownUntil = last.flatMap { $0 < period.end ? $0 : nil }
         let page = SalesPage(
           title: language("Sales", "판매"), path: "/chain/sales", query: choice.query,
-          period: period, sales: sales, notice: chainRequest.layout.summedUp(summedUp),
+          period: period, filled: chainRequest.form, sales: sales,
+          notice: chainRequest.layout.summedUp(summedUp),
           name: { juice in
             menus.lazy.compactMap { $0.juice(juice) }.first?.name[language] ?? juice.text
           }, localTime: localTime)

@@ -10,6 +10,8 @@ struct SalesPage {
   /// Further parameters of the query, such as the region.
   var query: [(name: String, value: String)] = []
   let period: SalesPeriod
+  /// The query from which `period` was read.
+  let filled: Form
   let sales: SalesComparison
   /// The reason why the numbers are incomplete, or `nil` if they are complete.
   var notice: HTML?
@@ -39,19 +41,25 @@ struct SalesPage {
   }
 
   var body: HTML {
-    """
-    \(choices)
-    \(notice)
-    <p class="muted" id="compared">\(span(period.days)) · \(compared)</p>
-    <div class="card wide" tabindex="0">\(juices)</div>
-    \(groups.map(table))
-    \(money)
-    \(daysChart)
-    \(hours)
-    <p class="actions">
-    \(language.exports(path, address(period, "")))
-    </p>
-    """
+    guard !SalesPeriod.isReversed(filled) else {
+      let problem = language.notice(
+        .bad, "The first day is after the last one: choose the days again.",
+        "시작일이 종료일보다 늦어요. 날짜를 다시 골라 주세요.")
+      return "\(choices)\(problem)"
+    }
+    return """
+      \(choices)
+      \(notice)
+      <p class="muted" id="compared">\(span(period.days)) · \(compared)</p>
+      <div class="card wide" tabindex="0">\(juices)</div>
+      \(groups.map(table))
+      \(money)
+      \(daysChart)
+      \(hours)
+      <p class="actions">
+      \(language.exports(path, address(period, "")))
+      </p>
+      """
   }
 
   private var choices: HTML {
@@ -63,10 +71,11 @@ struct SalesPage {
     }
     let hidden: [HTML] = query.map { .hidden($0.name, $0.value) }
     func field(_ name: String, _ label: String, _ day: Int64) -> HTML {
-      """
-      <label>\(label)<input type="date" name="\(name)" value="\(CivilDate(daysSinceEpoch: day).description)" \
-      max="\(localTime.today.description)" required></label>
-      """
+      let typed = SalesPeriod.isReversed(filled) ? filled[name] : nil
+      return """
+        <label>\(label)<input type="date" name="\(name)" value="\(typed ?? CivilDate(daysSinceEpoch: day).description)" \
+        max="\(localTime.today.description)" required></label>
+        """
     }
     return """
       <nav class="pages tabs" aria-label="\(language("Period", "기간"))">\(links)</nav>

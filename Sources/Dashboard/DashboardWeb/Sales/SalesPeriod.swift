@@ -35,9 +35,7 @@ struct SalesPeriod: Sendable, Equatable {
   ///   - canChoose: Whether the query may contain the period to compare with.
   init(_ query: Form, today: CivilDate, dayCount: Int64 = 28, canChoose: Bool = false) {
     let today = today.daysSinceEpoch
-    func day(_ name: String) -> Int64? {
-      query[name].flatMap { CivilDate($0) }?.daysSinceEpoch
-    }
+    func day(_ name: String) -> Int64? { Self.day(name, in: query) }
     let to = min(day("to") ?? today, today)
     let from = min(max(day("from") ?? to - dayCount + 1, to - Int64(Self.maximum) + 1), to)
     // There are no sales before 1970, and `before` must not begin before 1970, either.
@@ -46,6 +44,19 @@ struct SalesPeriod: Sendable, Equatable {
       Int64(Self.maximum) <= from, from <= to, to <= today, to - from < Int64(Self.maximum)
     else { return }
     (before, isBeforeChosen) = (from...to, true)
+  }
+
+  /// Returns whether the first day of one of the two periods of a query is after its last day.
+  static func isReversed(_ query: Form) -> Bool {
+    ["", "before_"].contains { prefix in
+      guard let from = day("\(prefix)from", in: query), let to = day("\(prefix)to", in: query)
+      else { return false }
+      return from > to
+    }
+  }
+
+  private static func day(_ name: String, in query: Form) -> Int64? {
+    query[name].flatMap { CivilDate($0) }?.daysSinceEpoch
   }
 
   /// The first day of both periods.
