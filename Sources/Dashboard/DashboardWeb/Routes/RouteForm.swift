@@ -100,7 +100,10 @@ struct RouteForm {
 
   private func words(_ fill: RoutePlan.Fill) -> String {
     switch fill {
-    case .capacity: language("up to the capacity", "가득 채울 만큼")
+    case .capacity:
+      language(
+        "up to the capacity; less of fruit with hours for sale",
+        "가득 채울 만큼 (판매 가능 시간이 있는 과일은 더 적게)")
     case .need: language("as much as needed", "필요한 만큼")
     }
   }
