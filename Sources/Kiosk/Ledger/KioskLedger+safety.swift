@@ -40,9 +40,16 @@ extension KioskLedger {
         SafetyDay.Sensor(
           name: $0.name, unit: $0.unit, minimum: $0.minimum, maximum: $0.maximum, hours: [])
       }
-      return SafetyDay(
+      var safety = SafetyDay(
         id: id, day: day, sensors: configured,
         entries: try (hours + rows).map { try LedgerRow($0).entry }, open: open, limit: limit)
+      let first: Int64? = try database.rows(Self.earliest).first?[0]
+      if let begins = first.map({ Timestamp(milliseconds: $0) }), begins >= start {
+        safety.begins = begins
+        // Nothing is known about the sensors before the ledger.
+        if begins >= end { safety.sensors.removeAll(where: \.hours.isEmpty) }
+      }
+      return safety
     }
   }
 
@@ -57,6 +64,11 @@ extension KioskLedger {
     SELECT * FROM entry WHERE \(isOther) AND at >= ? AND at < ? AND +seq > ?
       AND status NOT IN (\(omitted)) ORDER BY seq LIMIT ?
     """
+
+  /// Selects the earliest time of the entries that are not orders, with the index `other_entry`.
+  /// The first entry of a ledger is one of them.
+  private static let earliest =
+    "SELECT at FROM entry WHERE \(isOther) ORDER BY at LIMIT 1"
 
   private static let omitted =
     SafetyDay.omitted.map { "'\($0.rawValue)'" }.joined(separator: ", ")

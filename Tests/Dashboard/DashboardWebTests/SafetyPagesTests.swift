@@ -198,6 +198,25 @@ import Testing
     }
   }
 
+  @Test func theRecordBeginsWithTheLedger() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      let begins = try #require(Timestamp("2026-11-12T12:00:00Z"))
+      async let loaded = scene.get("/kiosks/k1/safety?from=2026-11-10")
+      for number in 10...16 {
+        var day = try Self.day(SafetyRequest(payload: try await scene.nextCommand().payload))
+        if number < 12 { day.sensors = [] }
+        if number <= 12 { day.begins = begins }
+        try await scene.kiosk("report/dashboard/result", day.payload, retain: false)
+      }
+      let page = try await loaded.text
+      #expect(page.contains("The ledger begins on 2026-11-12 "))
+      #expect(page.split(separator: "<th scope=\"row\">").count == 6)
+      // The first day has fewer minutes.
+      #expect(page.split(separator: "<td>1380</td>").count == 5)
+    }
+  }
+
   /// The clocks go forward on 29 March and back on 25 October 2026.
   @Test(arguments: [("2026-03-29", 23), ("2026-10-25", 25), ("2026-10-26", 24)])
   func aDayHasTheHoursOfItsTimeZone(date: String, hours: Int) async throws {

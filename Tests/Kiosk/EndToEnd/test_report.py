@@ -80,6 +80,9 @@ def test_what_a_sensor_blocks_is_decided_and_recorded(
     assert (printed.returncode, printed.stderr) == (0, "")
     lines = printed.stdout.splitlines()
     assert "fridge, °C, limits to 7" in lines
+    # The six days before the kiosk are not days without a reading.
+    assert any(line.startswith("The ledger begins on ") for line in lines)
+    assert not any(line.endswith(" 1440") for line in lines)
     assert any(line.endswith("sensor_discard  sensor fridge, 9.5 °C, kiwi, "
                              "9.5 °C, the door was open, kiwi -10") for line in lines)
     assert lines[-1] == "Discarded: kiwi 10"

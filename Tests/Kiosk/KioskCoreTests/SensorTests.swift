@@ -680,6 +680,28 @@ import TimeZones
     #expect(try safety(on: 20_779).entries.isEmpty)
   }
 
+  /// Nothing is known about the time before the first entry. All later time counts.
+  @Test func theRecordBeginsWithTheLedger() throws {
+    try read(5)
+    try kiosk.restart()
+    let clock = kiosk.settings.wallClock
+    func seconds(on day: Int64) throws -> [Int] {
+      let record = try safety(on: day)
+      #expect(try SafetyDay(payload: record.payload) == record)
+      return record.sensors.map {
+        record.secondsWithoutReading(
+          of: $0, from: clock.start(ofDay: day), to: clock.start(ofDay: day + 1))
+      }
+    }
+    let midnight = clock.start(ofDay: 20_779)
+    let first = Int(midnight.since(TestKiosk.start).components.seconds)
+    #expect(try seconds(on: 20_777).isEmpty)
+    #expect(try seconds(on: 20_778) == [first])
+    #expect(try seconds(on: 20_779) == [86_400])
+    let begins = try (20_777...20_779).map { try safety(on: $0).begins }
+    #expect(begins == [TestKiosk.start, TestKiosk.start, nil])
+  }
+
   @Test func theRecordIsWholeInPages() throws {
     for _ in 0..<7 { try kiosk.receive(.restock(#"{"add":{"kiwi":1}}"#)) }
     let whole = try safety()

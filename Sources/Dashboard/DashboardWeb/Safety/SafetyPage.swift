@@ -73,12 +73,18 @@ struct SafetyPage {
       : language.notice(
         .warn, "The kiosk has not sent all days of this week: load the page again.",
         "키오스크가 이번 주 기록을 모두 보내지 않았어요. 페이지를 새로 고쳐 주세요.")
+    let begins: HTML? = days.compactMap(\.begins).first.map { time in
+      """
+      <p class="muted">\(language("The ledger begins on", "장부 시작:")) \(localTime.full(time))\(language(".", ""))</p>
+      """
+    }
     let place: HTML? = kiosk.place.map { " · \($0)" }
     return """
       <p class="muted"><span class="nowrap">\(first.description) – \(last.description)</span>\(place)</p><nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
       <a href="\(week(-7))">← \(language("week before", "이전 주"))</a>
       <a href="\(week(7))">\(language("week after", "다음 주")) →</a></nav>
       \(notSent)
+      \(begins)
       \(sensors.map(section))
       \(actions)
       <p class="muted">\(language("Taken out or discarded:", "꺼냄 또는 폐기:")) \(waste)</p>
@@ -92,7 +98,7 @@ struct SafetyPage {
   // MARK: Sensors
 
   private func section(_ name: SensorID) -> HTML {
-    let own = days.flatMap { day in day.sensors.filter { $0.name == name }.map { (day.day, $0) } }
+    let own = days.flatMap { day in day.sensors.filter { $0.name == name }.map { (day, $0) } }
     guard let sensor = own.first?.1 else { return .empty }
     let unit = sensor.unit.rawValue
     let limits = [
@@ -102,9 +108,9 @@ struct SafetyPage {
     let rows: [HTML] = own.map { day, sensor in
       let isBad: HTML = sensor.secondsOutside > 0 ? " class=\"bad\"" : ""
       return """
-        <tr\(isBad)><th scope="row">\(localTime.day(day))</th><td>\(sensor.low?.decimalText ?? "–")</td>\
+        <tr\(isBad)><th scope="row">\(localTime.day(day.day))</th><td>\(sensor.low?.decimalText ?? "–")</td>\
         <td>\(sensor.high?.decimalText ?? "–")</td><td>\(sensor.secondsOutside / 60)</td>\
-        <td>\(max(0, seconds(of: day) - sensor.secondsMeasured) / 60)</td></tr>
+        <td>\(secondsWithoutReading(of: sensor, on: day) / 60)</td></tr>
         """
     }
     return """
@@ -118,12 +124,12 @@ struct SafetyPage {
       """
   }
 
-  /// Returns the number of seconds of a day that have passed. A day on which the clocks change has 23
-  /// or 25 hours.
-  private func seconds(of day: CivilDate) -> Int {
-    let (clock, number) = (localTime.clock, day.daysSinceEpoch)
-    let end = min(localTime.now, clock.start(ofDay: number + 1))
-    return max(0, Int(clamping: end.since(clock.start(ofDay: number)).components.seconds))
+  /// A day on which the clocks change has 23 or 25 hours.
+  private func secondsWithoutReading(of sensor: SafetyDay.Sensor, on day: SafetyDay) -> Int {
+    let (clock, number) = (localTime.clock, day.day.daysSinceEpoch)
+    return day.secondsWithoutReading(
+      of: sensor, from: clock.start(ofDay: number),
+      to: min(localTime.now, clock.start(ofDay: number + 1)))
   }
 
   /// Draws the range of each hour as a bar, and the limits of the first day as lines.

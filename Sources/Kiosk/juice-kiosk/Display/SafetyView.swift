@@ -23,9 +23,11 @@ struct SafetyView {
   /// - Parameter width: The width of the terminal in columns, or `nil` to break no line.
   func lines(width: Int?) -> [String] {
     var lines = [title.wrapped(to: width), ""]
+    if let begins = days.compactMap(\.begins).first {
+      lines += ["The ledger begins on \(time(begins)).", ""]
+    }
     for sensor in sensors {
-      let own = days.flatMap { day in day.sensors.filter { $0.name == sensor }.map { (day.day, $0) }
-      }
+      let own = days.flatMap { day in day.sensors.filter { $0.name == sensor }.map { (day, $0) } }
       guard let first = own.first?.1 else { continue }
       let limits = [
         first.minimum.map { "from \($0.decimalText)" },
@@ -36,9 +38,9 @@ struct SafetyView {
       for (day, sensor) in own {
         lines.append(
           Self.row([
-            "\(day)", sensor.low?.decimalText ?? "-", sensor.high?.decimalText ?? "-",
+            "\(day.day)", sensor.low?.decimalText ?? "-", sensor.high?.decimalText ?? "-",
             "\(sensor.secondsOutside / 60)",
-            "\(max(0, seconds(of: day) - sensor.secondsMeasured) / 60)",
+            "\(secondsWithoutReading(of: sensor, on: day) / 60)",
           ]))
       }
       lines.append("")
@@ -64,12 +66,12 @@ struct SafetyView {
       "\(CivilDate(daysSinceEpoch: Int64(day))) \(Self.padded(minute / 60)):\(Self.padded(minute % 60))"
   }
 
-  /// Returns the number of seconds of a day that have passed; a day on which clocks change has 23 or
-  /// 25 hours.
-  private func seconds(of day: CivilDate) -> Int {
-    let start = wallClock.start(ofDay: day.daysSinceEpoch)
-    let end = min(now, wallClock.start(ofDay: day.daysSinceEpoch + 1))
-    return max(0, Int(clamping: end.since(start).components.seconds))
+  /// A day on which the clocks change has 23 or 25 hours.
+  private func secondsWithoutReading(of sensor: SafetyDay.Sensor, on day: SafetyDay) -> Int {
+    let number = day.day.daysSinceEpoch
+    return day.secondsWithoutReading(
+      of: sensor, from: wallClock.start(ofDay: number),
+      to: min(now, wallClock.start(ofDay: number + 1)))
   }
 
   private static func padded(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -47,6 +47,9 @@ package struct SafetyDay: Hashable, Sendable {
   /// Whether there are more sensors or hours than a day can have, or entries that this version
   /// cannot read or the archive of the chain lacks.
   package var omitsSome = false
+  /// The time of the first entry of the ledger, or `nil` if it is before this day or unknown. A
+  /// restored ledger has it from its backup, so all time since then counts.
+  package var begins: Timestamp?
 
   /// Whether the day has further entries, sensors or hours. Each form of the record shows it.
   package var isShortened: Bool { next != nil || omitsSome }
@@ -102,6 +105,19 @@ package struct SafetyDay: Hashable, Sendable {
   ) {
     (self.id, self.day, self.sensors) = (id, day, sensors)
     (self.entries, self.next) = (entries, next)
+  }
+
+  /// Returns the number of seconds without a reading of a sensor, which count from the first entry
+  /// of the ledger.
+  ///
+  /// - Parameters:
+  ///   - start: The start of the day.
+  ///   - end: The end of the day, or the present time if it is earlier.
+  package func secondsWithoutReading(
+    of sensor: Sensor, from start: Timestamp, to end: Timestamp
+  ) -> Int {
+    let length = end.since(max(start, begins ?? start)).components.seconds
+    return max(0, Int(clamping: length) - sensor.secondsMeasured)
   }
 
   /// Adds the page that begins after `next`.
@@ -175,6 +191,7 @@ extension SafetyDay: FormattedMessage {
     sensors = try members.page("sensors", \.sensors, upTo: Self.maximumSensors)
     entries = try members.page("entries", \.entries, upTo: Self.maximumEntries)
     next = members.optional("next", \.next)
+    begins = members.optional("begins", \.begins)
     let omitsSome = members.optional("shortened") { $0.omitsSome ? true : nil } ?? false
     self.omitsSome = omitsSome || members.json.elements("entries")?.count ?? 0 > entries.count
   }
