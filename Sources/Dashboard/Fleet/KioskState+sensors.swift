@@ -10,10 +10,19 @@ extension KioskState {
   /// Returns the steps of a sensor in `services` since it was within its limits, or since a release,
   /// the latest first.
   package func episode(of sensor: SensorID) -> [(entry: LedgerEntry, step: SensorStep)] {
+    steps(of: sensor).prefix { ![.ok, .release].contains($0.step.kind) }.map { $0 }
+  }
+
+  /// Returns whether the latest step of a sensor in `services` is a release.
+  package func isReleased(_ sensor: SensorID) -> Bool {
+    steps(of: sensor).first?.step.kind == .release
+  }
+
+  private func steps(of sensor: SensorID) -> [(entry: LedgerEntry, step: SensorStep)] {
     services.compactMap { entry in
       guard case .sensor(let step) = entry.outcome, step.sensor == sensor else { return nil }
       return (entry, step)
-    }.prefix { ![.ok, .release].contains($0.step.kind) }.map { $0 }
+    }
   }
 }
 

@@ -124,6 +124,36 @@ import Testing
         == "Town hall: bar was removed")
   }
 
+  /// The kiosk clears the topic of `clock`, and of a sensor that is no longer configured, when the
+  /// block ends.
+  @Test(
+    arguments: [
+      ("clock", SensorStep.Kind.release, "sensor clock was released", "센서 clock 차단 해제됨"),
+      ("clock", .ok, "the block of sensor clock is over", "센서 clock 차단 끝남"),
+      ("clock", .blocked, "the block of sensor clock is over", "센서 clock 차단 끝남"),
+      ("fridge", .release, "sensor fridge was released", "센서 fridge 차단 해제됨"),
+      ("fridge", .blocked, "fridge was removed", "fridge 제거됨"),
+    ] as [(SensorID, SensorStep.Kind, String, String)])
+  mutating func aReleasedSensorIsNotSaidToBeRemoved(
+    sensor: SensorID, last: SensorStep.Kind, english: String, korean: String
+  ) {
+    open()
+    let entries = [(2, SensorStep.Kind.blocked), (3, last)].map { seq, kind in
+      LedgerEntry(
+        seq: seq, epoch: 1, at: now,
+        source: kind == .release ? Source(kind: .job, name: "anna") : nil, id: nil,
+        outcome: .sensor(SensorStep(kind, of: sensor, value: nil, unit: .seconds)))
+    }
+    receive("k1/history", HistoryReport(entries: entries).payload)
+    let transition = AlertEvaluator.Transition(
+      .problem(.sensor(sensor), at: "k1"), isResolved: true, since: now)
+    func subject(_ language: Language) -> String {
+      formatter(language).notification(of: [transition], in: fleet, at: now).subject
+    }
+    #expect(subject(.english) == "Town hall: \(english)")
+    #expect(subject(.korean) == "시청: \(korean)")
+  }
+
   @Test mutating func itSaysWhatExpires() {
     open()
     let time = Timestamp(milliseconds: now.milliseconds + 20 * 3_600_000)

@@ -140,7 +140,12 @@ package struct NotificationFormatter: Sendable {
     case .difference(let device):
       return language("end of day of \(device) is right", "\(device) 마감 금액 일치")
     case .sensor(let sensor):
-      return language("sensor \(sensor) is fine again", "센서 \(sensor) 정상")
+      if kiosk?.isReleased(sensor) == true {
+        return language("sensor \(sensor) was released", "센서 \(sensor) 차단 해제됨")
+      }
+      return sensor == .clock
+        ? language("the block of sensor \(sensor) is over", "센서 \(sensor) 차단 끝남")
+        : language("sensor \(sensor) is fine again", "센서 \(sensor) 정상")
     case .expired: return language("expired \(name) is taken out", "만료된 \(name) 꺼냄")
     case .menu: return language("the menu of the chain is in use", "체인 메뉴 사용 중")
     case .clock: return language("the clock is right again", "시계가 다시 맞음")
@@ -180,7 +185,10 @@ extension KioskState {
     case .machine(let machine): reports.machines[machine] == nil ? machine.text : nil
     case .payment(let device), .difference(let device):
       reports.payments[device] == nil ? device.text : nil
-    case .sensor(let sensor): reports.sensors[sensor] == nil ? sensor.text : nil
+    case .sensor(let sensor):
+      // The kiosk also clears the topic when a block of `clock`, or of a sensor that was removed
+      // before, ends.
+      reports.sensors[sensor] == nil && sensor != .clock && !isReleased(sensor) ? sensor.text : nil
     default: nil
     }
   }
