@@ -113,9 +113,9 @@ struct SensorDecisionCard {
   private var clock: HTML {
     """
     <span class="muted">\(language(
-      "The computer had no power, and nothing shows for how long, or that its clock is right. "
+      "Nothing shows how long the computer was without power, or that its clock is right. "
         + "Release the fruit if the clock is right. With the network's time this ends by itself.",
-      "컴퓨터의 전원이 얼마나 오래 꺼져 있었는지, 시계가 맞는지 알 수 없어요. 시계가 맞으면 "
+      "컴퓨터의 전원이 꺼져 있었다면 얼마나 오래였는지, 시계가 맞는지 알 수 없어요. 시계가 맞으면 "
         + "차단을 해제해 주세요. 네트워크 시간을 받으면 저절로 풀려요."))</span>
     """
   }
