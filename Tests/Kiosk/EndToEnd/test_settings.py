@@ -78,6 +78,7 @@ def test_an_operator_changes_the_settings_without_a_pause(kiosk: Kiosk, panel: C
     # Dropped: the values of the file again.
     since = len(panel.messages)
     assert change(panel, "s2", "s1")["status"] == "applied"
+    kiosk.wait_for_log("minji has changed the settings: no longer: price of kiwi 3.50 EUR instead of 2.00 EUR, ")
     assert price(panel) == "2.00" and panel.order("mango")["status"] == "ready"
     assert report(panel, since)["id"] == "s2" and "prices" not in report(panel, since)
     assert "instead of" not in kiosk.command("check").stdout

@@ -207,8 +207,10 @@ struct ReloadService: Service {
       case .taken:
         var next = running.with(new)
         if let more = next.changesOfSettings.admit(at: ContinuousClock.now - start) {
-          let differences = new.settingsDifferences.joined(separator: ", ")
-          logger.notice("\(settings.by) has changed the settings: \(differences)\(more)")
+          let (before, now) = (running.configuration.settingsDifferences, new.settingsDifferences)
+          let differences = now + before.filter { !now.contains($0) }.map { "no longer: \($0)" }
+          let what = differences.isEmpty ? "" : ": \(differences.joined(separator: ", "))"
+          logger.notice("\(settings.by) has changed the settings\(what)\(more)")
         }
         await controller.answer(parsed, result)
         return next
