@@ -121,11 +121,14 @@ def test_a_kiosk_is_called_by_its_name(make_kiosk: MakeKiosk) -> None:
 def test_check(make_kiosk: MakeKiosk) -> None:
     kiosk = make_kiosk(
         kiosk={"id": "shop", "language": "ko", "time_zone": "Asia/Seoul"},
-        machines=[{"name": "bar"}, {"name": "arm", "juices": ["mango", "kiwi"]}])
+        machines=[{"name": "bar"}, {"name": "arm", "juices": ["mango", "kiwi"]}],
+        sensors=[{"name": "fridge", "topic": "zigbee/fridge", "value": "/temperature", "unit": "°C", "max": 7,
+                  "fruits": ["kiwi"]}])
     good = kiosk.command("check", "--connect")
     assert (good.returncode, good.stderr) == (0, "")
     for word in ("kiosk/shop", "Asia/Seoul", "strawberry_banana", "machine bar: every juice",
-                 "machine arm: kiwi, mango", "The broker can be reached"):
+                 "machine arm: kiwi, mango", "sensor  fridge: to 7 °C for kiwi on zigbee/fridge",
+                 "The broker can be reached"):
         assert word in good.stdout
 
 

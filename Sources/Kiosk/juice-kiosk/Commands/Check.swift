@@ -123,6 +123,17 @@ struct Check: AsyncParsableCommand {
       let panels = device.panels.map { $0.sorted().joined(separator: ", ") } ?? "every panel"
       return ("payment", "\(device.name): \(panels)")
     }
+    facts += settings.sensors.map { sensor in
+      let limits = [
+        sensor.minimum.map { "from \($0.decimalText)" },
+        sensor.maximum.map { "to \($0.decimalText)" },
+      ].compactMap(\.self)
+      let protects = sensor.fruits.map(\.text) + sensor.machines.map(\.text)
+      let text =
+        (limits + [sensor.unit.rawValue]).joined(separator: " ")
+        + (protects.isEmpty ? "" : " for \(protects.joined(separator: ", "))")
+      return ("sensor", "\(sensor.name): \(text) on \(sensor.binding.topic)")
+    }
     return facts + warnings.map { ("warning", $0) }
   }
 
@@ -160,6 +171,7 @@ struct Check: AsyncParsableCommand {
       if let payment = configuration.payment {
         json.member("payment_devices", payment.devices.map(\.name.text))
       }
+      json.member("sensors", settings.sensors.map(\.name.text))
       json.member("warnings", warnings)
     }
   }
