@@ -107,6 +107,7 @@ def test_the_command_waits_for_the_machine(kiosk: Kiosk, bar: TerminalMachine, w
     start(bar, watcher, "--manual")
     late = kiosk.command("order", "banana", "--id", "b1", "--timeout", "5")
     assert late.returncode == 75 and late.stdout.startswith("Banana juice is being made.")
+    assert "; ticket " in late.stdout and ".;" not in late.stdout
     assert "repeat the command with --id b1" in one_line(late.stderr)
 
 

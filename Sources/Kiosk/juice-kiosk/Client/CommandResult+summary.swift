@@ -24,6 +24,8 @@ extension CommandResult {
     if let detail { parts.append(detail) }
     if isDuplicate { parts.append("duplicate") }
     if let stock, status != .rejected || reason == .conflict { parts.append("stock \(stock)") }
+    // A message is a sentence.
+    if parts.count > 1, parts[0].hasSuffix(".") { parts[0].removeLast() }
     return parts.joined(separator: "; ")
   }
 }
