@@ -680,7 +680,7 @@ import TimeZones
     #expect(try safety(on: 20_779).entries.isEmpty)
   }
 
-  /// Nothing is known about the time before the first entry. All later time counts.
+  /// The time from the first entry on counts.
   @Test func theRecordBeginsWithTheLedger() throws {
     try read(5)
     try kiosk.restart()
