@@ -192,7 +192,8 @@ import Testing
     }
   }
 
-  /// The other kiosk gets the fruit and the juice, without the price, as it has no currency; one without kiwi gets the fruit only.
+  /// The other kiosk, which has no currency, gets the fruit and the juice without the price; one without
+  /// kiwi gets the fruit only.
   @Test func manyKiosksGetIt() async throws {
     try await Scene.run(answerTimeout: .zero) { scene in
       try await scene.authenticate("minji")

@@ -45,7 +45,7 @@ import Testing
     #expect(period.days.count <= SalesPeriod.maximum && period.before.lowerBound >= 0)
   }
 
-  /// It was shown as the last day alone, without sales.
+  /// Shows no numbers, which would be those of the last day alone.
   @Test(arguments: ["/sales", "/kiosks/k1/sales"])
   func aPeriodThatEndsBeforeItBeginsIsAnError(path: String) async throws {
     try await Scene.run(answerTimeout: .zero) { scene in

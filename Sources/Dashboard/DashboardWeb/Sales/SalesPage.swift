@@ -293,7 +293,7 @@ struct SalesPage {
 /// The change of a number against an earlier one, in percent.
 enum Trend {
   static func html(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {
-    // It keeps the place of a change, so that the numbers stand below each other.
+    // An empty change keeps its place, so that the numbers stand below each other.
     guard before > 0 else { return "<span class=\"trend\"></span>" }
     let percent = Int(min(max(-100, ((now - before) / before * 100).rounded()), 9999))
     if percent == 0 { return "<span class=\"trend\">±0%</span>" }
