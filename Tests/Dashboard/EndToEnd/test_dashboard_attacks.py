@@ -25,6 +25,7 @@ from mosquitto import Mosquitto
 from web_client import SESSION, Elements, EventStream, WebClient, request
 
 MakeWebClient = Callable[..., WebClient]
+Connect = Callable[[int, str], socket.socket]
 
 
 @pytest.fixture(scope="module")
@@ -716,42 +717,42 @@ CROWD = 10_000
 
 
 @pytest.fixture
-def many_files() -> None:
+def connect() -> Iterator[Connect]:
+    """Connects from an address of its own. A failed test leaves no connection open: paho, which later tests use, takes
+    only the first 1,024 files of a process."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < CROWD + 2000:
         pytest.skip(f"only {hard} files may be open at once here")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
+    def connected(port: int, address: str) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", port), 30, source_address=(address, 0))
 
-def test_a_flood_of_connections(
-    many_files: None, dashboard: Dashboard, make_web_client: MakeWebClient, say: Say
-) -> None:
-    operator = make_web_client("minji")
+    yield from factory(connected, socket.socket.close)
+
+
+def test_a_flood_of_connections(connect: Connect, own_dashboard: Dashboard, say: Say) -> None:
+    # Of its own, because it logs the address of one flood a minute.
+    port = own_dashboard.port
+    operator = WebClient(port).log_in("minji", PASSWORDS["minji"])
     assert operator.get("/").status == 200
-    flood = [open_connection(dashboard.port, "127.0.0.2") for _ in range(2000)]
+    flood = [connect(port, "127.0.0.2") for _ in range(2000)]
     # Other addresses are still served, on new connections, too.
     for _ in range(20):
         operator.close()
         assert operator.get("/").status == 200
     eventually(lambda: sum(is_open(connection) for connection in flood) <= LIMIT_OF_ONE)
-    dashboard.log.first(lambda line: "127.0.0.2 has 100 connections" in line)
+    own_dashboard.log.first(lambda line: "127.0.0.2 has 100 connections" in line)
     for connection in flood:
         connection.close()
     # From many addresses they use up all connections, until they are closed as idle.
-    flood = [
-        open_connection(dashboard.port, f"127.0.1.{number // 90}") for number in range(LIMIT + 200)
-    ]
+    for number in range(LIMIT + 200):
+        connect(port, f"127.0.1.{number // 90}")
     asked = time.monotonic()
-    fresh = WebClient(dashboard.port)
+    fresh = WebClient(port)
     fresh.connection.timeout = 4 * DEADLINE
     assert fresh.get("/login").status == 200
     say(f"a web_client waited for {time.monotonic() - asked:.0f} s")
-    for connection in flood:
-        connection.close()
-
-
-def open_connection(port: int, address: str) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), 30, source_address=(address, 0))
 
 
 def is_open(connection: socket.socket) -> bool:
@@ -765,14 +766,13 @@ def is_open(connection: socket.socket) -> bool:
 
 
 def test_ten_thousand_listeners(
-    many_files: None, kiosk: Kiosk, dashboard: Dashboard, make_web_client: MakeWebClient, panel: Client,
-    say: Say,
+    connect: Connect, kiosk: Kiosk, dashboard: Dashboard, make_web_client: MakeWebClient, panel: Client, say: Say
 ) -> None:
     operator = make_web_client("minji")
     eventually(lambda: is_known(operator))
     first = EventStream(operator, "/kiosks/k1/live")
     attacker = make_web_client("vera")
-    crowd = Crowd(attacker, "/live")
+    crowd = Crowd(connect, attacker, "/live")
     for number in range(6):
         crowd.add(LIMIT_OF_ONE, f"127.0.2.{number}")
     assert crowd.count(200) == LIVE_OF_SESSION
@@ -785,7 +785,7 @@ def test_ten_thousand_listeners(
     while len(sessions) <= LIVE_OF_USER // LIVE_OF_SESSION:
         client = WebClient(dashboard.port)
         client.log_in("vera", PASSWORDS["vera"])
-        sessions.append(Crowd(client, "/live"))
+        sessions.append(Crowd(connect, client, "/live"))
         client.close()
         sessions[-1].add(LIVE_OF_SESSION, f"127.0.3.{len(sessions)}")
     assert sum(each.count(200) for each in sessions) == LIVE_OF_USER < LIVE
@@ -806,7 +806,7 @@ def test_ten_thousand_listeners(
     second.close()
     # After they are closed, there is room again.
     def is_let_in() -> bool:
-        one = Crowd(attacker, "/live")
+        one = Crowd(connect, attacker, "/live")
         one.add(1, "127.0.0.1")
         return one.count(200) == 1
 
@@ -817,7 +817,8 @@ def test_ten_thousand_listeners(
 class Crowd:
     """Many connections that all send the same request and stay open."""
 
-    def __init__(self, web_client: WebClient, path: str) -> None:
+    def __init__(self, connect: Connect, web_client: WebClient, path: str) -> None:
+        self.connect = connect
         self.port = web_client.port
         self.text = request(web_client, path)
         # 0: closed without an answer.
@@ -831,7 +832,7 @@ class Crowd:
     def _add(self, count: int, address: str) -> None:
         waiting = selectors.DefaultSelector()
         for _ in range(count):
-            connection = open_connection(self.port, address)
+            connection = self.connect(self.port, address)
             self.statuses[connection] = 0
             try:
                 connection.sendall(self.text)
