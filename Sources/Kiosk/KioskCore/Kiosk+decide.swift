@@ -164,7 +164,7 @@ extension Kiosk {
         seq: seq, order: order, ticket: ticket, used: used, source: parsed.source,
         id: request.id, reply: parsed.reply, juiceName: name(of: order.juice) ?? order.juice.text,
         payLimit: settings.payment?.payLimit ?? .zero,
-        needsMachine: jobs.assignment(of: order.juice, used).isNeeded)
+        needsMachine: assignment(of: order.juice, used).isNeeded)
       charges.add(
         Charge(
           number: number, device: device, sale: sale, amount: amount, at: now.timestamp,

@@ -103,13 +103,13 @@ extension Kiosk {
         .quantityOutOfRange,
         "quantity must be 1 to \(settings.orders.maximumQuantity), not \(order.quantity)")
     }
-    let (isNeeded, machine) = jobs.assignment(of: juice.id, juice.recipe.amounts)
+    let (isNeeded, machine) = assignment(of: juice.id, juice.recipe.amounts)
     // guard: a machine that cannot work gets no orders
     guard machine != nil || !isNeeded else {
-      if jobs.isBlocked(juice.id, juice.recipe.amounts) {
+      if isBlocked(juice.id, juice.recipe.amounts) {
         throw Rejection(.blocked, "a sensor has blocked \(order.juice) until a person decides")
       }
-      if jobs.isCleaningDue(for: juice.id) {
+      if isCleaningDue(for: juice.id) {
         throw Rejection(.cleaningDue, "the machine that makes \(order.juice) must be cleaned")
       }
       throw Rejection(.machineDown, "no machine that makes \(order.juice) is available")

@@ -92,8 +92,6 @@ package struct Kiosk: ~Copyable, Sendable {
     programs = Programs(settings, records: state.programs)
     charges = Charges(settings, state: state)
     sensors = Sensors(settings, state: state)
-    // guard: a restart keeps a block
-    jobs.blocked = sensors.blocked
     batches = Batches(settings, state: state)
     elapsed = ElapsedClock(state)
     feedback = Dictionary(
@@ -128,7 +126,6 @@ package struct Kiosk: ~Copyable, Sendable {
     next.debounce.adopt(debounce)
     next.jobs.adoptAges(of: jobs)
     next.programs?.adopt(programs, elapsed)
-    next.jobs.closed = jobs.closed
     next.isWithinHours = isWithinHours
     next.charges.adoptAges(of: charges)
     next.sensors.adopt(sensors)
@@ -139,7 +136,7 @@ package struct Kiosk: ~Copyable, Sendable {
   }
 
   /// Replaces the settings. Keeps the state, also the part that the ledger does not store (debounce,
-  /// timers of jobs), except `jobs.closed`, which the next `updateHours` determines.
+  /// timers of jobs).
   ///
   /// - Parameter state: The content of the ledger.
   package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {

@@ -657,7 +657,7 @@ extension TestKiosk {
     }
   }
 
-  fileprivate var report: MachineReport { core.jobs.reports[0].report }
+  fileprivate var report: MachineReport { core.machineReports[0].report }
 
   fileprivate func servings(_ juice: Juice.ID) -> Int? { core.servings(of: juice) }
 }

@@ -331,7 +331,7 @@ import TimeZones
     try kiosk.receive(.machineStatus("online"))
     try block()
     #expect(try kiosk.receive(.order("banana")).reasons == [.blocked])
-    #expect(kiosk.core.jobs.reports[0].report.state == .fault)
+    #expect(kiosk.core.machineReports[0].report.state == .fault)
     try kiosk.receive(.decision("release"))
     #expect(try kiosk.receive(.order("banana")).statuses == [.accepted])
   }

@@ -1,5 +1,5 @@
 import JuiceDomain
-package import KioskProtocol
+import KioskProtocol
 
 /// The open jobs of a kiosk, and the machines that make them.
 ///
@@ -33,11 +33,7 @@ package struct Jobs: Sendable {
   /// The uptimes at which jobs were accepted or queued again, by `Job.seq`. Not stored in the ledger.
   private var acceptedAt: [Int: Duration] = [:]
   private var silent: Set<MachineID> = []
-  /// The machines that take no orders, because their cleaning is overdue.
-  var closed: Set<MachineID> = []
   private var ready: [MachineID: [Int]] = [:]
-  /// The fruits and machines that sensors block.
-  var blocked = Sensors.Blocked()
 
   /// The number of consecutive failures after which a machine gets no jobs.
   static let maximumFailures = 3
@@ -60,7 +56,7 @@ package struct Jobs: Sendable {
     records = Journaled(state.machines)
   }
 
-  /// Copies the state that the ledger does not store, except `closed`.
+  /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Jobs) {
     (timers, silent, ready) = (other.timers, other.silent, other.ready)
     adoptAges(of: other)
@@ -87,20 +83,6 @@ package struct Jobs: Sendable {
       && self[machine]?.isEnabled == true
   }
 
-  /// Returns whether a machine takes orders: it is available, its cleaning is not overdue, none of
-  /// its programs needs a decision, and no sensor blocks it. A blocked machine runs programs.
-  private func takesOrders(_ machine: MachineID) -> Bool {
-    // guard: a blocked machine gets no orders
-    isAvailable(machine) && !closed.contains(machine) && !blocked.machines.contains(machine)
-      && program(of: machine)?.state.isUndecided != true
-  }
-
-  /// Returns whether a machine that makes the juice is available but takes no orders. Unless a sensor
-  /// blocks the machine (see `isBlocked`), the reason is an overdue cleaning or an undecided program.
-  func isCleaningDue(for juice: Juice.ID) -> Bool {
-    settings.contains { $0.makes(juice) && isAvailable($0.name) && !takesOrders($0.name) }
-  }
-
   /// Returns the open job of a machine's program, or `nil` if there is none.
   func program(of machine: MachineID) -> Job? {
     open.first { $0.machine == machine && $0.program != nil }
@@ -109,35 +91,8 @@ package struct Jobs: Sendable {
   /// Returns the reason why a machine waits with a job, or `nil` if it does not.
   func waitingReason(of job: Job) -> String? { timers[job.seq]?.pause?.reason }
 
-  /// Returns whether the juice needs a machine, and the machine with the shortest queue that can
-  /// take the order. A juice with blocked fruit needs a machine but gets none, so that the kiosk
-  /// does not sell it.
-  func assignment(of juice: Juice.ID, _ recipe: FruitAmounts) -> (
-    isNeeded: Bool, machine: MachineID?
-  ) {
-    // guard: nothing that is blocked is sold
-    if hasBlocked(recipe) { return (true, nil) }
-    if settings.isEmpty { return (false, nil) }
-    let makers = settings.lazy.filter { $0.makes(juice) }.map(\.name)
-    let best = makers.filter { takesOrders($0) && has($0, recipe) }.min {
-      count(of: $0) < count(of: $1)
-    }
-    return (!makers.isEmpty, best)
-  }
-
-  private func hasBlocked(_ recipe: FruitAmounts) -> Bool {
-    !blocked.fruits.isEmpty && recipe.contains { blocked.fruits.contains($0.fruit) }
-  }
-
-  /// Returns whether a sensor blocks a fruit of a juice, or a machine that makes the juice.
-  func isBlocked(_ juice: Juice.ID, _ recipe: FruitAmounts) -> Bool {
-    hasBlocked(recipe)
-      || settings.contains { $0.makes(juice) && blocked.machines.contains($0.name) }
-  }
-
-  /// Returns whether a machine has the fruits of a recipe, and no sensor blocks one of them.
-  private func has(_ machine: MachineID, _ recipe: FruitAmounts) -> Bool {
-    if hasBlocked(recipe) { return false }
+  /// Returns whether a machine has the fruits of a recipe.
+  func has(_ machine: MachineID, _ recipe: FruitAmounts) -> Bool {
     let missing = records[machine]?.status.missingFruits ?? []
     return missing.isEmpty || recipe.allSatisfy { !missing.contains($0.fruit) }
   }
@@ -304,27 +259,14 @@ package struct Jobs: Sendable {
     }
   }
 
-  /// Jobs whose time limit has passed, and queued orders that cannot be made.
+  /// Jobs whose time limit has passed.
   struct Overdue {
     /// Jobs that were queued for too long.
     var waiting: [Job] = []
-    /// Orders that are queued for a machine that no longer has the fruit, or whose machine or fruit a sensor blocks.
-    var missing: [Job] = []
     /// Jobs that were sent and not answered, and that exceed the maximum age of orders.
     var lost: [Job] = []
     /// Jobs that a machine has begun and not completed in time.
     var started: [Job] = []
-  }
-
-  /// Returns whether the machine of a queued order has the fruit, and no sensor blocks the machine or the fruit.
-  private func takes(_ job: Job) -> Bool {
-    // guard: an order that waits for a blocked machine is given back
-    has(job.machine, job.used) && !blocked.machines.contains(job.machine)
-  }
-
-  /// Returns whether a sensor blocks the machine or the fruit of an order.
-  func blocks(_ job: Job) -> Bool {
-    hasBlocked(job.used) || blocked.machines.contains(job.machine)
   }
 
   mutating func overdue(at now: Moment) -> Overdue {
@@ -332,13 +274,7 @@ package struct Jobs: Sendable {
     var overdue = Overdue()
     for job in open {
       if job.state == .queued {
-        if isTooOld(job, at: now) {
-          overdue.waiting.append(job)
-        } else if job.program == nil, !takes(job) {
-          // The order cannot wait for the fruit, because a machine makes jobs only in the order of
-          // their numbers.
-          overdue.missing.append(job)
-        }
+        if isTooOld(job, at: now) { overdue.waiting.append(job) }
         continue
       }
       let timer = timers[job.seq] ?? JobTimer(since: now.uptime)
@@ -421,11 +357,10 @@ package struct Jobs: Sendable {
 
   // MARK: Reports
 
-  package var reports: [(machine: MachineID, report: MachineReport)] {
-    settings.map { ($0.name, report(of: $0)) }
-  }
-
-  private func report(of settings: KioskSettings.Machine) -> MachineReport {
+  /// Returns the published state of a machine, without its programs.
+  func report(
+    of settings: KioskSettings.Machine, takesOrders: Bool, isBlocked: Bool
+  ) -> MachineReport {
     let machine = settings.name
     let own = open.filter { $0.machine == machine }
     var reason: String?
@@ -443,14 +378,14 @@ package struct Jobs: Sendable {
         (state, reason) = (.waiting, pause.reason)
       } else if program?.state == .sent || program?.state == .started {
         state = .cleaning
-      } else if !takesOrders(machine) {
+      } else if !takesOrders {
         state = .cleaningDue
       } else {
         state = isBusy ? .busy : .idle
       }
     case nil: break
     }
-    if blocked.machines.contains(machine) { (state, reason) = (.fault, "blocked by a sensor") }
+    if isBlocked { (state, reason) = (.fault, "blocked by a sensor") }
     if !settings.isEnabled { (state, reason) = (.disabled, nil) }
     return MachineReport(
       state: state, reason: reason,

@@ -170,23 +170,24 @@ extension Kiosk {
       let isBehind = jobs.program(of: job.machine).map { $0.number < job.number } ?? false
       giveBack(job.used, of: job, isBehind ? .cleaning : .waitedTooLong, in: &decision)
     }
-    for job in overdue.missing {
-      let reason: OrderFailure = jobs.blocks(job) ? .blocked : .noFruit
-      giveBack(job.used, of: job, reason, in: &decision)
-    }
-    for job in jobs.open
-    where job.state == .queued && job.program == nil
-      && batches.fresh(job.used, of: job.seq) != job.used
-    {
-      // guard: an order whose fruit has expired in the queue is not made
-      giveBack(job.used, of: job, .expired, in: &decision)
+    for job in jobs.open where job.state == .queued && job.program == nil {
+      // guard: an order that waits for a blocked machine is given back
+      let isBlocked = isBlocked(job)
+      // The order cannot wait for the fruit, because a machine makes jobs only in the order of their
+      // numbers.
+      if isBlocked || !jobs.has(job.machine, job.used) {
+        giveBack(job.used, of: job, isBlocked ? .blocked : .noFruit, in: &decision)
+      } else if batches.fresh(job.used, of: job.seq) != job.used {
+        // guard: an order whose fruit has expired in the queue is not made
+        giveBack(job.used, of: job, .expired, in: &decision)
+      }
     }
     for job in overdue.lost { jobs.set(job, to: .lost) }
     for job in jobs.open
     where job.state == .sent && job.program == nil
-      && (jobs.blocks(job) || batches.fresh(job.used, of: job.seq) != job.used)
+      && (isBlocked(job) || batches.fresh(job.used, of: job.seq) != job.used)
     {
-      let reason: OrderFailure = jobs.blocks(job) ? .blocked : .expired
+      let reason: OrderFailure = isBlocked(job) ? .blocked : .expired
       // guard: the fruit of a sent order is not made after it was blocked or has expired
       jobs.set(job, to: .lost, because: reason)
     }
@@ -226,7 +227,7 @@ extension Kiosk {
   }
 
   private func servings(of juice: Juice) -> Int {
-    let assignment = jobs.assignment(of: juice.id, juice.recipe.amounts)
+    let assignment = assignment(of: juice.id, juice.recipe.amounts)
     return assignment.isNeeded && assignment.machine == nil ? 0 : juice.servings(from: stock)
   }
 }

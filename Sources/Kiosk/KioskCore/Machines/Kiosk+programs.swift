@@ -1,5 +1,5 @@
 import JuiceDomain
-package import KioskProtocol
+import KioskProtocol
 
 // Programs of machines: cleaning, rinsing, priming.
 extension Kiosk {
@@ -14,7 +14,6 @@ extension Kiosk {
         programs.edges?[isWithinHours ? .opening : .closing] = now.uptime
       }
     }
-    jobs.closed = programs.closedMachines(at: now)
     self.programs = programs
   }
 
@@ -80,7 +79,7 @@ extension Kiosk {
     for (id, cause, since) in due {
       let entry = record(.program(ProgramStep(.due, id, reason: cause.rawValue)), in: &decision)
       // guard: the time for which the kiosk was off counts as overdue
-      programs?.becameDue(id, entry, cause, at: since)
+      programs?.becameDue(id, entry, cause, since: since, at: now.uptime)
     }
     for machine in settings.machines {
       guard
@@ -94,7 +93,6 @@ extension Kiosk {
         changes: setting.uses.times(-1))
       openJob(step, record(.program(step), in: &decision), at: now)
     }
-    jobs.closed = programs?.closedMachines(at: now) ?? []
   }
 
   /// Returns whether the kiosk can start a program: the machine is idle, and there is enough fruit.
@@ -111,12 +109,10 @@ extension Kiosk {
 
   /// Ends the job of a program.
   mutating func endProgram(_ job: Job, _ step: ProgramStep, in decision: inout Decision) {
-    let now = decision.now
     jobs.remove(job, isMade: false)
     juiceMaker.giveBack(step.changes)
     let entry = record(.program(step), in: &decision)
-    programs?.ended(step.id, done: step.kind == .done ? entry : nil, at: now.uptime)
-    jobs.closed = programs?.closedMachines(at: now) ?? []
+    programs?.ended(step.id, done: step.kind == .done ? entry : nil, at: decision.now.uptime)
   }
 
   /// Returns the time until the next timer of a machine or a program expires, or `nil` if only a
@@ -124,23 +120,17 @@ extension Kiosk {
   func machineWait(at now: Moment) -> Duration? {
     let wait = jobs.wait(at: now)
     guard let programs else { return wait }
-    let next = programs.wait(at: now, closed: jobs.closed, canRun: { canRun($0) })
+    let next = programs.wait(at: now, canRun: { canRun($0) })
     return [wait, next].compactMap(\.self).min()
   }
 
-  /// The published state of each machine.
-  package var machineReports: [(machine: MachineID, report: MachineReport)] {
-    guard let programs else { return jobs.reports }
-    return jobs.reports.map { machine, report in
-      var report = report
-      let job = jobs.program(of: machine)
-      report.programs = programs.ids(of: machine).map { id in
-        let own = job.flatMap { $0.program == id.program ? $0 : nil }
-        return programs.report(
-          of: id, job: own, waiting: own.flatMap(jobs.waitingReason),
-          isClosed: jobs.closed.contains(machine), missing: { missing($0) })
-      }
-      return (machine, report)
+  /// Returns the published states of a machine's programs.
+  func reports(of programs: Programs, on machine: MachineID) -> [MachineReport.Program] {
+    let job = jobs.program(of: machine)
+    return programs.ids(of: machine).map { id in
+      let own = job.flatMap { $0.program == id.program ? $0 : nil }
+      return programs.report(
+        of: id, job: own, waiting: own.flatMap(jobs.waitingReason), missing: { missing($0) })
     }
   }
 }

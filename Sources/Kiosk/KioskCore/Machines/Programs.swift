@@ -82,6 +82,8 @@ package struct Programs: Sendable {
   /// The uptimes of the last opening and closing by the hours, or `nil` if the kiosk has not
   /// determined them yet.
   var edges: [MachineProgram.Cause: Duration]?
+  /// The machines whose `clean` is overdue.
+  private(set) var closed: Set<MachineID> = []
   /// The wall clock minus the uptime, in milliseconds, with an error of at most two seconds.
   private var offset: Int64 = 0
   /// See `ElapsedClock.base`. Is `nil` before the first `apply`.
@@ -118,7 +120,7 @@ package struct Programs: Sendable {
       else { continue }
       records[id] = old
     }
-    (edges, offset) = (other.edges, other.offset)
+    (edges, offset, closed) = (other.edges, other.offset, other.closed)
     retries = other.retries.filter { id, _ in records[id]?.seq == other.records[id]?.seq }
   }
 
@@ -135,10 +137,12 @@ package struct Programs: Sendable {
 
   // MARK: Time
 
-  /// Adjusts the times that displays show after a step of the wall clock.
+  /// Adjusts the times that displays show after a step of the wall clock, and the machines that take
+  /// no orders.
   mutating func update(at now: Moment) {
     let offset = now.timestamp.milliseconds - now.uptime.milliseconds
     if abs(offset - self.offset) > 2_000 { self.offset = offset }
+    updateClosed(at: now.uptime)
   }
 
   /// Continues on the clock of `ElapsedClock`, on which a step that is time without power makes
@@ -235,17 +239,16 @@ package struct Programs: Sendable {
     return due.sorted { $0.id.description < $1.id.description }
   }
 
-  /// Returns the machines whose `clean` is overdue.
-  func closedMachines(at now: Moment) -> Set<MachineID> {
-    Set(records.records.keys.filter { isOverdue($0, at: now) }.map(\.machine))
+  private mutating func updateClosed(at uptime: Duration) {
+    closed = Set(records.records.keys.filter { isOverdue($0, at: uptime) }.map(\.machine))
   }
 
-  private func isOverdue(_ id: ProgramID, at now: Moment) -> Bool {
+  private func isOverdue(_ id: ProgramID, at now: Duration) -> Bool {
     guard id.program == .clean, let setting = settings[id],
       let due = uptime(at: records[id]?.due?.elapsed)
     else { return false }
     // guard: an overdue cleaning closes the machine
-    return now.uptime - due >= setting.grace
+    return now - due >= setting.grace
   }
 
   /// Returns whether the kiosk may request a program that is due.
@@ -257,9 +260,7 @@ package struct Programs: Sendable {
 
   /// Returns the time until a program becomes due or overdue, or may be requested, or a time must
   /// be stored; or `nil` if only a message can cause that.
-  ///
-  /// - Parameter closed: The machines whose `clean` is overdue already.
-  func wait(at now: Moment, closed: Set<MachineID>, canRun: (ProgramID) -> Bool) -> Duration? {
+  func wait(at now: Moment, canRun: (ProgramID) -> Bool) -> Duration? {
     guard records.isSaved else { return .zero }
     var times: [Duration] = []
     for (id, record) in records.records {
@@ -282,13 +283,15 @@ package struct Programs: Sendable {
 
   /// Records that a program is due.
   ///
-  /// - Parameter uptime: The uptime since which it is due, which may be before the start.
+  /// - Parameter since: The uptime since which it is due, which may be before the start.
   mutating func becameDue(
-    _ id: ProgramID, _ entry: LedgerEntry, _ cause: MachineProgram.Cause, at uptime: Duration
+    _ id: ProgramID, _ entry: LedgerEntry, _ cause: MachineProgram.Cause, since: Duration,
+    at uptime: Duration
   ) {
     let due = ProgramRecord.Due(
-      seq: entry.seq, at: entry.at, cause: cause, elapsed: elapsed(at: uptime))
+      seq: entry.seq, at: entry.at, cause: cause, elapsed: elapsed(at: since))
     records[id]?.due = due
+    updateClosed(at: uptime)
   }
 
   /// Records the end of an attempt.
@@ -300,6 +303,7 @@ package struct Programs: Sendable {
     guard let entry else { return }
     records[id] = ProgramRecord(
       seq: entry.seq, at: entry.at, elapsed: elapsed(at: uptime), isDone: true)
+    updateClosed(at: uptime)
   }
 
   /// Counts glasses that a machine has made.
@@ -320,8 +324,7 @@ package struct Programs: Sendable {
   ///
   /// - Parameter missing: Returns the part of an amount of fruit that the stock lacks.
   func report(
-    of id: ProgramID, job: Job?, waiting: String?, isClosed: Bool,
-    missing: (FruitAmounts) -> FruitAmounts
+    of id: ProgramID, job: Job?, waiting: String?, missing: (FruitAmounts) -> FruitAmounts
   ) -> MachineReport.Program {
     var report = MachineReport.Program(id.program)
     guard let setting = settings[id], let record = records[id] else { return report }
@@ -334,7 +337,7 @@ package struct Programs: Sendable {
       }
     report.glassesLeft = setting.everyGlasses.map { max(0, $0 - record.glasses) }
     report.due = record.due?.cause
-    report.isOverdue = id.program == .clean && isClosed
+    report.isOverdue = id.program == .clean && closed.contains(id.machine)
     report.isManual = !setting.isAutomatic
     report.missing = lacking.isEmpty ? nil : lacking
     (report.job, report.state, report.waiting) = (job?.number, job?.state, waiting)

@@ -34,7 +34,7 @@ extension Kiosk {
   mutating func begin(_ charge: Charge, _ answer: PaymentAnswer, in decision: inout Decision) {
     let now = decision.now
     guard let sale = charge.sale, let end = charge.end else { return }
-    let (isNeeded, machine) = jobs.assignment(of: sale.order.juice, sale.recipe)
+    let (isNeeded, machine) = assignment(of: sale.order.juice, sale.recipe)
     // guard: an order that was taken for a machine is not made without one
     let lacksMachine = (isNeeded || sale.needsMachine) && machine == nil
     if let (reason, message) = obstacle(to: sale, lacksMachine: lacksMachine) {
@@ -78,10 +78,10 @@ extension Kiosk {
       return (.expired, CustomerMessage.blocked(in: settings.language))
     }
     guard lacksMachine else { return nil }
-    if jobs.isBlocked(sale.order.juice, sale.recipe) {
+    if isBlocked(sale.order.juice, sale.recipe) {
       return (.blocked, CustomerMessage.blocked(in: settings.language))
     }
-    if jobs.isCleaningDue(for: sale.order.juice) {
+    if isCleaningDue(for: sale.order.juice) {
       return (.cleaning, CustomerMessage.cleaningDue(in: settings.language))
     }
     return (.machineDown, CustomerMessage.machineDown(in: settings.language))
@@ -230,7 +230,7 @@ extension Kiosk {
 
   /// Returns an upper estimate of the time in seconds until a machine has made an order; 0 without a machine.
   private func readySeconds(of sale: Charge.Sale) -> Int {
-    guard let machine = jobs.assignment(of: sale.order.juice, sale.recipe).machine else { return 0 }
+    guard let machine = assignment(of: sale.order.juice, sale.recipe).machine else { return 0 }
     let limit = terms(of: sale.order, on: machine).finishLimit.components.seconds
     return Int(clamping: limit) * (jobs.count(of: machine) + 1)
   }

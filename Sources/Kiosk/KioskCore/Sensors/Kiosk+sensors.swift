@@ -47,7 +47,6 @@ extension Kiosk {
   ) {
     var changes = Sensors.Changes()
     change(&sensors, &changes)
-    jobs.blocked = sensors.blocked
     for step in changes.steps { record(.sensor(step), in: &decision) }
     decision.sensorsIgnored += changes.ignored
   }

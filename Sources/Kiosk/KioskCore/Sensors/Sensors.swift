@@ -115,19 +115,16 @@ package struct Sensors: Sendable {
 
   var isEmpty: Bool { settings.isEmpty && records.isEmpty }
 
-  /// The fruits that no order may take, and the machines that get no orders.
-  var blocked: Blocked {
-    var blocked = Blocked()
-    for record in records.values where record.state == .blocked {
-      blocked.fruits.formUnion(record.fruits)
-      blocked.machines.formUnion(record.machines)
+  /// Returns whether a sensor blocks a fruit of a recipe, which no order may take then.
+  func block(_ recipe: FruitAmounts) -> Bool {
+    records.values.contains { record in
+      record.state == .blocked && recipe.contains { record.fruits.contains($0.fruit) }
     }
-    return blocked
   }
 
-  struct Blocked: Hashable, Sendable {
-    var fruits: Set<Fruit.ID> = []
-    var machines: Set<MachineID> = []
+  /// Returns whether a sensor blocks a machine, which gets no orders then.
+  func block(_ machine: MachineID) -> Bool {
+    records.values.contains { $0.state == .blocked && $0.machines.contains(machine) }
   }
 
   /// The published state of each configured sensor, and of each removed one that still blocks.
