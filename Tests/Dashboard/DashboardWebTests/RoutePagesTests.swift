@@ -140,6 +140,29 @@ import Testing
     }
   }
 
+  /// As after the browser's Back, which loads the form again.
+  @Test func aFormThatIsSentTwiceCreatesOneRoute() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      func send(_ fields: String) async throws -> String? {
+        try await scene.post(
+          "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1\(fields)"
+        ).headers[.location]
+      }
+      #expect(try await send("&order.k1=&proposed=k2&q=x") == path)
+      #expect(await scene.dashboard.routes.all.count == 1)
+      let other = try await send("&name=North")
+      #expect(other?.hasPrefix("/routes/r") == true && other != path)
+      #expect(await scene.dashboard.routes.all.count == 2)
+      // A deleted route can be planned again.
+      _ = try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)&sure=1")
+      #expect(await scene.dashboard.routes.all.count == 1)
+      #expect(try await send("") == path)
+      #expect(await scene.dashboard.routes.all.count == 2)
+    }
+  }
+
   /// One form with two buttons: what was typed and ticked is used by both.
   @Test func aProposalKeepsWhatWasEntered() async throws {
     try await Scene.run { scene in

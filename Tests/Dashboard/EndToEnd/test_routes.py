@@ -406,6 +406,10 @@ def test_a_route_is_changed_on_the_way_and_planned_again(
     path = urlsplit(browser.driver.current_url).path
     browser.wait_for("North", "h1")
     browser.wait_for("Driver: Jun")
+    # Back and Create again: the same route.
+    browser.driver.back()
+    browser.send("form[action='/routes'] .primary")
+    assert urlsplit(browser.driver.current_url).path == path
     # By hand, and not by name.
     assert browser.texts(".stop h2") == ["1. Seoul Station", "2. City Hall"]
     place = browser.one(".stop .map").get_attribute("href")

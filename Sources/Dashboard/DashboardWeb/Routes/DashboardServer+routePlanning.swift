@@ -60,6 +60,10 @@ extension DashboardServer {
     if form["do"] == "propose" {
       return await routeForm(form, context, proposesAgain: true).page().response(context)
     }
+    let id = form.routeID(by: user.name)
+    guard await routes[id] == nil else {
+      return .redirect(to: "/routes/\(id)", type: .normal)
+    }
     let (fleet, now) = (fleet(context), link.time)
     let timeZone = RouteArea(form, of: fleet).timeZone
     let plan: RoutePlan
@@ -99,7 +103,7 @@ extension DashboardServer {
       return order == .orderedSame ? $0.kiosk < $1.kiosk : order == .orderedAscending
     }
     let route = Route(
-      id: .random, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: timeZone,
+      id: id, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: timeZone,
       stops: stops, name: form.text("name"), driver: form.text("driver"))
     guard try await routes.add(route) else {
       let problem = context.language(
@@ -191,17 +195,23 @@ extension DashboardServer {
   }
 }
 
-extension Route.ID {
-  fileprivate static var random: Self {
-    let number = UInt64.random(in: 0 ... .max)
-    guard let id = Self("r\(String(number, radix: 36))") else {
+extension Form {
+  /// Returns the id of the route that the form creates. It is the same if a user sends the same entries
+  /// again. A hidden field with an id would not be: the browser's Back loads the page again, and fills
+  /// in only what the user has entered.
+  fileprivate func routeID(by user: User.Name) -> Route.ID {
+    let others: Set = ["csrf_token", "proposed", "q", "do", "mixed"]
+    let entries = names("").filter { !others.contains($0) }.compactMap { name -> String? in
+      guard let value = self[name], !value.isEmpty else { return nil }
+      return "\(name.percentEncoded)=\(value.percentEncoded)"
+    }
+    let hash = UserAdministration.hash(of: ([user.text] + entries).joined(separator: "&"))
+    guard let id = Route.ID("r\(hash.prefix(16))") else {
       preconditionFailure("digits and letters make an id")
     }
     return id
   }
-}
 
-extension Form {
   /// Returns the visible text of a field, truncated to `maximumName`, or `nil` if it is blank.
   fileprivate func text(_ name: String) -> String? {
     let text = (self[name] ?? "").visible(upTo: Route.maximumName)

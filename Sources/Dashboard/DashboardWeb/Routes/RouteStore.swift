@@ -27,12 +27,15 @@ actor RouteStore {
 
   subscript(id: Route.ID) -> Route? { loaded()[id] }
 
-  /// Stores a new route, and removes the first `replaceable` routes above `maximumRoutes`.
+  /// Stores a new route, and removes the first `replaceable` routes above `maximumRoutes`. A route with
+  /// the same id remains as it is.
   ///
   /// - Returns: `false` if the route is not stored, because too few others are over.
   @discardableResult
   func add(_ route: Route) throws(StateError) -> Bool {
     let others = loaded()
+    // Two requests with one form may arrive at the same time.
+    guard others[route.id] == nil else { return true }
     let excess = max(0, others.count + 1 - Self.maximumRoutes)
     let replaced = Self.replaceable(Array(others.values), by: route).prefix(excess)
     guard replaced.count == excess else { return false }
