@@ -163,6 +163,42 @@ import Testing
     }
   }
 
+  @Test func theDriverIsAUserWhoCanReportStops() async throws {
+    try await Scene.run { scene in
+      let dan = try User.test("dan", .driver)
+      try scene.dashboard.users.update { $0[dan.name] = dan }
+      try await scene.authenticate("minji")
+      let form = try await scene.get("/routes/new").text
+      #expect(
+        form.contains(
+          "<select name=\"driver\"><option value=\"\"></option><option value=\"dan\">dan</option>"
+            + "<option value=\"minji\">minji</option></select>"))
+      func create(_ driver: String) async throws -> Answer {
+        try await scene.post(
+          "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1&driver=\(driver)")
+      }
+      for driver in ["Jun", "vera"] {
+        let refused = try await create(driver)
+        #expect(refused.text.contains("There is no user \(driver) who can report stops"))
+        #expect(refused.text.contains("name=\"kiosk.k1\" value=\"1\" checked"))
+      }
+      #expect(await scene.dashboard.routes.all.isEmpty)
+      let path = try #require(try await create("dan").headers[.location])
+      // A removed driver remains on the page and in the form.
+      try scene.dashboard.users.update { $0[dan.name] = nil }
+      #expect(try await scene.get(path).text.contains("Driver: dan"))
+      let page = try await scene.get("\(path)/edit").text
+      #expect(page.contains("<option value=\"dan\" selected>"))
+      func edit(_ fields: String) async throws -> Answer {
+        try await scene.post("\(path)/edit", "csrf_token=\(scene.csrfToken)&\(fields)")
+      }
+      let refused = try await edit("driver=Jun&name=South").text
+      #expect(refused.contains("There is no user Jun") && refused.contains("value=\"South\""))
+      #expect(try await edit("driver=dan&name=South").status == .seeOther)
+      #expect(try await scene.get(path).text.contains("Driver: dan"))
+    }
+  }
+
   /// One form with two buttons: what was typed and ticked is used by both.
   @Test func aProposalKeepsWhatWasEntered() async throws {
     try await Scene.run { scene in
@@ -173,7 +209,7 @@ import Testing
       // Against the proposal, the user ticks k1 and not k2.
       let entered =
         "arrival=2026-11-23T10:15&until=2026-11-25T08:00&margin=30&fill=need&van=200&stops=7"
-        + "&name=North&driver=Jun&order.k1=3&proposed=k2&kiosk.k1=1"
+        + "&name=North&driver=minji&order.k1=3&proposed=k2&kiosk.k1=1"
       let page = try await scene.post(
         "/routes", "csrf_token=\(scene.csrfToken)&\(entered)&do=propose")
       #expect(page.status == .ok)
@@ -183,7 +219,7 @@ import Testing
         #expect(page.text.contains("name=\"\(name)\" value=\"\(value)\""), "\(name)")
       }
       for part in [
-        "value=\"200\"", "value=\"7\"", "value=\"need\" checked", "value=\"Jun\"",
+        "value=\"200\"", "value=\"7\"", "value=\"need\" checked", "value=\"minji\" selected",
         "name=\"kiosk.k1\" value=\"1\" checked",
       ] { #expect(page.text.contains(part), "\(part)") }
       #expect(!page.text.contains("name=\"kiosk.k2\" value=\"1\" checked"))
@@ -836,11 +872,11 @@ import Testing
       try await scene.authenticate("minji")
       let answer = try await scene.post(
         "/routes",
-        "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1&order.k1=3&name=North%20%3Cb%3E&driver=Jun"
+        "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1&order.k1=3&name=North%20%3Cb%3E&driver=minji"
       )
       let path = try #require(answer.headers[.location])
       let page = try await scene.get(path).text
-      #expect(page.contains("North &lt;b&gt;") && page.contains("Driver: Jun"))
+      #expect(page.contains("North &lt;b&gt;") && page.contains("Driver: minji"))
       #expect(page.contains("class=\"tick\""))
       let id = path.dropFirst("/routes/".count)
       #expect(try await scene.get("/routes").text.contains("/routes/new?from=\(id)"))

@@ -60,6 +60,9 @@ extension DashboardServer {
     if form["do"] == "propose" {
       return await routeForm(form, context, proposesAgain: true).page().response(context)
     }
+    if let problem = unknownDriver(in: form, context.language) {
+      return await routeForm(form, context, problem: problem).page().response(context)
+    }
     let id = form.routeID(by: user.name)
     guard await routes[id] == nil else {
       return .redirect(to: "/routes/\(id)", type: .normal)
@@ -133,9 +136,25 @@ extension DashboardServer {
     return MixedKiosks(kiosks, regions: regions, context.language)
   }
 
-  /// The names of the users who are drivers.
+  /// The names of the users who may report stops, the drivers first.
   private var drivers: [String] {
-    users.current.users.values.filter { $0.role == .driver }.map(\.name.text).sorted()
+    let users = users.current.users.values.filter(\.canReport).sorted { $0.name < $1.name }
+    return (users.filter { $0.role == .driver } + users.filter { $0.role != .driver })
+      .map(\.name.text)
+  }
+
+  /// Returns the problem of a form whose driver is no such user, or `nil` if there is none.
+  ///
+  /// - Parameter route: The route that the form changes. It may keep its driver, who may have been
+  ///   removed.
+  private func unknownDriver(
+    in form: Form, of route: Route? = nil, _ language: Language
+  ) -> String? {
+    guard let driver = form.text("driver"), driver != route?.driver, !drivers.contains(driver)
+    else { return nil }
+    return language(
+      "There is no user \(driver) who can report stops: choose the driver from the list.",
+      "\(driver): 방문을 기록할 수 있는 사용자가 아니에요. 운전하는 사람을 목록에서 골라 주세요.")
   }
 
   func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {
@@ -148,6 +167,11 @@ extension DashboardServer {
   func edit(_ form: Form, _ context: PageContext) async throws -> Response {
     let (fleet, now) = (fleet(context), link.time)
     let route = try await route(context)
+    if let problem = unknownDriver(in: form, of: route, context.language) {
+      var page = editPage(route, context)
+      (page.problem, page.filled) = (HTML.notice(.bad, problem), form)
+      return page.page().response(context)
+    }
     var added: Route.Stop?
     if let text = form["add"], !text.isEmpty {
       let visits = await visits(except: route.id)
@@ -158,7 +182,7 @@ extension DashboardServer {
       let kiosks = route.stops.compactMap { fleet[$0.kiosk] } + [kiosk]
       if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
         var page = editPage(route, context)
-        (page.problem, page.filled) = (mixed, form)
+        (page.problem, page.filled) = (mixed.notice(context.language), form)
         return page.page().response(context)
       }
       added = Route.Stop(

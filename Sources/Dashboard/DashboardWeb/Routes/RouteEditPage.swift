@@ -5,16 +5,20 @@ import KioskProtocol
 /// The page that changes a route, even after its start: its name, its driver, the order of its
 /// stops, and a further kiosk.
 struct RouteEditPage {
-  /// The names of the users who are drivers.
+  /// The names of the users who may drive the route.
   let drivers: [String]
   let route: Route
   /// The kiosks with a menu that are not on the route.
   let others: [KioskState]
   let context: PageContext
-  var problem: MixedKiosks?
+  var problem: HTML?
   var filled: Form?
 
   private var language: Language { context.language }
+  /// The drivers that the form offers: also that of the route, who may have been removed.
+  private var choice: [String] {
+    drivers + [route.driver].compactMap(\.self).filter { !drivers.contains($0) }
+  }
 
   func page() -> Page {
     let title = language("Change the route", "방문 경로 바꾸기")
@@ -40,8 +44,8 @@ struct RouteEditPage {
         <p class="path"><a href="/routes/\(route.id)">← \(language("Route", "방문 경로"))</a></p>
         <h1>\(title)</h1>
         <form method="post" action="/routes/\(route.id)/edit" class="card">\(context.fields())
-        \(problem.map { $0.notice(language) })
-        <div class="fields">\(RouteForm.texts(filled?["name"] ?? route.name, filled?["driver"] ?? route.driver, of: drivers, language))
+        \(problem)
+        <div class="fields">\(RouteForm.texts(filled?["name"] ?? route.name, filled?["driver"] ?? route.driver, of: choice, language))
         <label>\(language("Add a kiosk", "키오스크 추가"))
         <select name="add"><option value=""></option>\(choices)</select></label></div>
         <h2>\(language("Order of the stops", "방문 순서"))</h2>

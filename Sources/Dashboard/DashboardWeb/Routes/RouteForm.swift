@@ -8,7 +8,7 @@ struct RouteForm {
   /// Maximum number of listed kiosks, unless more are selected. The filter finds the other kiosks.
   static let maximumShown = 200
 
-  /// The names of the users who are drivers.
+  /// The names of the users who may drive the route.
   let drivers: [String]
   let area: RouteArea
   /// The visits that other routes plan.
@@ -84,18 +84,20 @@ struct RouteForm {
 
   /// Returns the fields for the name and the driver of a route.
   ///
-  /// - Parameter drivers: The names that the field of the driver proposes.
+  /// - Parameter drivers: The names that the field of the driver offers.
   static func texts(
     _ name: String?, _ driver: String?, of drivers: [String], _ language: Language
   ) -> HTML {
-    """
-    <label>\(language("Name, to plan it again (optional)", "이름 (다시 계획할 때, 선택)"))
-    <input name="name" maxlength="\(Route.maximumName)" value="\(name ?? "")"></label>
-    <label>\(language("Driver (optional)", "운전하는 사람 (선택)"))
-    <input name="driver" maxlength="\(Route.maximumName)" value="\(driver ?? "")" list="drivers"></label>
-    <datalist id="drivers">\(drivers.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
+    let options: [HTML] = drivers.map { name in
+      "<option value=\"\(name)\"\(name == driver ? " selected" : .empty)>\(name)</option>"
+    }
+    return """
+      <label>\(language("Name, to plan it again (optional)", "이름 (다시 계획할 때, 선택)"))
+      <input name="name" maxlength="\(Route.maximumName)" value="\(name ?? "")"></label>
+      <label>\(language("Driver (optional)", "운전하는 사람 (선택)"))
+      <select name="driver"><option value=""></option>\(options)</select></label>
 
-    """
+      """
   }
 
   private func words(_ fill: RoutePlan.Fill) -> String {
