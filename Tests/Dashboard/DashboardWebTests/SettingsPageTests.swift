@@ -191,6 +191,30 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("capacity", 100, 201, true), ("capacity", 100, 200, false), ("capacity", 100, 50, false),
+    ("capacity", 100, 49, true), ("low", 5, 11, true), ("low", 5, 10, false),
+  ])
+  func anAmountThatChangesMuchIsAsked(kind: String, old: Int, new: Int, isAsked: Bool) async throws
+  {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let body = "id=s1&replaces=&do=save&\(kind).kiwi=\(new)&was.\(kind).kiwi=\(old)"
+      if isAsked {
+        let page = try await scene.post(
+          "/kiosks/k1/settings", "csrf_token=\(scene.csrfToken)&\(body)")
+        #expect(
+          page.text.contains("Nothing was changed yet") && page.text.contains("name=\"sure\""))
+        let name = kind == "low" ? "low at" : kind
+        #expect(page.text.contains("Kiwi: \(name) \(old) → \(new)"))
+      }
+      let (page, command) = try await Self.save(
+        scene, body + (isAsked ? "&sure=1" : ""), .applied)
+      let amounts = kind == "low" ? command.change.lowMarks : command.change.capacities
+      #expect(amounts["kiwi"] == new && page.contains("Saved"))
+    }
+  }
+
   /// No other kiosk gets a currency, also if this one gets its first or gives all its prices.
   @Test(arguments: [false, true])
   func aKioskWithoutACurrencyGetsNoPriceOfAnother(hasPrices: Bool) async throws {

@@ -16,7 +16,7 @@ struct MenuPage {
   var filled: Form
   /// The change that the page previews, or `nil` for none.
   var previewed: SettingsChange?
-  /// Whether the user must confirm the change of a price.
+  /// Whether the user must confirm the change of a number.
   var mustConfirm = false
   /// The id of the command, which is equal for each attempt to send it.
   var id = CommandID.random

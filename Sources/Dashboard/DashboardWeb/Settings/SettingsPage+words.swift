@@ -82,35 +82,57 @@ extension SettingsPage {
     return (words + unpriced).filter { !$0.isEmpty }.joined(separator: ", ")
   }
 
-  /// Returns the largest change of a price to more than its double or to less than its half, or `nil`
+  /// Returns the largest change of a number to more than its double or to less than its half, or `nil`
   /// if there is none: `Kiwi juice ₩3,000 → ₩30,000`.
   private static func largestStep(
     of edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
   ) -> String? {
-    let steps = kiosks.flatMap { kiosk in
-      edit.prices.compactMap { juice, price -> (ratio: Double, text: String)? in
-        guard let old = kiosk.price(of: juice), old.currency == price.currency, old.units > 0,
-          price.units > 2 * old.units || 2 * price.units < old.units
-        else { return nil }
-        let ratio = Double(max(price.units, 1)) / Double(old.units)
-        let name = kiosk.baseMenu?.menu.juice(juice)?.name[language] ?? juice.text
-        return (
-          max(ratio, 1 / ratio), "\(name) \(Self.step(old.text(language), price.text(language)))"
-        )
+    var steps: [(ratio: Double, text: String)] = []
+    func compare(
+      _ name: String, _ old: Int?, _ new: Int, _ text: (Int) -> String = { "\($0)" }
+    ) {
+      guard let old, old > 0, new > 2 * old || 2 * new < old else { return }
+      let ratio = Double(max(new, 1)) / Double(old)
+      steps.append((max(ratio, 1 / ratio), "\(name) \(Self.step(text(old), text(new)))"))
+    }
+    for kiosk in kiosks {
+      let base = kiosk.baseMenu?.menu
+      for (juice, price) in edit.prices {
+        let old = kiosk.price(of: juice).flatMap { $0.currency == price.currency ? $0.units : nil }
+        compare(base?.juice(juice)?.name[language] ?? juice.text, old, price.units) {
+          Money(units: $0, price.currency).text(language)
+        }
+      }
+      for (fruit, amount) in edit.capacities {
+        let name = kiosk.name(of: fruit, language)
+        compare(
+          language("\(name): capacity", "\(name): 최대"), kiosk.menu?.capacities[fruit], amount)
+      }
+      for (fruit, amount) in edit.lowMarks {
+        let name = kiosk.name(of: fruit, language)
+        compare(
+          language("\(name): low at", "\(name): 부족 기준"), kiosk.menu?.lowMarks[fruit], amount)
+      }
+      for juice in edit.juices {
+        let old = base?.juice(juice.id)?.recipe.amounts
+        for (fruit, amount) in juice.recipe.amounts {
+          compare(
+            "\(juice.name[language]): \(kiosk.name(of: fruit, language))", old?[fruit], amount)
+        }
       }
     }
     return steps.max { $0 < $1 }?.text
   }
 
-  /// Returns the question about a price that changes much, or `nil` if none does.
+  /// Returns the question about a number that changes much, or `nil` if none does.
   static func question(
     about edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
   ) -> HTML? {
     largestStep(of: edit, at: kiosks, language).map { step in
       language.notice(
         .warn,
-        "Nothing was changed yet: a price more than doubles or falls below half: \(step). If that is right, tick it at the button and save again.",
-        "아직 바꾸지 않았어요. 가격이 두 배를 넘거나 절반 아래로 바뀌어요: \(step). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
+        "Nothing was changed yet: a number more than doubles or falls below half: \(step). If that is right, tick it at the button and save again.",
+        "아직 바꾸지 않았어요. 숫자가 두 배를 넘거나 절반 아래로 바뀌어요: \(step). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
     }
   }
 

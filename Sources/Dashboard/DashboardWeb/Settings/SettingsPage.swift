@@ -14,7 +14,7 @@ struct SettingsPage {
   /// The values of the query, or of a form that not every kiosk has applied; otherwise `nil`.
   /// Changed values fill the fields; the other fields show the values in force.
   var filled: Form?
-  /// Whether the user must confirm the change of a price.
+  /// Whether the user must confirm the change of a number.
   var mustConfirm = false
   /// The id of the command, which is equal for each attempt to send it.
   var id = CommandID.random
@@ -87,11 +87,11 @@ struct SettingsPage {
 
   private var confirmation: HTML? { mustConfirm ? Self.confirmation(language) : nil }
 
-  /// The box to tick for a price that changes much.
+  /// The box to tick for a number that changes much.
   static func confirmation(_ language: Language) -> HTML {
     """
     <label class="choice"><input type="checkbox" name="sure" value="1"> \
-    \(language("The prices are right", "가격이 맞아요"))</label>
+    \(language("The numbers are right", "숫자가 맞아요"))</label>
     """
   }
 
