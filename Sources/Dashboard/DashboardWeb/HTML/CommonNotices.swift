@@ -42,8 +42,8 @@ enum CommonNotices {
     """
     <details\(isOpen ? " open" : .empty as HTML)><summary>\(language("Best before", "유통기한"))</summary>
     <p class="muted">\(language(
-      "Only if the package has a date: the menu decides otherwise. It is sold until the end of that day.",
-      "포장에 날짜가 있을 때만 적으세요. 그날이 끝날 때까지 팔아요. 없으면 메뉴의 설정을 따라요."))</p>
+      "Only if the package has a date: the menu decides otherwise. It is sold until the end of that day, or as long as the menu permits if that ends earlier. Fruit that is already in the kiosk keeps its own date.",
+      "포장에 날짜가 있을 때만 적으세요. 없으면 메뉴의 설정을 따라요. 그날이 끝날 때까지 팔고, 메뉴의 판매 가능 시간이 먼저 끝나면 그때까지만 팔아요. 이미 들어 있는 과일의 날짜는 그대로예요."))</p>
     <div class="counts">\(fields)</div></details>
     """
   }
