@@ -236,7 +236,7 @@ import Testing
       "/routes/{route}/stops.xlsx", "/routes/{route}/load.csv", "/routes/{route}/load.xlsx",
       "/routes/{route}/kiosks/{kiosk}",
       "/routes/{route}/kiosks/{kiosk}/live", "/routes/{route}/kiosks/{kiosk}/skip",
-      "/routes/{route}/kiosks/{kiosk}/correct",
+      "/routes/{route}/kiosks/{kiosk}/correct", "/routes/{route}/kiosks/{kiosk}/remove",
     ]
     try await attack("dan") { scene, path in
       guard !Self.open.contains(path.pattern), !path.pattern.hasPrefix("/account") else { return }

@@ -293,7 +293,46 @@ import Testing
       let path = try await Self.createRoute(scene)
       #expect(try await scene.get(path).text.contains("Expired, take out: 7 Kiwi."))
       let stop = try await scene.get("\(path)/kiosks/k1").text
-      #expect(stop.contains("take out: 7 Kiwi.") && stop.contains("href=\"/kiosks/k1#expired\""))
+      #expect(stop.contains("Expired: take it out") && stop.contains("Kiwi: <b>7</b>"))
+      try await scene.authenticate("vera")
+      let seen = try await scene.get("\(path)/kiosks/k1").text
+      #expect(seen.contains("Kiwi: <b>7</b>") && !seen.contains("kiwi.spoiled"))
+    }
+  }
+
+  /// By the command of the kiosk's page, which a driver cannot open.
+  @Test func aDriverRecordsExpiredFruitThatWasTakenOut() async throws {
+    try await Scene.run { scene in
+      let dan = try User.test("dan", .driver)
+      try scene.dashboard.users.update { $0[dan.name] = dan }
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      _ = try await scene.post(
+        "\(path)/edit", "csrf_token=\(scene.csrfToken)&driver=dan&name=&order.k1=1")
+      let stock = StockReport(seq: 3, at: scene.now, fruits: ["kiwi": 10], expired: ["kiwi": 7])
+      try await scene.kiosk("stock", stock.payload)
+      try await scene.authenticate("dan")
+      let stop = "\(path)/kiosks/k1"
+      let page = try await scene.get(stop).text
+      #expect(page.contains("id=\"send-remove\" method=\"post\" action=\"\(stop)/remove\""))
+      #expect(page.contains("value=\"kiwi.spoiled\""))
+      let form = "csrf_token=\(scene.csrfToken)&id=d1"
+      let other = try await scene.post("\(stop)/remove", "\(form)&reason=spoiled&remove.kiwi=1")
+      #expect(other.status == .badRequest)
+      async let answer = scene.post(
+        "\(stop)/remove", "\(form)&expired=kiwi.spoiled&amount.kiwi=7")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/restock/dan")
+      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      #expect(request.command == .remove(Removal(expired: ["kiwi": 7], reason: .spoiled)))
+      let rest = StockReport(seq: 4, at: scene.now, fruits: ["kiwi": 10])
+      try await scene.kiosk("stock", rest.payload)
+      var result = CommandResult(status: .applied)
+      result.id = request.id
+      try await scene.kiosk("restock/dan/result", result.payload, retain: false)
+      let done = try await answer.text
+      #expect(done.contains("Recorded as taken out: 7 Kiwi.") && !done.contains("kiwi.spoiled"))
+      #expect(done.contains("name=\"brought.kiwi\""))
     }
   }
 

@@ -105,6 +105,7 @@ FORMS = {
     "/routes/r1/edit": {"name": "x"},
     "/routes/r1/kiosks/k1/skip": {"skip": "1"},
     "/routes/r1/kiosks/k1/correct": {"id": "attack-7", "brought.kiwi": "1"},
+    "/routes/r1/kiosks/k1/remove": {"id": "attack-12", "expired": "kiwi.spoiled", "amount.kiwi": "1"},
     "/kiosks/k1/screens": {"screen": "tablet", "do": "create"},
     "/routes/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
 }

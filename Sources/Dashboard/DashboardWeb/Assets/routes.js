@@ -13,8 +13,8 @@ const UNSENT = ["waiting", "unknown", "login", "other"];
 
 const user = (page = document) => page.getElementById("saved")?.dataset.user;
 
-// The path of the stop's page, which also answers a correction.
-const HERE = location.pathname.replace(/\/correct$/, "");
+// The path of the stop's page, which also answers a correction and a removal.
+const HERE = location.pathname.replace(/\/(correct|remove)$/, "");
 
 const key = (path) => `${PREFIX}${user()} ${path}`;
 

@@ -109,20 +109,29 @@ extension DashboardServer {
     _ kind: CommandForm.Kind, _ form: Form, _ context: PageContext
   ) async throws -> Page {
     var context = context
+    let notice = try await send(kind, form, from: "/kiosks/\(kiosk(context).id)", &context)
+    return try await kioskPage(context).page(notice: notice)
+  }
+
+  /// Sends the command of a form to the kiosk that the path names, and returns the notice with the
+  /// answer. Sets `filled` of the context to the entered values if the page must show them again.
+  ///
+  /// - Parameter path: The path of the page with the form.
+  func send(
+    _ kind: CommandForm.Kind, _ form: Form, from path: String, _ context: inout PageContext
+  ) async throws -> HTML {
     let kiosk = try kiosk(context)
-    let notice: HTML
     do {
       let sent = try CommandForm(kind, form, at: kiosk, now: link.time, context.language)
       guard let id = sent.id ?? form.commandID(kind) else { throw RequestError.badForm }
       let result = try await send(sent.command, form, context, id: id)
       if result?.reason.map({ $0 != .rateLimited }) == true { context.filled = form }
-      let again = context.again(form, to: "/kiosks/\(kiosk.id)/\(kind.rawValue)", sent.name)
-      notice = sent.notice(result, again: again, at: kiosk, context.language)
+      let again = context.again(form, to: "\(path)/\(kind.rawValue)", sent.name)
+      return sent.notice(result, again: again, at: kiosk, context.language)
     } catch let problem as CommandForm.Incomplete {
-      notice = .notice(.warn, problem.text)
       context.filled = form
+      return .notice(.warn, problem.text)
     }
-    return try await kioskPage(context).page(notice: notice)
   }
 
   private func kioskPage(_ context: PageContext) async throws -> KioskPage {

@@ -26,7 +26,7 @@ struct FreshnessCards {
 
   /// The button for all expired fruits, or `nil` if there is only one.
   private var all: HTML? {
-    guard context.isOperator, kiosk.expired.count > 1 else { return nil }
+    guard context.canReport, kiosk.expired.count > 1 else { return nil }
     let text = language("All of it thrown away", "모두 버림")
     return "<div class=\"actions\">\(context.button(.remove, ".spoiled", text))</div>"
   }
@@ -38,7 +38,7 @@ struct FreshnessCards {
       return context.button(.remove, "\(fruit).\(reason.rawValue)", text, label: "\(text): \(name)")
     }
     let actions: HTML? =
-      context.isOperator
+      context.canReport
       ? """
       <div class="actions"><input type="hidden" form="send-remove" name="amount.\(fruit)" value="\(amount)">\
       \(buttons)</div>

@@ -68,8 +68,8 @@ extension DashboardServer {
   ///
   /// - Parameter router: The group of a kiosk's path within a route.
   private func addStop(to router: RouterGroup<PageContext>) {
-    // The page that answers a correction has the second path.
-    for path: RouterPath in ["", "correct"] {
+    // The pages that answer a correction and a removal have the other paths.
+    for path: RouterPath in ["", "correct", "remove"] {
       router.get(path) { _, context in try await stopPage(context).page().response(context) }
     }
     router.get("live") { request, context in
@@ -97,9 +97,25 @@ extension DashboardServer {
       let form = try context.form(sessions)
       return try await correct(form, context)
     }
+    router.post("remove") { request, context in
+      let form = try context.form(sessions)
+      return try await takeOut(form, context)
+    }
   }
 
   // MARK: Stops
+
+  /// Records the expired fruit that was taken out at a stop, by the command of the kiosk's page.
+  private func takeOut(_ form: Form, _ context: PageContext) async throws -> Response {
+    var context = context
+    let (id, kiosk) = (try context.routeID(), try await stop(context).kiosk)
+    // Other fruit is taken out only on the kiosk's page, which is not for drivers.
+    guard form[CommandForm.Kind.remove.field] != nil else { throw RequestError.badForm }
+    let notice = try await send(.remove, form, from: "/routes/\(id)/kiosks/\(kiosk)", &context)
+    var page = try await stopPage(context)
+    page.removal = notice
+    return page.page().response(context)
+  }
 
   /// Sends the difference between the corrected numbers of a stop and those that the kiosk has
   /// applied.

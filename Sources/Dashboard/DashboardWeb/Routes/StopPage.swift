@@ -23,6 +23,8 @@ struct StopPage {
   let context: PageContext
   /// The stock in the kiosk's answer, which is newer than the published stock.
   var answeredStock: FruitAmounts = [:]
+  /// The notice with the kiosk's answer to a removal, or `nil` if none was sent.
+  var removal: HTML?
 
   private var language: Language { context.language }
   private var path: String { "/routes/\(route.id)/kiosks/\(stop.kiosk)" }
@@ -42,7 +44,7 @@ struct StopPage {
       title: title,
       body: """
         <p class="path"><a href="/routes/\(route.id)">← \(language("Route", "방문 경로"))</a></p>
-        \(CommonNotices.broker(connectionError, language).html)
+        \(removal.map(HTML.result))\(CommonNotices.broker(connectionError, language).html)
         <section class="drive-on" id="drive-on" role="alert" tabindex="-1" hidden>
         <h2>\(language("Saved on this phone", "이 휴대폰에 저장했어요"))</h2>
         <p>\(language(
@@ -53,27 +55,21 @@ struct StopPage {
         <h1>\(title)</h1>
         <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")\(HTML.map(stop.place, timeZone: route.timeZone, language))</p>
         \(notice.map(words))\(state)\(isOffline ? CommonNotices.offline(language) : nil)
-        \(takeOut)\(blocked.html)\(content(filled ?? stop.report))
+        \(expired)\(blocked.html)\(content(filled ?? stop.report))
         \(context.canReport && stop.report == nil ? skipForm : .empty)
         </section>
         \(SavedReports(context: context).html)
         """, live: stop.report?.isDone == true ? nil : "\(path)/live", scripts: [.routesScript])
   }
 
-  /// The expired fruit to take out, with the link to the form that records it.
-  private var takeOut: HTML? {
-    let expired = (kiosk?.expired ?? [:]).map { language.amount($1, of: name($0)) }
-      .joined(separator: ", ")
-    if expired.isEmpty { return nil }
-    let record: HTML = """
-      <a href="/kiosks/\(stop.kiosk)#expired">\(language("Record it", "기록하기"))</a>
+  /// The expired fruit to take out, with the buttons that record it.
+  private var expired: HTML? {
+    guard let kiosk, !kiosk.expired.isEmpty else { return nil }
+    let form: HTML = """
+      <form id="send-remove" method="post" action="\(path)/remove">\(context.fields(id: .random))</form>
       """
-    return .notice(
-      .warn,
-      html: """
-        \(language("Expired, take out: \(expired).", "유통기한이 지나 꺼내야 해요: \(expired)."))
-        \(context.isOperator ? record : .empty)
-        """)
+    let card = FreshnessCards(kiosk: kiosk, context: context).expired.html
+    return "\(card)\(context.canReport ? form : .empty)"
   }
 
   /// The problems of sensors that block fruit of the plan, which would be filled in and not be sold.
