@@ -92,7 +92,7 @@ def test_the_pages_stay_up_and_the_way_back_is_said(
         dashboard.wait_for_log("users: can be read again")
         # The next change of the links replaces their files, too.
         token = admin.get("/account").csrf_token
-        assert admin.post("/kiosks/k1/screens", csrf_token=token, screen="wall", do="create").status == 303
+        assert admin.post("/kiosks/k1/screens", csrf_token=token, screen="wall", do="replace").status == 303
         assert admin.post("/users", csrf_token=token, do="reset", user="vera").status == 200
         assert visitor.get(wall).status == 404
         found = dashboard.command("doctor").stdout

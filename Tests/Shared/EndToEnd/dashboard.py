@@ -291,8 +291,8 @@ class Browser:
         between_pages(is_typed)
 
     def create_link(self, screen: str) -> str:
-        """Creates the link to a screen on the page of a kiosk, and returns its path."""
-        self.send(f"form:has([value={screen}]) [value=create]")
+        """Creates or replaces the link to a screen on the page of a kiosk, and returns its path."""
+        self.send(f"form:has([value={screen}]) [name=do]")
         return urlsplit(self.one(f"#{screen}-link").get_attribute("href")).path
 
     # MARK: Checks

@@ -59,9 +59,14 @@ extension DashboardServer {
       guard let screen = form["screen"].flatMap(Screen.init(rawValue:)) else {
         throw RequestError.badForm
       }
+      let page = "/kiosks/\(kiosk)#screens"
+      let hasLink = await screens.tokens(of: kiosk)[screen] != nil
       let verb: ActivityLog.Action.Verb
       switch form["do"] {
-      case "create":
+      case "create" where hasLink:
+        // A form that is sent twice keeps the first link, which a screen may show already.
+        return Response.redirect(to: page, type: .normal)
+      case "create", "replace":
         try await screens.replace(HMACSigner.makeToken(), for: kiosk, screen)
         verb = screen == .wall ? .madeWallLink : .madeTabletLink
       case "revoke":
@@ -71,7 +76,7 @@ extension DashboardServer {
       }
       await activity.record(
         ActivityLog.Action(context.user?.name.text ?? "", verb, kiosk: kiosk))
-      return Response.redirect(to: "/kiosks/\(kiosk)#screens", type: .normal)
+      return Response.redirect(to: page, type: .normal)
     }
   }
 

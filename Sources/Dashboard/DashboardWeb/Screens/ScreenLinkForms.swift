@@ -26,15 +26,15 @@ struct ScreenLinkForms {
     let revoke: HTML? = token.map { _ in
       "<button name=\"do\" value=\"revoke\">\(language("Revoke the link", "링크 취소"))</button>"
     }
-    let create =
+    let (action, text) =
       token == nil
-      ? language("Create: \(screen.name(language))", "만들기: \(screen.name(language))")
-      : language("Replace the link", "링크 바꾸기")
+      ? ("create", language("Create: \(screen.name(language))", "만들기: \(screen.name(language))"))
+      : ("replace", language("Replace the link", "링크 바꾸기"))
     return """
       \(link)
       <form method="post" action="/kiosks/\(kiosk)/screens">\(context.fields())
       \(HTML.hidden("screen", screen.rawValue))
-      <div class="actions"><button name="do" value="create">\(create)</button>\(revoke)</div>
+      <div class="actions"><button name="do" value="\(action)">\(text)</button>\(revoke)</div>
       </form>
 
       """
