@@ -57,6 +57,10 @@ import Testing
       #expect(page.contains("value=\"2026-11-20\"") && page.contains("value=\"2026-11-01\""))
       let before = "before_from=2026-10-20&before_to=2026-10-01"
       #expect(try await scene.get("\(path)?\(before)").text.contains(problem))
+      for (file, query) in [("csv", dates), ("xlsx", dates), ("csv", before)] {
+        let answer = try await scene.get("\(path).\(file)?\(query)")
+        #expect(answer.status == .badRequest && answer.text.contains(problem))
+      }
       let day = try await scene.get("\(path)?from=2026-11-01&to=2026-11-01").text
       #expect(!day.contains(problem) && day.contains("id=\"compared\""))
     }

@@ -272,7 +272,11 @@ def test_sales_of_no_kiosk_and_of_no_day(viewer: WebClient, north: WebClient) ->
         assert viewer.get(f"{path}?kiosk=nowhere").status == north.get(f"{path}?kiosk=s1").status == 404
         assert north.get(f"{path}?kiosk=k1").status == 200
     assert "1970-01-01" not in text(viewer, "/chain/sales?from=2020-01-01&to=2020-01-07")
-    assert "The first day is after the last one" in text(viewer, "/chain/sales?from=2020-01-07&to=2020-01-01")
+    reversed_days = "from=2020-01-07&to=2020-01-01"
+    assert "The first day is after the last one" in text(viewer, f"/chain/sales?{reversed_days}")
+    for file in ("csv", "xlsx"):
+        answer = viewer.get(f"/chain/sales.{file}?{reversed_days}")
+        assert answer.status == 400 and "The first day is after the last one" in answer.text
 
 
 def test_a_sum_that_is_too_large_is_shown_as_unknown(viewer: WebClient, archive: Postgres) -> None:

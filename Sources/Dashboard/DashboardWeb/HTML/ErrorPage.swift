@@ -105,6 +105,8 @@ enum ErrorPage {
         .badRequest, "Nothing was sent. Go back, and write the date like 2026-12-05.",
         "아무것도 보내지 않았어요. 뒤로 가서 날짜를 2026-12-05처럼 적어 주세요."
       )
+    case .reversedPeriod:
+      (.badRequest, SalesPeriod.reversed.english, SalesPeriod.reversed.korean)
     case .tooManyLogins:
       (
         .tooManyRequests, "Too many wrong passwords. Wait a minute, then try again.",

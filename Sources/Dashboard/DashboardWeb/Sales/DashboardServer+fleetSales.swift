@@ -45,6 +45,7 @@ extension DashboardServer {
       ).response(context)
     }
     addTable("sales", to: router) { context in
+      try SalesPeriod.requireOrder(context.filled)
       let (fleet, now, language) = (fleet(context), link.time, context.language)
       let period = Self.period(context.filled, LocalTime(fleet.timeZone, now: now, language))
       return ExportTable(

@@ -35,6 +35,7 @@ extension DashboardServer {
       ).response(context)
     }
     addTable("sales", to: router) { context in
+      try SalesPeriod.requireOrder(context.filled)
       let sales = try await sales(context)
       return ExportTable(
         "sales-\(sales.kiosk.id)", SalesTable.header,
@@ -115,6 +116,7 @@ extension DashboardServer {
     }
     addTable("sales", to: router) { context in
       let chainRequest = try chainRequest(context, archive, .sales)
+      try SalesPeriod.requireOrder(chainRequest.form)
       let period = SalesPeriod(chainRequest.form, today: chainRequest.layout.localTime.today)
       let choice = ChainSales(chainRequest.form)
       guard let user = context.user else { throw RequestError.loggedOut }

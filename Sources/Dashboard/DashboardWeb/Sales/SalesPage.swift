@@ -43,8 +43,7 @@ struct SalesPage {
   var body: HTML {
     guard !SalesPeriod.isReversed(filled) else {
       let problem = language.notice(
-        .bad, "The first day is after the last one: choose the days again.",
-        "시작일이 종료일보다 늦어요. 날짜를 다시 골라 주세요.")
+        .bad, SalesPeriod.reversed.english, SalesPeriod.reversed.korean)
       return "\(choices)\(problem)"
     }
     return """

@@ -55,6 +55,17 @@ struct SalesPeriod: Sendable, Equatable {
     }
   }
 
+  /// The error of a query whose period `isReversed`.
+  static let reversed = (
+    english: "The first day is after the last one: choose the days again.",
+    korean: "시작일이 종료일보다 늦어요. 날짜를 다시 골라 주세요."
+  )
+
+  /// Throws the error of a query whose period `isReversed`, for which there is no table.
+  static func requireOrder(_ query: Form) throws(RequestError) {
+    if isReversed(query) { throw .reversedPeriod }
+  }
+
   private static func day(_ name: String, in query: Form) -> Int64? {
     query[name].flatMap { CivilDate($0) }?.daysSinceEpoch
   }

@@ -96,6 +96,8 @@ enum RequestError: Error {
   case badForm
   /// A date in the form is not of the form `2026-12-05` or `2026-12-05T18:00`.
   case badDate
+  /// The first day of the period is after its last day.
+  case reversedPeriod
   /// The page is for administrators.
   case onlyAdmins
   /// Too many passwords were wrong. The next attempt is allowed after this time.
