@@ -66,7 +66,7 @@ package struct KioskState: Sendable, Identifiable {
 
   package init(id: KioskID) { self.id = id }
 
-  /// Returns the number of glasses that were sold on a day, or `nil` if the latest sales report is of
+  /// Returns the number of glasses that were made on a day, or `nil` if the latest sales report is of
   /// another day.
   package func sold(on day: CivilDate) -> Int? { salesDay == day ? soldToday : nil }
 

@@ -385,7 +385,7 @@ import Testing
       ).liveParts.map(\.html.text).joined()
     }
     publish("new/status", Array("online".utf8))
-    #expect(page().contains("id=\"row-new\"") && page().contains("Sold today (+ 1 unknown)"))
+    #expect(page().contains("id=\"row-new\"") && page().contains("Made today (+ 1 unknown)"))
     for (id, count) in [("a", 10), ("b", 10)] {
       let (menu, stock) = try stock(count)
       publish("\(id)/status", Array("offline".utf8))
@@ -468,7 +468,7 @@ import Testing
         amount: price)
       try await scene.kiosk("events", entry.payload, retain: false)
       let page = try await scene.get("/kiosks/k1").text
-      #expect(page.contains("<b>€7.00</b> sold today"))
+      #expect(page.contains("<b>€7.00</b> value today"))
       #expect(page.contains("in 30 days €14.00"))
       #expect(page.contains("Kiwi juice <span class=\"muted\">€3.50</span>"))
       for path in ["panel", "display"] {

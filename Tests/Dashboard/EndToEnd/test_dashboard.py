@@ -279,7 +279,7 @@ def test_charts_are_what_the_report_says(
     hours = {f"{hour['hour']}:00": sum(hour["made"].values()) for hour in sales["hours"]}
     days = [sum(day["made"].values()) for day in sales["days"]]
     browser.log_in(path="/kiosks/k1")
-    browser.wait_for("4 glasses today", "#sales")
+    browser.wait_for("4 glasses made today", "#sales")
     assert browser.numbers("hours") == {hour: made for hour, made in hours.items() if made}
     assert list(browser.numbers("days").values()) == [made for made in days if made]
     browser.photograph("kiosk")

@@ -92,7 +92,7 @@ def test_a_row_says_who_needs_somebody_and_why(
     assert " ".join(browser.text("#k06-mango").split()) == "Mango 9 / 100 low"
     assert "Gangnam Station" in browser.text("#row-k01 .name")
     assert "Exit 11" in browser.text("#row-k01 .name")
-    assert " ".join(browser.text("#row-k01 .sold").split()) == "Sold today 40 usually 39"
+    assert " ".join(browser.text("#row-k01 .sold").split()) == "Made today 40 usually 39"
     fills = browser.ask("""
         return [...document.querySelectorAll("#row-k06 .slot path:first-child")]
             .map(path => Math.round(path.getBoundingClientRect().width

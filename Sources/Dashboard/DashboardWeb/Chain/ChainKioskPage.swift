@@ -48,7 +48,7 @@ struct ChainKioskPage {
       <a class="button" href="/chain/kiosks/\(id)/safety">\(language("Record of food safety", "식품 안전 기록"))</a>
       <a class="button" href="/chain/sales?kiosk=\(id)">\(language("Sales", "판매"))</a></p>
       \(issueSections)
-      <h2>\(language("Sold", "판매"))</h2>
+      <h2>\(language("Sales", "판매"))</h2>
       \(layout.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })
       \(layout.summedUp(summedUp))
       \(sold)
@@ -75,7 +75,7 @@ struct ChainKioskPage {
     return layout.table(
       [
         language("Juice", "쥬스"), language("Today", "오늘"), language("Glasses", "잔"),
-        language("Orders out of stock", "품절로 못 받은 주문"), language("Sold", "판매액"),
+        language("Orders out of stock", "품절로 못 받은 주문"), language.valueOfGlasses,
       ], [all] + rows)
   }
 

@@ -29,7 +29,7 @@ struct ChainRegionsPage {
     }
     let heads = [
       language("Region", "지역"), language("Kiosks", "키오스크"), language("Offline", "오프라인"),
-      language("Today", "오늘"), language("Glasses", "잔"), language("Sold", "판매액"),
+      language("Today", "오늘"), language("Glasses", "잔"), language.valueOfGlasses,
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     let empty = language(
@@ -101,7 +101,7 @@ struct ChainKiosksPage {
     }
     let heads = [
       language("Kiosk", "키오스크"), language("Region", "지역"), language("Uplink", "연결"),
-      language("Today", "오늘"), language("Glasses", "잔"), language("Sold", "판매액"),
+      language("Today", "오늘"), language("Glasses", "잔"), language.valueOfGlasses,
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     let find = language("Find", "찾기")

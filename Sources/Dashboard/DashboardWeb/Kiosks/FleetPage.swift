@@ -50,9 +50,9 @@ struct FleetPage {
 
   private var broker: LivePart { CommonNotices.broker(connectionError, language) }
 
-  /// The number of glasses that were sold today, each kiosk in its time zone, and the number of kiosks that
+  /// The number of glasses that were made today, each kiosk in its time zone, and the number of kiosks that
   /// have not reported theirs.
-  private var soldToday: (glasses: Int, unknown: Int) {
+  private var madeToday: (glasses: Int, unknown: Int) {
     var days: [String?: CivilDate] = [:]
     return fleet.kiosks.reduce((0, 0)) { sum, kiosk in
       let day = days[kiosk.timeZone] ?? LocalTime(kiosk.timeZone, now: now, language).today
@@ -65,7 +65,7 @@ struct FleetPage {
   private func count(_ count: FleetSurvey.Count) -> LivePart {
     // A tile with a filter links to the list of the kiosks that match the filter; the one without, to
     // the sales.
-    let sold = soldToday
+    let made = madeToday
     let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
       (language("Kiosks", "키오스크"), count.kiosks, "", ""),
       (language("Offline", "오프라인"), count.offline, "bad", language("offline", "오프라인")),
@@ -77,11 +77,11 @@ struct FleetPage {
       (language("Closed", "영업 종료"), count.closed, "warn", language("closed", "영업 종료")),
       (language("Low", "부족"), count.low, "warn", language("low", "부족")),
       (
-        sold.unknown == 0
-          ? language("Sold today", "오늘 판매")
-          : language(
-            "Sold today (+ \(sold.unknown) unknown)", "오늘 판매 (+ \(sold.unknown)곳 모름)"),
-        sold.glasses, "", nil
+        made.unknown == 0
+          ? language.madeToday
+          : language.madeToday
+            + language(" (+ \(made.unknown) unknown)", " (+ \(made.unknown)곳 모름)"),
+        made.glasses, "", nil
       ),
     ]
     let shown = tiles.filter { tile in
@@ -141,7 +141,7 @@ struct FleetPage {
     return """
       <div class="heads" aria-hidden="true"><span>\(language("Kiosk", "키오스크"))</span>
       <span>\(language("State", "상태"))</span><span class="levels">\(fruits)</span>
-      <span>\(language("Next stockout", "다음 품절"))</span><span>\(language("Sold today", "오늘 판매"))</span></div>
+      <span>\(language("Next stockout", "다음 품절"))</span><span>\(language.madeToday)</span></div>
       """
   }
 }

@@ -140,7 +140,7 @@ struct KioskRow {
         " <span class=\"muted\">\(language("usually", "평소")) \(Int(usual.rounded()))</span>"
       }
       return """
-        <span class="key">\(language("Sold today", "오늘 판매"))</span> \
+        <span class="key">\(language.madeToday)</span> \
         \(sold)\(usual)
         """
     }

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// Charts of glasses sold: on the latest day by hour, and the last 30 days by day.
+/// Charts of the glasses that were made: on the latest day by hour, and the last 30 days by day.
 struct SalesCharts {
   private let kiosk: KioskState
   private let sales: SalesReport?
@@ -31,17 +31,18 @@ struct SalesCharts {
       " <span class=\"muted\">\(language("usually by now", "평소 이맘때")) \(Int(usual.rounded()))</span>"
     }
     let all = sales.days.reduce(into: Takings()) { $0 += $1.tally.takings }
+    let value = language.valueOfGlasses
     let taken: HTML? =
       all.isEmpty
       ? nil
       : """
-      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.text(language))</b> \(language("sold \(when)", "매출 (\(when))"))
+      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.text(language))</b> \(language("\(value.lowercased()) \(when)", "\(value) (\(when))"))
       <span class="muted">\(language("in 30 days", "30일 동안")) \(all.text(language))</span></p>
       """
     let glasses = kiosk.soldToday == 1 ? "glass" : "glasses"
     return """
       <h2>\(title)</h2>\(CommonNotices.age(kiosk, sales.at, localTime.now, language))
-      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("\(glasses) \(when)", "잔 판매 (\(when))"))\(usual)</p>
+      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("\(glasses) made \(when)", "잔 제조 (\(when))"))\(usual)</p>
       \(taken)\(waste(sales))
       \(hours(sales))
       \(days(sales))

@@ -159,7 +159,7 @@ struct SalesPage {
   /// Returns a table of rows with three cells for each number.
   private func table(_ first: String, _ rows: [HTML], id: HTML) -> HTML {
     let numbers = [
-      language("Glasses", "잔"), language("Sold", "판매액"),
+      language("Glasses", "잔"), language.valueOfGlasses,
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     let heads: [HTML] = numbers.map { "<th scope=\"colgroup\" colspan=\"3\">\($0)</th>\n" }
@@ -236,13 +236,14 @@ struct SalesPage {
       return "<tr><th scope=\"row\">\(currency.code)</th>\(cells)</tr>"
     }
     let heads = [
-      language("Currency", "통화"), language("Sold", "판매액"), language("Taken", "받은 금액"),
+      language("Currency", "통화"), language.valueOfGlasses, language("Taken", "받은 금액"),
       language("Given back", "돌려준 금액"), language("Written off", "손실"), language("Open", "미정"),
     ]
     return """
       <h2>\(language("Money", "금액"))</h2>
       <p class="muted">\(language(
-        "Sold = taken − given back + written off + open.", "판매액 = 받은 금액 − 돌려준 금액 + 손실 + 미정"))</p>
+        "\(language.valueOfGlasses) (also of free orders) = taken − given back + written off + open.",
+        "\(language.valueOfGlasses)(무료 주문 포함) = 받은 금액 − 돌려준 금액 + 손실 + 미정"))</p>
       <div class="card wide" tabindex="0">\(HTML.table(heads, rows, id: "money", style: "review chain"))</div>
       """
   }
