@@ -85,6 +85,7 @@ extension ActivityLog.Record {
         json.member("detail", text[.english])
         json.member("detail_ko", text[.korean])
       }
+      if details.isEarlier { json.member("or_earlier", true) }
       if let time = details.startedAt { json.member("started", time.description) }
       if let time = details.restartedAt { json.member("restarted", time.description) }
       if let until { json.member("until", until.description) }
@@ -126,9 +127,10 @@ extension ActivityLog.Record {
       let text = json.text("detail").map {
         LocalizedName(english: $0, korean: json.text("detail_ko"), fallback: "")
       }
-      let details = ActivityLog.Details(
+      var details = ActivityLog.Details(
         text: text, startedAt: json.text("started").flatMap(Timestamp.init),
         restartedAt: json.text("restarted").flatMap(Timestamp.init))
+      details.isEarlier = json["or_earlier"] == .bool(true)
       self.init(at: at, .alert(alert, details, until: until))
     } else {
       guard let until else { return nil }

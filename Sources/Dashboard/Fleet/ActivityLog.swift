@@ -166,6 +166,9 @@ package struct ActivityLog: Sendable, Equatable {
   package struct Details: Hashable, Sendable {
     /// The sentence about the problem when it began, or `nil` if its title says all.
     package var text: LocalizedName?
+    /// Whether the alert may have begun before the time of the record, because the kiosk was
+    /// offline, or the dashboard not connected.
+    package var isEarlier = false
     /// The start, by the kiosk's clock, of the program that ran when the alert `offline` began, or `nil` if
     /// it is unknown whether that program kept running.
     package var startedAt: Timestamp?
@@ -223,6 +226,9 @@ package struct ActivityLog: Sendable, Equatable {
   private var connectedAt: Timestamp?
   /// The start of the time without a connection to the broker, or `nil` if there is one.
   private var disconnectedAt: Timestamp?
+  /// The kiosks that were online at the last update of the current connection. The problems of another
+  /// kiosk may have begun before they are detected.
+  private var observed: Set<KioskID> = []
 
   package init() {}
 
@@ -245,11 +251,11 @@ package struct ActivityLog: Sendable, Equatable {
     updatedInstant = instant
     if let updatedAt, hasPaused, now.since(updatedAt) > Self.maximumPause {
       add(Record(at: updatedAt, .stopped(until: now)))
-      (connectedAt, disconnectedAt) = (nil, nil)
+      (connectedAt, disconnectedAt, observed) = (nil, nil, [])
     }
     updatedAt = now
     guard isConnected else {
-      connectedAt = nil
+      (connectedAt, observed) = (nil, [])
       let since = min(disconnectedAt ?? now, now)
       disconnectedAt = since
       // Connecting after a start takes some seconds, which are not an outage.
@@ -265,15 +271,20 @@ package struct ActivityLog: Sendable, Equatable {
     }
     var active: Set<Alert> = []
     for kiosk in fleet.kiosks {
+      let wasObserved = observed.contains(kiosk.id)
+      if kiosk.isOnline { observed.insert(kiosk.id) } else { observed.remove(kiosk.id) }
       for (alert, problem) in kiosk.activeAlerts(at: now) {
         active.insert(alert)
         guard lasting[alert] == nil else { continue }
         var details = Details(text: kiosk.sentence(about: problem.kind))
         guard problem.kind == .offline else {
-          begin(alert, details, at: now)
+          let known = wasObserved ? now : kiosk.beginning(of: problem.kind)
+          details.isEarlier = known == nil
+          begin(alert, details, at: min(known ?? now, now))
           continue
         }
         details.startedAt = kiosk.startedAt
+        details.isEarlier = !wasObserved || kiosk.offlineSince == nil
         begin(alert, details, at: kiosk.offlineSince ?? now, kiosk.reports.clockLead)
       }
       record(kiosk, at: now)
@@ -377,6 +388,16 @@ extension Int {
 }
 
 extension KioskState {
+  /// Returns the time, by the dashboard's clock, at which a problem began according to the kiosk's
+  /// reports, or `nil` if they do not contain it.
+  fileprivate func beginning(of problem: Problem.Kind) -> Timestamp? {
+    // A report has the time of its state: not that of a silence, nor that of the alarm before a block.
+    guard case .sensor(let id) = problem, let sensor = reports.sensors[id],
+      sensor.state == .alarm, !sensor.isSilent
+    else { return nil }
+    return sensor.since.map(dashboardTime)
+  }
+
   /// Returns the present sentence about a problem; `nil` about `offline`, whose times say more.
   fileprivate func sentence(about problem: Problem.Kind) -> LocalizedName? {
     func sentence(_ language: Language) -> String {

@@ -96,6 +96,29 @@ import Testing
     }
   }
 
+  /// The dashboard has started while these kiosks were offline, so that their outages have no known begin.
+  @Test func anUnknownBeginIsNoTime() async throws {
+    try await Scene.run { scene in
+      let outages = ["k1", "k2"].map { kiosk in
+        outage(kiosk, 8).replacing("\"alert\"", with: "\"or_earlier\":true,\"alert\"")
+      }
+      let fault = """
+        {"since":"\(time(hoursAgo: 2))","alert":"machine","kiosk":"k1","machine":"bar","or_earlier":true}
+        """
+      try store(outages.joined(separator: "\n"), open: fault, in: scene)
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/kiosks/k1/history").text
+      #expect(page.contains("at <time") && !page.contains("since <time"))
+      #expect(page.contains("</time> or earlier – ") && page.contains("1 h or longer"))
+      #expect(!page.contains("within the same minute"))
+      let korean = try await scene.get("/kiosks/k1/history", [.acceptLanguage: "ko"]).text
+      #expect(korean.contains("</time> 또는 그 전부터") && korean.contains("</time> 또는 그 전 – "))
+      let lines = try await scene.get("/kiosks/k1/history.csv").text.split(separator: "\r\n")
+      #expect(lines.count == 3 && lines[0].hasSuffix(",from_note"))
+      #expect(lines.dropFirst().allSatisfy { $0.hasSuffix(",or earlier") })
+    }
+  }
+
   @Test func foodSafetyIsAKindOfItsOwn() async throws {
     try await Scene.run { scene in
       let alarm = """

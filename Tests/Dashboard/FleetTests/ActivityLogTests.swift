@@ -94,6 +94,52 @@ import Testing
       ])
   }
 
+  /// The begin of a problem that a kiosk has at the dashboard's start is unknown, also after a loss of
+  /// the connection and after an outage of the kiosk, unless a report of the kiosk contains it.
+  @Test mutating func aProblemFromBeforeTheStartMayHaveBegunEarlier() throws {
+    func machine(_ state: MachineReport.State) -> [UInt8] {
+      MachineReport(state: state, queue: 0, jobs: [], ready: []).payload
+    }
+    receive("k1/machine/bar", machine(.fault), isRetained: true)
+    var fridge = SensorReport(state: .alarm, unit: .celsius, since: time(-500))
+    receive("k1/sensor/fridge", fridge.payload, isRetained: true)
+    fridge.state = .blocked
+    receive("k1/sensor/freezer", fridge.payload, isRetained: true)
+    receive("k2/status", Array("offline".utf8), isRetained: true)
+    receive("k2/machine/bar", machine(.fault), isRetained: true)
+    settle()
+    receive("k1/machine/mixer", machine(.fault))
+    run(until: 30)
+    let start = start
+    func begins(_ log: ActivityLog) -> [Alert: [Int]] {
+      Dictionary(
+        uniqueKeysWithValues: log.open.compactMap { record -> (Alert, [Int])? in
+          guard case .alert(let alert, let details, nil) = record.event else { return nil }
+          let second = Int((record.at.milliseconds - start.milliseconds) / 1000)
+          return (alert, [second, details.isEarlier ? 1 : 0])
+        })
+    }
+    let expected: [Alert: [Int]] = [
+      .problem(.machine("bar"), at: "k1"): [10, 1],
+      .problem(.sensor("fridge"), at: "k1"): [-500, 0],
+      .problem(.sensor("freezer"), at: "k1"): [10, 1],
+      .problem(.offline, at: "k2"): [10, 1],
+      .problem(.machine("mixer"), at: "k1"): [20, 0],
+    ]
+    #expect(begins(log) == expected)
+    #expect(try begins(stored()) == expected)
+    isConnected = false
+    run(until: 35)
+    receive("k1/machine/oven", machine(.fault), isRetained: true)
+    isConnected = true
+    run(until: 50)
+    #expect(begins(log)[.problem(.machine("oven"), at: "k1")] == [45, 1])
+    // The report of a kiosk that was offline.
+    receive("k2/status", Array("online".utf8))
+    run(until: 60)
+    #expect(begins(log)[.problem(.machine("bar"), at: "k2")] == [50, 1])
+  }
+
   @Test mutating func anOutageHasItsTimesAndWhetherTheKioskStartedAgain() {
     info(startedAt: -100)
     settle()

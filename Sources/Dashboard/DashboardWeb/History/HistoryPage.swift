@@ -188,13 +188,15 @@ struct HistoryPage {
         record.end.map { .time($0) } ?? "", .text(record.kind.rawValue),
         .text(record.kiosk?.text ?? ""), .text(record.kiosk.map(title(of:)) ?? ""),
         .text(content.text.plainText), .text(content.who),
+        .text(record.isEarlier ? "or earlier" : ""),
       ]
     }
     let cut: [ExportTable.Row] =
-      isCut ? [["", "", "", "incomplete", "", "", "there is more: choose a shorter time", ""]] : []
+      isCut
+      ? [["", "", "", "incomplete", "", "", "there is more: choose a shorter time", "", ""]] : []
     return ExportTable(
       kiosk.map { "history-\($0)" } ?? "history",
-      ["local_day", "from_utc", "until_utc", "kind", "kiosk", "name", "what", "who"],
+      ["local_day", "from_utc", "until_utc", "kind", "kiosk", "name", "what", "who", "from_note"],
       rows: rows + cut)
   }
 
@@ -234,18 +236,23 @@ struct HistoryPage {
     func clock(_ time: Timestamp) -> HTML {
       "<time datetime=\"\(time.description)\">\(localTime.field(time).suffix(5).description)</time>"
     }
+    let earlier = record.isEarlier ? language(" or earlier", " 또는 그 전") : ""
     guard let end = record.end else {
-      return "\(language("since ", ""))\(clock(record.at))\(language("", "부터"))"
+      let word = record.isEarlier ? language("at ", "") : language("since ", "")
+      return "\(word)\(clock(record.at))\(earlier)\(language("", "부터"))"
     }
     guard case .entry = record.event else {
-      let minutes = Int(clamping: end.since(record.at).components.seconds / 60)
-      let length =
-        minutes > 0
-        ? language.length(ofMinutes: minutes) : language("under 1 min", "1분 미만")
+      let minutes = max(0, Int(clamping: end.since(record.at).components.seconds / 60))
+      var length = language.length(ofMinutes: minutes)
+      if record.isEarlier {
+        length = language("\(length) or longer", "\(length) 이상")
+      } else if minutes == 0 {
+        length = language("under 1 min", "1분 미만")
+      }
       let isSameDay = localTime.date(of: end) == localTime.date(of: record.at)
       let day: HTML? = isSameDay ? nil : "\(localTime.day(localTime.date(of: end))) "
       return """
-        \(clock(record.at)) – \(day)\(clock(end)) <span class="muted">\(length)</span>
+        \(clock(record.at))\(earlier) – \(day)\(clock(end)) <span class="muted">\(length)</span>
         """
     }
     return clock(record.at)
@@ -283,9 +290,9 @@ struct HistoryPage {
           "프로그램은 계속 실행됨: 네트워크나 브로커 문제"))
     }
     let others = records.count { record in
-      guard case .alert(.problem(.offline, let other), _, _) = record.event, other != kiosk else {
-        return false
-      }
+      guard case .alert(.problem(.offline, let other), _, _) = record.event, other != kiosk,
+        !details.isEarlier, !record.isEarlier
+      else { return false }
       return abs(record.at.milliseconds - since.milliseconds) <= 60_000
     }
     if others > 0 {
@@ -299,4 +306,11 @@ struct HistoryPage {
   }
 
   private func state(of kiosk: KioskID) -> KioskState { fleet[kiosk] ?? KioskState(id: kiosk) }
+}
+
+extension ActivityLog.Record {
+  /// Whether the record is about an alert that may have begun before.
+  fileprivate var isEarlier: Bool {
+    if case .alert(_, let details, _) = event { details.isEarlier } else { false }
+  }
 }
