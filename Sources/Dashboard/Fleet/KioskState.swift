@@ -8,6 +8,8 @@ package struct KioskState: Sendable, Identifiable {
   /// The reports from which the kiosk's problems are derived. Their properties are members of the
   /// state, too.
   package private(set) var reports = KioskReports()
+  /// The time at which the dashboard received the first message of the kiosk.
+  package private(set) var receivedSince: Timestamp?
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
   /// The region that the kiosk publishes, with single spaces between words, or `nil` if none.
@@ -111,6 +113,7 @@ package struct KioskState: Sendable, Identifiable {
     _ topic: ArraySlice<String>, _ payload: [UInt8], menu: MenuReport?, isRetained: Bool,
     at now: Timestamp
   ) -> Bool {
+    receivedSince = receivedSince ?? now
     switch (topic.first, topic.count) {
     case ("status", 1):
       let wasOnline = isOnline

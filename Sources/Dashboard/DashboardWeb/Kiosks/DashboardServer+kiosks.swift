@@ -96,9 +96,8 @@ extension DashboardServer {
     guard context.isOperator, let query = context.filled["charge"] else { return nil }
     let search = ChargeSearch(query, page.localTime)
     let finder = ChargeFinder(link: link, kiosk: page.kiosk.id, search: search)
-    let isAsked = page.kiosk.isOnline && !search.words.isEmpty
-    let outcome =
-      isAsked ? await finder.charges(before: context.filled["before"].flatMap { Int($0) }) : nil
+    let before = context.filled["before"].flatMap { Int($0) }
+    let outcome = page.kiosk.isOnline ? await finder.charges(before: before) : nil
     var cards = page.payment
     cards.ledger = outcome?.found ?? []
     return cards.found(query, outcome)

@@ -2,7 +2,8 @@ import JuiceDomain
 import KioskProtocol
 
 /// A search for a charge by what a customer knows: the ticket, the day, the time, the amount, the last
-/// four digits of the card, or the number of the receipt. Each word of the query must match.
+/// four digits of the card, or the number of the receipt. Each word of the query must match; a query
+/// without words matches all charges.
 struct ChargeSearch {
   /// Maximum difference between a time in the query and that of the charge, in minutes.
   static let tolerance: Int64 = 15
@@ -29,8 +30,7 @@ struct ChargeSearch {
   private var minute: Int64? { words.lazy.compactMap(Self.minute).first }
 
   func matches(_ charge: ListedCharge) -> Bool {
-    !words.isEmpty
-      && charge.entries.contains { entry in words.allSatisfy { matches($0, entry) } }
+    charge.entries.contains { entry in words.allSatisfy { matches($0, entry) } }
   }
 
   private func matches(_ word: String, _ entry: LedgerEntry) -> Bool {

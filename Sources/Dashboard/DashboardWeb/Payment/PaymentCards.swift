@@ -68,13 +68,27 @@ struct PaymentCards {
     let captures = kiosk.captures.filter { $0.status == .captured }.prefix(Self.maximumCaptures)
     let list: HTML? =
       captures.isEmpty ? nil : "<ol class=\"feed\">\(captures.map(captured))</ol>"
+    let since = kiosk.receivedSince.map(localTime.text) ?? "–"
+    let all: HTML? =
+      context.isOperator
+      ? """
+      <a class="button" href="/kiosks/\(kiosk.id)?charge=">\(language("All charges", "전체 결제"))</a>
+
+      """ : nil
     return LivePart(
       "payments", tag: "section", class: "card",
       """
       <h2>\(language("Payments", "결제"))</h2>
       <ul class="machines">\(kiosk.paymentReports.map(device))</ul>
+      <p class="muted">\(captures.isEmpty
+        ? language(
+          "The dashboard has received no captured charge since \(since).",
+          "대시보드가 \(since)부터 받은 결제가 없어요.")
+        : language(
+          "The latest charges that the dashboard has received since \(since):",
+          "대시보드가 \(since)부터 받은 최근 결제:"))</p>
       \(list)
-      <p class="actions">\(language.exports("/kiosks/\(kiosk.id)/charges", of: language("All charges", "전체 결제")))</p>
+      <p class="actions">\(all)\(language.exports("/kiosks/\(kiosk.id)/charges", of: language("All charges", "전체 결제")))</p>
       """)
   }
 
@@ -258,18 +272,23 @@ struct PaymentCards {
     let found = outcome?.found ?? published.filter(search.matches)
     let number = outcome?.count ?? published.count
     let text =
-      found.isEmpty
-      ? language(
-        "None of the latest \(language.count(number, "charge", "charges")) matches “\(query)”.",
-        "최근 결제 \(number)건 중 ‘\(query)’에 맞는 것이 없어요.")
-      : language("Charges that match “\(query)”:", "‘\(query)’에 맞는 결제:")
+      if search.words.isEmpty {
+        found.isEmpty
+          ? language("No charges.", "결제가 없어요.") : language("The latest charges:", "최근 결제:")
+      } else if found.isEmpty {
+        language(
+          "None of the latest \(language.count(number, "charge", "charges")) matches “\(query)”.",
+          "최근 결제 \(number)건 중 ‘\(query)’에 맞는 것이 없어요.")
+      } else {
+        language("Charges that match “\(query)”:", "‘\(query)’에 맞는 결제:")
+      }
     let list: HTML? = found.isEmpty ? nil : "<ol class=\"feed\">\(found.map(row))</ol>"
     let silent = language(
       "The kiosk does not answer: older charges are not searched.",
       "키오스크가 응답하지 않아 더 오래된 결제는 찾지 못했어요.")
     let older: HTML? =
       outcome == nil
-      ? search.words.isEmpty ? nil : "<p class=\"muted\">\(silent)</p>"
+      ? "<p class=\"muted\">\(silent)</p>"
       : outcome?.next.map { next in
         """
         <p><a class="button" href="/kiosks/\(kiosk.id)?charge=\(query.percentEncoded)&amp;before=\(next)">\(language("Search older charges", "더 오래된 결제 찾기"))</a></p>
