@@ -166,6 +166,38 @@ import Testing
     }
   }
 
+  /// A charge that was captured for a juice that was not made, or perhaps not, is marked until a person
+  /// has decided, and can be refunded also on the next day.
+  @Test func aCaptureWithoutAJuiceIsMarked() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let yesterday = Timestamp(milliseconds: scene.now.milliseconds - 86_400_000)
+      try await Self.receive(scene, .captured, seq: 6, at: yesterday)
+      let charge = Self.undecided(
+        .release, reason: "captured, not made", [.refund, .captured, .cash], at: yesterday)
+      try await Self.publish(scene, PaymentReport(state: .idle, charges: [charge]))
+      let mark = "<a class=\"chip bad\" href=\"#charge-decisions\">captured, and not made</a>"
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains(mark) && page.contains("?refund=\(Self.charge)\""))
+      #expect(page.contains("value=\"refund.\(Self.charge)\""))
+      #expect(!page.contains("refund only on the same day"))
+      let question = try await scene.get("/kiosks/k1?refund=\(Self.charge)").text
+      #expect(question.contains("Refund now"))
+      try await Self.publish(scene, PaymentReport(state: .idle))
+      let decided = try await scene.get("/kiosks/k1").text
+      #expect(!decided.contains(mark) && decided.contains("refund only on the same day"))
+      // The order waits for a decision of a person.
+      let job = MachineReport.Job(
+        job: 3, attempt: 3, ticket: 42, juice: "kiwi", quantity: 1, state: .needsDecision,
+        at: yesterday)
+      let bar = MachineReport(state: .idle, queue: 0, jobs: [job], ready: [])
+      try await scene.kiosk("machine/bar", bar.payload)
+      #expect(
+        try await scene.get("/kiosks/k1").text.contains(
+          "<a class=\"chip bad\" href=\"#decisions\">captured, and perhaps not made</a>"))
+    }
+  }
+
   /// A customer does not know the number of the charge.
   @Test(arguments: [
     ("42", true), ("%2342", true), ("1234", true), ("0012", true), ("12", true), ("3.50", true),

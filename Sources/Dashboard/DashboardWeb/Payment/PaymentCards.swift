@@ -67,7 +67,7 @@ struct PaymentCards {
     if kiosk.payments.isEmpty { return LivePart("payments", .empty) }
     let captures = kiosk.captures.filter { $0.status == .captured }.prefix(Self.maximumCaptures)
     let list: HTML? =
-      captures.isEmpty ? nil : "<ol class=\"feed\">\(captures.map(captured))</ol>"
+      captures.isEmpty ? nil : "<ol class=\"feed\">\(captures.map { captured($0) })</ol>"
     let since = kiosk.receivedSince.map(localTime.text) ?? "–"
     let all: HTML? =
       context.isOperator
@@ -159,13 +159,17 @@ struct PaymentCards {
 
   // MARK: Refunds
 
-  private func captured(_ entry: LedgerEntry) -> HTML {
+  /// Returns a captured charge.
+  ///
+  /// - Parameter end: The end of the order in the ledger, or `nil` if it is unknown.
+  private func captured(_ entry: LedgerEntry, _ end: LedgerEntry? = nil) -> HTML {
     guard let step = entry.outcome.payment else { return .empty }
     let receipt = [
       step.receipt.card, step.receipt.last4.map { "····\($0)" },
       step.receipt.receipt.map { language("receipt \($0)", "영수증 \($0)") },
     ].compactMap(\.self)
     let facts = ["\(language("charge", "결제")) \(step.charge)"] + receipt
+    let open = openQuestion(about: step)
     let refund: HTML? =
       refunded(step.charge).map { " · \($0)" }
       ?? (isRefundable(entry, at: step.device)
@@ -173,12 +177,33 @@ struct PaymentCards {
          <a id="refund-\(step.charge)" href="/kiosks/\(kiosk.id)?refund=\(step.charge)" \
         aria-label="\(language("Refund charge \(step.charge)", "결제 \(step.charge) 환불"))">\
         \(language("Refund", "환불"))</a>
-        """ : context.isOperator ? " <span class=\"muted\">(\(tooLate))</span>" : nil)
+        """
+        : context.isOperator && open == nil
+          ? " <span class=\"muted\">(\(tooLate))</span>" : nil)
     return """
-      <li class="good"><b class="ticket">\(step.ticket.map { "\($0.number)" } ?? "–")</b>\
-      <span class="what">\(name(step.order, entry.amount))\(refund)\(told(about: step))</span>
+      <li class="\(open == nil ? "good" : "bad" as HTML)"><b class="ticket">\(step.ticket.map { "\($0.number)" } ?? "–")</b>\
+      <span class="what">\(name(step.order, entry.amount))\(refund)\(open)\(told(about: step, end))</span>
       <span class="who">\(facts.joined(separator: " · "))</span>\(localTime.html(entry.at))</li>
       """
+  }
+
+  /// Returns what a person has to decide about a captured charge or its order, as a link to the
+  /// buttons; or `nil` for nothing.
+  private func openQuestion(about step: PaymentStep) -> HTML? {
+    func link(_ id: HTML, _ text: String) -> HTML {
+      " · <a class=\"chip bad\" href=\"#\(id)\">\(text)</a>"
+    }
+    if let charge = openCharge(step.charge) {
+      let reason = charge.reason.isEmpty ? "unknown" : charge.reason
+      return link("charge-decisions", language.chargeReason(reason))
+    }
+    guard kiosk.undecidedJobs.contains(where: { $0.job.job == step.job }) else { return nil }
+    return link(
+      "decisions", language("captured, and perhaps not made", "결제되었지만 만들었는지 알 수 없음"))
+  }
+
+  private func openCharge(_ charge: Int) -> PaymentReport.Charge? {
+    kiosk.undecidedCharges.first { $0.charge.charge == charge }?.charge
   }
 
   /// The reason why a charge cannot be refunded any more.
@@ -189,7 +214,7 @@ struct PaymentCards {
   }
 
   private func row(_ charge: ListedCharge) -> HTML {
-    if let capture = charge.capture { return captured(capture) }
+    if let capture = charge.capture { return captured(capture, charge.end) }
     let device = charge.entries.lazy.compactMap(\.outcome.device).first
     let facts = [device?.text, "\(language("charge", "결제")) \(charge.number)"].compactMap(\.self)
     return """
@@ -242,20 +267,27 @@ struct PaymentCards {
     return "\(text) \(localTime.html(entry.at))\(reason)"
   }
 
-  /// Returns the message to the customer about the order of a charge, if the juice was not made.
-  private func told(about step: PaymentStep) -> HTML? {
-    let end = kiosk.orders.first { $0.outcome.end?.job == step.job && step.job != nil }
+  /// Returns the message to the customer about the order of a charge, if not each glass was made.
+  private func told(about step: PaymentStep, _ end: LedgerEntry?) -> HTML? {
+    let end = end ?? kiosk.orders.first { $0.outcome.end?.job == step.job && step.job != nil }
+    // An order that has failed has the price of the glasses that were made.
+    let made =
+      end?.amount == nil ? language("not made", "만들지 못함") : language("not all made", "일부만 만듦")
     return end?.outcome.failure.map { reason in
       """
        · <span class="chip bad">\(language("said to the customer:", "손님에게 안내:")) \
-      \(language("not made", "만들지 못함")), \(language.failure(reason))</span>
+      \(made), \(language.failure(reason))</span>
       """
     }
   }
 
   /// Returns whether the user may refund a charge: an operator may, on the same day and before the
-  /// end of day of the device.
+  /// end of day of the device, or as long as a person has to decide about it.
   private func isRefundable(_ entry: LedgerEntry, at device: PaymentDeviceID) -> Bool {
+    // The kiosk names the decisions that are possible about an undecided charge, also of an earlier day.
+    if let charge = entry.charge.flatMap(openCharge) {
+      return context.isOperator && charge.decisions.contains(.refund)
+    }
     let isOpen = kiosk.lastTotals[device].map { $0.isBefore(entry) } ?? true
     return context.isOperator && isOpen && localTime.isToday(entry.at)
   }
