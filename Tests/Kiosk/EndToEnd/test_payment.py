@@ -212,6 +212,18 @@ def test_the_terminal_is_played_by_keys(kiosk: Kiosk, panel: Client) -> None:
         type("")
         assert panel.messages.first(lambda m: m.topic.endswith("p1/result") and m.json.get("id") == "k2" and m.json["status"] == "ready")
         read("captured 3.50 EUR")
+        # A silent device sends nothing of what happens at it: the kiosk ends the order when the time to pay is over.
+        panel.publish(f"{BASE}/order/p1", json.dumps({"id": "k3", "juice": "kiwi"}))
+        read("3.50 EUR; Enter")
+        type("silent")
+        type("decline no credit")
+        read("declined, no credit; not sent")
+        unpaid = panel.messages.first(
+            lambda m: m.topic.endswith("p1/result") and m.json.get("id") == "k3" and m.json["status"] == "failed")
+        assert unpaid.json["reason"] == "not_paid"
+        type("silent")
+        # The kiosk repeats its request for the release.
+        read("declined")
         type("day")
         read("end of day 1: 3.50 EUR")
         eventually(lambda: "total" in steps(kiosk))

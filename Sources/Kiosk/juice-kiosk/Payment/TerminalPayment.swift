@@ -52,7 +52,7 @@ actor TerminalPayment: TerminalDevice {
   var opening: (line: String, messages: [Message]) {
     (
       "\(settings.name) is \(link.status.text); its last charge was \(firmware.last)",
-      firmware.openAnswers.map(message)
+      isSilent ? [] : firmware.openAnswers.map(message)
     )
   }
 
@@ -100,12 +100,14 @@ actor TerminalPayment: TerminalDevice {
       switch action {
       case .store(let record): try journal.store(record)
       case .publish(let answer):
-        messages.append(message(answer))
+        // Also the end of a prompt, by a key or by time, gets no answer: a charge without one is open
+        // until the kiosk ends it.
+        if !isSilent { messages.append(message(answer)) }
         if answer.status != .waiting(isPresented: false) {
           link.screen.print(
             "charge \(answer.charge): \(answer.status.name)"
               + (answer.status.money.map { " \($0)" } ?? "")
-              + (answer.reason.map { ", \($0)" } ?? ""))
+              + (answer.reason.map { ", \($0)" } ?? "") + (isSilent ? "; not sent" : ""))
         }
       case .inventory(let epoch):
         messages.append(
@@ -135,7 +137,9 @@ actor TerminalPayment: TerminalDevice {
       guard let charge = firmware.prompt?.charge else {
         return link.screen.print("no customer is asked to pay now")
       }
-      await publish([message(PaymentAnswer(charge: charge, status: .waiting(isPresented: true)))])
+      try await perform([
+        .publish(PaymentAnswer(charge: charge, status: .waiting(isPresented: true)))
+      ])
     case "silent":
       isSilent.toggle()
       link.screen.print(
