@@ -299,7 +299,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "program_due": PROGRAM | {"reason": "hours"}, "program_requested": PROGRAM | {"job": 9, "source": "program/anna"},
     "program_done": PROGRAM | {"job": 9, "changes": {"kiwi": -2}}, "program_failed": PROGRAM | {"job": 9, "reason": "jam"},
     "sensor_alarm": SENSOR, "sensor_blocked": SENSOR, "sensor_silent": {"sensor": "fridge"}, "sensor_ok": SENSOR,
-    "sensor_gap": SENSOR | {"gap": 36_000, "in_doubt": True},
+    "sensor_gap": SENSOR | {"gap": 36_000, "in_doubt": True, "outside": 36_000},
     "sensor_hour": {"sensor": "fridge", "unit": "°C", "hour": "2026-11-01T10:00:00Z", "min": None, "max": 7.0,
                     "low": 3.5, "high": 8.25, "outside": 600, "measured": 3600},
     "sensor_discard": SENSOR | {"word": "warm", "changes": {"kiwi": -4}, "source": "sensor/anna"},

@@ -115,6 +115,38 @@ import Testing
     }
   }
 
+  /// Ten hours without power, after which the thermometer was outside its limits, or within them.
+  @Test(arguments: [(36_060, "601", "10 h"), (0, "0", "0 min")])
+  func aGapSaysHowMuchOfItCountsAsOutside(
+    outside: Int, minutes: String, length: String
+  ) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      var step = SensorStep(.gap, of: "fridge", value: 19_000, unit: .celsius)
+      (step.gap, step.outsideInGap) = (36_060, outside)
+      let entry = LedgerEntry(
+        seq: 9, epoch: 1, at: scene.now, source: nil, id: nil, outcome: .sensor(step))
+      try await scene.kiosk("sensor/fridge", Self.report(.blocked).payload)
+      try await scene.kiosk("events", entry.payload, retain: false)
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("for at least 10 h, counted as outside: \(length)"))
+      for path in ["safety", "safety.csv"] {
+        async let loaded = scene.get("/kiosks/k1/\(path)?from=2026-11-10")
+        for _ in 0..<7 {
+          var day = try Self.day(SafetyRequest(payload: try await scene.nextCommand().payload))
+          if "\(day.day)" == "2026-11-10" { day.entries = [entry] }
+          try await scene.kiosk("report/dashboard/result", day.payload, retain: false)
+        }
+        let record = try await loaded.text
+        #expect(
+          record.contains(
+            path == "safety"
+              ? "19 °C · 601 min · counted as outside: \(minutes) min"
+              : ",entry,fridge,,,,\(minutes),,kiosk,sensor_gap,,"))
+      }
+    }
+  }
+
   @Test func aDiscardThatMustWaitSaysWhatFor() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

@@ -283,6 +283,7 @@ import Testing
     let reading = try kiosk.receive(.reading(19))
     #expect(reading.sensorSteps == ["sensor_gap fridge"])
     #expect(reading.gaps == [36_060])
+    #expect(reading.secondsOutside == [36_060])
     for _ in 0..<300 {
       kiosk.pass(.seconds(60))
       try kiosk.receive(.reading(4))
@@ -320,6 +321,7 @@ import Testing
     #expect(try answer(kiosk, "mango") == "blocked")
     let reading = try kiosk.receive(.reading(4))
     #expect(reading.sensorSteps == ["sensor_gap fridge", "sensor_ok fridge"])
+    #expect(reading.secondsOutside == [0])
     #expect(try answer(kiosk, "mango") == "ready")
   }
 
@@ -543,6 +545,13 @@ extension Decision {
   fileprivate var gaps: [Int] {
     transaction.records.compactMap {
       if case .sensor(let step) = $0.row.entry.outcome { step.gap } else { nil }
+    }
+  }
+
+  /// The parts of recorded gaps that count as outside the limits, in seconds.
+  fileprivate var secondsOutside: [Int] {
+    transaction.records.compactMap {
+      if case .sensor(let step) = $0.row.entry.outcome { step.outsideInGap } else { nil }
     }
   }
 }

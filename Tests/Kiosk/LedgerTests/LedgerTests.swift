@@ -254,7 +254,7 @@ import Testing
 
   private static func gap(_ seconds: Int) -> SensorStep {
     var step = SensorStep(.gap, of: "fridge", value: 4000, unit: .celsius)
-    (step.gap, step.isGapInDoubt) = (seconds, true)
+    (step.gap, step.isGapInDoubt, step.outsideInGap) = (seconds, true, seconds)
     return step
   }
 

@@ -61,10 +61,13 @@ struct SensorDecisionCard {
   private func outside(
     _ episode: [(entry: LedgerEntry, step: SensorStep)], _ report: SensorReport
   ) -> HTML? {
-    if let gap = episode.first(where: { $0.step.gap != nil })?.step.gap {
+    if let step = episode.first(where: { $0.step.gap != nil })?.step, let gap = step.gap {
       let length = language.length(ofMinutes: gap / 60)
+      let counted: HTML? = step.outsideInGap.map { seconds in
+        ", \(language("counted as outside:", "벗어난 시간으로 계산:")) \(language.length(ofMinutes: seconds / 60))"
+      }
       return """
-        \(language("No readings for at least", "측정값이 없던 시간:")) \(length)\(language("", " 이상"))
+        \(language("No readings for at least", "측정값이 없던 시간:")) \(length)\(language("", " 이상"))\(counted)
         """
     }
     guard let start = episode.last?.entry.at ?? report.since else { return nil }

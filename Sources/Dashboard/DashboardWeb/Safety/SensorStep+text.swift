@@ -14,8 +14,11 @@ extension SensorStep {
       let least = isGapInDoubt ? language("at least ", "최소 ") : ""
       return " · \(least)\(minutes)\(language(" min", "분"))"
     }
+    let outside: HTML? = outsideInGap.map { seconds in
+      " · \(language("counted as outside:", "벗어난 시간으로 계산:")) \(seconds / 60)\(language(" min", "분"))"
+    }
     let word: HTML? = word.map { " · \($0)" }
-    return "\(sensor.text): \(kind.text(language))\(value)\(gap)\(what)\(word)"
+    return "\(sensor.text): \(kind.text(language))\(value)\(gap)\(outside)\(what)\(word)"
   }
 }
 

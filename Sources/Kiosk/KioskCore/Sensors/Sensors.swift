@@ -253,6 +253,8 @@ package struct Sensors: Sendable {
     var step = SensorStep(.gap, of: sensor.name, value: value, unit: sensor.unit)
     step.gap = Int(gap / .seconds(1))
     step.isGapInDoubt = live.isGapInDoubt
+    let outside = live.outsideSince.map { min(gap, now.uptime - $0) } ?? .zero
+    step.outsideInGap = Int(outside / .seconds(1))
     changes.steps.append(step)
     return true
   }

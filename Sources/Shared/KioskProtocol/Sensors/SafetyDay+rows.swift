@@ -32,7 +32,8 @@ extension SafetyDay {
     return readings
       + entries.map { entry in
         [
-          "\(day)", "\(entry.at)", "entry", entry.safetySubject, "", "", "", "", "",
+          "\(day)", "\(entry.at)", "entry", entry.safetySubject, "", "", "",
+          entry.minutesOutsideInGap, "",
           entry.safetySender, entry.status.rawValue,
           entry.changes.map { "\($0.fruit) \($0.amount)" }.joined(separator: "; "),
           entry.safetyText(bestBefore: bestBefore),
@@ -59,6 +60,12 @@ extension LedgerEntry {
     case .program(let step): step.id.machine.text
     default: ""
     }
+  }
+
+  /// The part of a gap that counts as outside the limits, in minutes; empty for other entries.
+  fileprivate var minutesOutsideInGap: String {
+    guard case .sensor(let step) = outcome, let seconds = step.outsideInGap else { return "" }
+    return "\(seconds / 60)"
   }
 
   /// Returns the content of the entry in words.

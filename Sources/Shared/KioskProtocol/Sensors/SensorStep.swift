@@ -79,6 +79,9 @@ package struct SensorStep: Hashable, Sendable {
   /// been longer, because the clock was in doubt.
   package var gap: Int?
   package var isGapInDoubt = false
+  /// The number of seconds of the gap that count as outside the limits, or `nil` if an earlier
+  /// version, which did not write it, has recorded the gap.
+  package var outsideInGap: Int?
 
   package init(
     _ kind: Kind, of sensor: SensorID, value: Int?, unit: SensorUnit, fruits: [Fruit.ID] = [],
@@ -110,6 +113,7 @@ extension SensorStep: FormattedMessage {
     hour = kind == .hour ? members.hour("hour", \.hour) : nil
     if kind == .hour, hour == nil { throw members.missing("hour") }
     gap = members.optional("gap", \.gap)
+    outsideInGap = kind == .gap ? members.optional("outside", \.outsideInGap) : nil
     if kind != .gap { gap = nil }
     isGapInDoubt = members.optional("in_doubt", { $0.isGapInDoubt ? true : nil }) ?? false
     // The entry writes the changes.
@@ -137,6 +141,7 @@ extension SensorStep {
           + "\($0.secondsOutside / 60) min outside"
       },
       gap.map { "\(isGapInDoubt ? "at least " : "")\($0 / 60) min without a reading" },
+      outsideInGap.map { "\($0 / 60) min of it counted as outside" },
       blocked.isEmpty ? nil : blocked, word,
     ].compactMap(\.self).joined(separator: ", ")
   }
