@@ -102,6 +102,18 @@ package struct KioskState: Sendable, Identifiable {
     return kiosk
   }
 
+  /// Returns the kiosk with names for what its menu lacks: of its file, such as a juice that is not sold
+  /// now, else of the menus of other kiosks.
+  package func named(by other: OtherNames? = nil) -> KioskState {
+    var kiosk = self
+    kiosk.reports.otherNames = OtherNames(
+      juice: { juice in baseMenu?.menu.juice(juice)?.name ?? other?.juice(juice) },
+      fruit: { fruit in
+        baseMenu?.menu.fruits.first { $0.id == fruit }?.name ?? other?.fruit(fruit)
+      })
+    return kiosk
+  }
+
   /// Reads a message on a topic of this kiosk. Ignores an unreadable message without a log record,
   /// because any number of them may arrive; the earlier state remains. An unreadable alert is none.
   ///

@@ -477,6 +477,42 @@ import Testing
     }
   }
 
+  /// The menu lacks a juice: its name is that of another kiosk that the user may see, or of the kiosk's
+  /// own file.
+  @Test func aJuiceThatLeftTheMenuKeepsItsName() async throws {
+    try await Scene.run { scene in
+      let password = try User.test("vera", .viewer).password
+      try scene.dashboard.users.update { users in
+        users["rita"] = User(name: "rita", role: .viewer, password: password, regions: ["North"])
+      }
+      let whole = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
+      let juices = Menu.standard.juices.filter { $0.id != "banana" }
+      let menu = try Menu(fruits: Menu.standard.fruits, juices: juices)
+      for (kiosk, region, report) in [
+        ("k1", "North", MenuReport(menu: menu, capacities: [:], lowMarks: [:])),
+        ("k2", "South", whole),
+      ] as [(KioskID, String, MenuReport)] {
+        let info = KioskInfo(version: "1", startedAt: scene.now, region: region)
+        try await scene.kiosk("status", Array("online".utf8), of: kiosk)
+        try await scene.kiosk("info", info.payload, of: kiosk)
+        try await scene.kiosk("menu", report.payload, of: kiosk)
+      }
+      let entry = LedgerEntry(
+        seq: 2, epoch: 1, at: scene.now, source: nil, id: nil,
+        outcome: .ready(
+          Order(juice: "banana"), used: ["banana": 2], ticket: Ticket(day: 0, number: 1)))
+      try await scene.kiosk("events", entry.payload, retain: false)
+      for (user, isShown) in [("vera", true), ("rita", false)] {
+        try await scene.authenticate(user)
+        #expect(
+          try await scene.get("/kiosks/k1").text.contains("Banana juice") == isShown, "\(user)")
+      }
+      let settings = SettingsReport(stored: nil, file: whole, fileHours: nil)
+      try await scene.kiosk("settings", settings.payload)
+      #expect(try await scene.get("/kiosks/k1").text.contains("Banana juice"))
+    }
+  }
+
   @Test func whatAKioskSaysIsNeverMarkup() async throws {
     try await Scene.run { scene in
       let evil = "<img src=x onerror=alert(1)>\"'"

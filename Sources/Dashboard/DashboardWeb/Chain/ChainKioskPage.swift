@@ -1,3 +1,4 @@
+import Fleet
 import JuiceDomain
 import KioskProtocol
 
@@ -18,6 +19,10 @@ struct ChainKioskPage {
   let isLive: Bool
 
   private var language: Language { layout.language }
+
+  private func name(ofJuice id: String) -> String {
+    Juice.ID(id).map { layout.menus.kiosk(self.id).name(of: $0, language) } ?? id
+  }
 
   func page() -> Page {
     let facts = ["\(id)", layout.region(kiosk[1]), kiosk[3]].filter { !$0.isEmpty }
@@ -67,7 +72,7 @@ struct ChainKioskPage {
       """
     let rows: [HTML] = juices.map { row in
       """
-      <tr><th scope="row">\(row[0])</th><td>\(row.number(1))</td>\(layout.change(row.number(2), row.number(3)))
+      <tr><th scope="row">\(name(ofJuice: row[0]))</th><td>\(row.number(1))</td>\(layout.change(row.number(2), row.number(3)))
       \(layout.change(row.number(5), row.number(6), isGood: false))<td></td></tr>
 
       """
@@ -85,7 +90,7 @@ struct ChainKioskPage {
     }
     let rows: [HTML] = entries.map { row in
       let amount = [row[6], row[7]].filter { !$0.isEmpty }.joined(separator: " ")
-      let juice = row[4] == "" || row[4] == "1" ? row[3] : "\(row[3]) × \(row[4])"
+      let juice = name(ofJuice: row[3]).times(Int(row[4]) ?? 1)
       // An entry of a newer kiosk may have another status.
       let status = LedgerEntry.Status(rawValue: row[1])
       let reason =

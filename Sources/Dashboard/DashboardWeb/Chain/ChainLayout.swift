@@ -1,3 +1,4 @@
+import Fleet
 import HTTPTypes
 import JuiceDomain
 import KioskProtocol
@@ -54,6 +55,7 @@ struct ChainLayout {
   let context: PageContext
   let tab: Tab
   let localTime: LocalTime
+  let menus: MenuNames
 
   var language: Language { context.language }
 

@@ -1,3 +1,4 @@
+import Fleet
 import JuiceDomain
 import KioskProtocol
 
@@ -240,7 +241,7 @@ struct ChainIssueList {
       switch issue {
       case .soldOut:
         """
-        <td>\(row[4])</td><td>\(time) <span class="muted">\(row.time(8).map { layout.localTime.distance($0) } ?? "")</span></td>
+        <td>\(fruit(row))</td><td>\(time) <span class="muted">\(row.time(8).map { layout.localTime.distance($0) } ?? "")</span></td>
         """
       case .missing, .conflicts:
         """
@@ -256,6 +257,11 @@ struct ChainIssueList {
       case .unlisted: "<td>\(row.number(7))</td><td>\(time)</td>"
       }
     return "<tr>\(kiosk)\(facts)</tr>\n"
+  }
+
+  private func fruit(_ row: ChainQuery.Row) -> String {
+    guard let kiosk = row.kiosk(0), let fruit = Fruit.ID(row[4]) else { return row[4] }
+    return layout.menus.kiosk(kiosk).name(of: fruit, language)
   }
 
   private func quota(_ name: String) -> String {

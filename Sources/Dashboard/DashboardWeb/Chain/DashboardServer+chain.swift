@@ -97,7 +97,8 @@ extension DashboardServer {
       archive: archive, user: user, context: context,
       layout: ChainLayout(
         context: context, tab: tab,
-        localTime: LocalTime(archive.settings.timeZone, now: link.time, context.language)))
+        localTime: LocalTime(archive.settings.timeZone, now: link.time, context.language),
+        menus: names(context)))
   }
 }
 

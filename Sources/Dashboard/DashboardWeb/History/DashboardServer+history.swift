@@ -38,7 +38,7 @@ extension DashboardServer {
     }
     let zone = kiosk.flatMap { fleet[$0]?.timeZone } ?? fleet.timeZone
     return HistoryPage(
-      kiosk: kiosk, fleet: fleet, choice: choice, records: records, isCut: isCut,
+      kiosk: kiosk, menus: names(context), choice: choice, records: records, isCut: isCut,
       localTime: LocalTime(zone, now: now, context.language), context: context)
   }
 
@@ -79,7 +79,7 @@ extension DashboardServer {
   ) {
     let chainRequest = try chainRequest(context, archive, .history)
     let choice = HistoryChoice(chainRequest.form, ofWholeChain: kiosk == nil)
-    let (fleet, now) = (link.fleet, link.time)
+    let (fleet, menus, now) = (link.fleet, names(context), link.time)
     let start = choice.start(before: now)
     let seen = await activity.records(since: start) { record in
       guard [.outages, .machines, .payments, .safety].contains(record.kind) else { return false }
@@ -98,7 +98,7 @@ extension DashboardServer {
           record.kiosk.map { own?.contains($0) ?? true } ?? true
         }
       return HistoryPage(
-        kiosk: kiosk, fleet: fleet, names: names, layout: chainRequest.layout, choice: choice,
+        kiosk: kiosk, menus: menus, names: names, layout: chainRequest.layout, choice: choice,
         records: all.sorted { $0.at > $1.at },
         isCut: seen.isCut || isCut,
         localTime: chainRequest.layout.localTime, context: context)

@@ -93,7 +93,7 @@ extension ActivityLog.Kind {
 struct HistoryPage {
   /// The kiosk, or `nil` for all kiosks.
   let kiosk: KioskID?
-  let fleet: KioskFleet
+  let menus: MenuNames
   /// The names of kiosks that the archive lists.
   var names: [KioskID: String] = [:]
   /// The frame of the pages of the chain, or `nil` if the records are not from the archive.
@@ -265,8 +265,9 @@ struct HistoryPage {
       return
         "\(language("The dashboard could not reach the broker", "대시보드가 브로커에 연결하지 못함"))"
     }
+    let state = state(of: kiosk)
     var reports = KioskReports()
-    reports.menu = state(of: kiosk).menu
+    (reports.menu, reports.otherNames) = (state.menu, state.otherNames)
     let title = ProblemText(reports, language) { _ in "" }.title(of: problem)
     let facts = problem == .offline ? cause(of: kiosk, details, since, until) : .empty
     return "\((details.text?[language] ?? title).capitalizedFirst)\(facts)"
@@ -305,7 +306,7 @@ struct HistoryPage {
       ? .empty : "<span class=\"muted\">: \(facts.joined(separator: "; "))</span>"
   }
 
-  private func state(of kiosk: KioskID) -> KioskState { fleet[kiosk] ?? KioskState(id: kiosk) }
+  private func state(of kiosk: KioskID) -> KioskState { menus.kiosk(kiosk) }
 }
 
 extension ActivityLog.Record {

@@ -8,7 +8,7 @@ extension KioskState {
   }
 
   func name(of juice: Juice.ID, _ language: Language) -> String {
-    reports.menu?.menu.juice(juice)?.name[language] ?? juice.text
+    reports.name(of: juice)[language]
   }
 
   func problemText(_ language: Language, now: Timestamp) -> ProblemText {

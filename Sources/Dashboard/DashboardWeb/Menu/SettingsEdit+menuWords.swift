@@ -50,7 +50,7 @@ extension SettingsEdit {
     let removed =
       removedJuices.sorted().map { juice in
         let before = old?.juice(juice)
-        let name = before?.name[language] ?? juice.text
+        let name = before?.name[language] ?? kiosk.name(of: juice, language)
         let price = kiosk.price(of: juice)
         let was = before?.words(price, on: old, language) ?? price?.text(language) ?? ""
         guard let file = kiosk.fileMenu?.menu.juice(juice) else {

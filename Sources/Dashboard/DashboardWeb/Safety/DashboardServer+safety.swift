@@ -39,7 +39,7 @@ extension DashboardServer {
   ) async throws -> SafetyPage {
     guard let user = context.user else { throw RequestError.loggedOut }
     let id = try context.kioskID()
-    let kiosk = link.fleet[id] ?? KioskState(id: id)
+    let kiosk = names(context).kiosk(id)
     let localTime = LocalTime(
       kiosk.timeZone ?? archive.settings.timeZone, now: link.time, context.language)
     let (first, today) = days(of: context, localTime)

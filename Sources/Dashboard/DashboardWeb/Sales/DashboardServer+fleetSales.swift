@@ -16,7 +16,7 @@ extension DashboardServer {
       for kiosk in fleet.kiosks {
         sales.add(kiosk, PublishedSales(of: kiosk, for: period, now: now), period)
       }
-      let menus = fleet.kiosks.prefix(100).compactMap(\.menu?.menu)
+      let names = names(context)
       let page = SalesPage(
         title: language("Sales", "판매"), path: "/sales", period: period, filled: form,
         sales: sales.all,
@@ -29,9 +29,7 @@ extension DashboardServer {
         groups: sales.groups(language, page: form["page"].flatMap { Int($0) } ?? 1) {
           "/sales?\(period.query)&page=\($0)"
         },
-        name: { juice in
-          menus.lazy.compactMap { $0.juice(juice) }.first?.name[language] ?? juice.text
-        }, localTime: localTime)
+        name: { names.name(of: $0)?[language] ?? $0.text }, localTime: localTime)
       return Page(
         title: page.title,
         body: """

@@ -95,8 +95,7 @@ extension DashboardServer {
       let localTime = chainRequest.layout.localTime
       let period = SalesPeriod(chainRequest.form, today: localTime.today)
       let choice = ChainSales(chainRequest.form)
-      let menus = link.fleet.kiosks.prefix(100).compactMap(\.menu?.menu)
-      let language = context.language
+      let (names, language) = (names(context), context.language)
       return try await chainRequest.answer { query throws(DatabaseError) in
         guard try query.contains(choice) else { return nil }
         let summedUp = try query.summedUp()
@@ -108,7 +107,8 @@ extension DashboardServer {
           period: period, filled: chainRequest.form, sales: sales,
           notice: chainRequest.layout.summedUp(summedUp),
           name: { juice in
-            menus.lazy.compactMap { $0.juice(juice) }.first?.name[language] ?? juice.text
+            choice.kiosk.map { names.kiosk($0).name(of: juice, language) }
+              ?? names.name(of: juice)?[language] ?? juice.text
           }, localTime: localTime)
         return chainRequest.layout.page(
           "\(choice.form(try query.regionNames(), period, chainRequest.layout))\(page.body)")

@@ -89,7 +89,7 @@ extension DashboardServer {
   ) async throws -> OpenedScreen {
     let token = token ?? context.coreContext.parameters.get("token") ?? ""
     guard let id = await screens.kiosk(for: token, screen) else { throw RequestError.notFound }
-    let kiosk = link.fleet[id] ?? KioskState(id: id)
+    let kiosk = (link.fleet[id] ?? KioskState(id: id)).named()
     let chosen = Form(request.uri.query ?? "")["language"].flatMap(Language.init(rawValue:))
     return OpenedScreen(
       screen: screen, token: token, kiosk: kiosk,

@@ -51,7 +51,7 @@ struct OrderAnswer {
 
   private func part(_ progress: OrderProgress) -> LivePart {
     let juice = progress.order.juice
-    let name = kiosk.menu?.menu.juice(juice)?.name ?? LocalizedName(fallback: juice.text)
+    let name = kiosk.reports.name(of: juice)
     guard case .unpaid = progress.stage, isForCustomer else { return progress.part(name, language) }
     let time = timesToPay.first { $0.id == "pay-\(progress.ticket)" }
     return progress.part(

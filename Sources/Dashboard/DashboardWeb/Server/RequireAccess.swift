@@ -84,7 +84,13 @@ extension DashboardServer {
     guard let kiosk = link.fleet[try context.kioskID()], context.maySee(kiosk) else {
       throw RequestError.notFound
     }
-    return kiosk
+    return kiosk.named(by: names(context).otherNames)
+  }
+
+  /// Returns the names on the menus of the kiosks that the user may see. Each page that names juices or
+  /// fruits takes them from here.
+  func names(_ context: PageContext) -> MenuNames {
+    MenuNames(of: link.fleet) { context.maySee($0) }
   }
 
   /// Returns whether the path names a kiosk, or a route to one, that publishes no region.

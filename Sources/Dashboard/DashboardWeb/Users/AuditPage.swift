@@ -8,6 +8,7 @@ import TimeZones
 /// The page of the actions of users, for administrators.
 struct AuditPage {
   let fleet: KioskFleet
+  let names: MenuNames
   let choice: AuditChoice
   /// The chosen records, the latest first.
   let records: [ActivityLog.Record]
@@ -65,8 +66,8 @@ struct AuditPage {
       let words: HTML? = words(action).map { " <span class=\"muted\">\($0)</span>" }
       return "\(action.verb.text(language))\(words)"
     case .entry(let kiosk, let entry):
-      let state = fleet[kiosk] ?? KioskState(id: kiosk)
-      return EntryText(kiosk: state, now: localTime.now, context: context).parts(of: entry).text
+      return EntryText(kiosk: names.kiosk(kiosk), now: localTime.now, context: context)
+        .parts(of: entry).text
     case .alert, .stopped: return .empty
     }
   }

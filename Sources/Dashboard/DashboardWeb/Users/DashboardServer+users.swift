@@ -60,8 +60,8 @@ extension DashboardServer {
       }
     }
     return AuditPage(
-      fleet: fleet, choice: choice, records: records, isCut: isCut, localTime: localTime(context),
-      context: context)
+      fleet: fleet, names: names(context), choice: choice, records: records, isCut: isCut,
+      localTime: localTime(context), context: context)
   }
 
   private func change(

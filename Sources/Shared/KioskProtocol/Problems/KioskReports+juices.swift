@@ -118,7 +118,28 @@ extension KioskReports {
     return menu.menu.fruits.map(\.id).filter(alerted.contains)
   }
 
+  /// Returns the name of a fruit: of the menu, of `otherNames`, or the id.
   package func name(of fruit: Fruit.ID, _ language: Language) -> String {
-    menu?.menu.fruits.first { $0.id == fruit }?.name[language] ?? fruit.text
+    let own = menu?.menu.fruits.first { $0.id == fruit }?.name
+    return (own ?? otherNames?.fruit(fruit))?[language] ?? fruit.text
+  }
+
+  /// Returns the name of a juice: of the menu, of `otherNames`, or the id.
+  package func name(of juice: Juice.ID) -> LocalizedName {
+    menu?.menu.juice(juice)?.name ?? otherNames?.juice(juice)
+      ?? LocalizedName(fallback: juice.text)
+  }
+}
+
+/// Names of juices and fruits that a kiosk had on its menu, for entries about them.
+package final class OtherNames: Sendable {
+  package let juice: @Sendable (Juice.ID) -> LocalizedName?
+  package let fruit: @Sendable (Fruit.ID) -> LocalizedName?
+
+  package init(
+    juice: @escaping @Sendable (Juice.ID) -> LocalizedName?,
+    fruit: @escaping @Sendable (Fruit.ID) -> LocalizedName?
+  ) {
+    (self.juice, self.fruit) = (juice, fruit)
   }
 }

@@ -6,6 +6,8 @@ package struct KioskReports: Sendable {
   package var status: KioskStatus?
   package var service: ServiceState?
   package var menu: MenuReport?
+  /// Names for what the menu lacks, or `nil` to show ids.
+  package var otherNames: OtherNames?
   package var stock: StockReport?
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   package private(set) var machines: [MachineID: MachineReport] = [:]
