@@ -128,9 +128,9 @@ import Testing
   /// block ends.
   @Test(
     arguments: [
-      ("clock", SensorStep.Kind.release, "sensor clock was released", "센서 clock 차단 해제됨"),
-      ("clock", .ok, "the block of sensor clock is over", "센서 clock 차단 끝남"),
-      ("clock", .blocked, "the block of sensor clock is over", "센서 clock 차단 끝남"),
+      ("clock", SensorStep.Kind.release, "sensor clock was released", "센서 시계 차단 해제됨"),
+      ("clock", .ok, "the block of sensor clock is over", "센서 시계 차단 끝남"),
+      ("clock", .blocked, "the block of sensor clock is over", "센서 시계 차단 끝남"),
       ("fridge", .release, "sensor fridge was released", "센서 fridge 차단 해제됨"),
       ("fridge", .blocked, "fridge was removed", "fridge 제거됨"),
     ] as [(SensorID, SensorStep.Kind, String, String)])

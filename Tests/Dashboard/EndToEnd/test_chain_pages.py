@@ -374,7 +374,7 @@ def test_what_somebody_has_to_see_to_is_told(viewer: WebClient) -> None:
     # A date and a time of day, as on other pages.
     assert re.search(r"400 days \d{4}-\d\d-\d\d \d\d:\d\d ", text(viewer, "/chain/clocks"))
     page = text(viewer, "/chain/kiosks/k0")
-    for word in ("Sold out", "Gaps", "Conflicts", "Shared ids", "Clocks", "kiwi × 2", "7 EUR", "as of"):
+    for word in ("Sold out", "Gaps", "Conflicts", "Shared ids", "Clocks", "kiwi × 2", "7 EUR p1", "as of"):
         assert word in page, word
 
 

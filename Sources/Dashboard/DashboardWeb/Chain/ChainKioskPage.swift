@@ -62,6 +62,16 @@ struct ChainKioskPage {
       """, title: kiosk.text(2) ?? "\(id)")
   }
 
+  /// Returns the reason of an entry in words. A text of a person or of a device stays as it is.
+  private func reason(_ code: String, _ status: LedgerEntry.Status?) -> String {
+    switch status {
+    case .rejected?: RejectionReason(rawValue: code)?.text(language) ?? code
+    case .removed?: Removal.Reason(rawValue: code)?.text(language) ?? code
+    case .programDue?: MachineProgram.Cause(rawValue: code)?.text(language) ?? code
+    default: language.chargeReason(language.failure(code))
+    }
+  }
+
   private var sold: HTML {
     let short = layout.change(kiosk.number(10), kiosk.number(11), isGood: false)
     let all: HTML = """
@@ -93,14 +103,12 @@ struct ChainKioskPage {
       let juice = name(ofJuice: row[3]).times(Int(row[4]) ?? 1)
       // An entry of a newer kiosk may have another status.
       let status = LedgerEntry.Status(rawValue: row[1])
-      let reason =
-        status == .rejected
-        ? RejectionReason(rawValue: row[5])?.text(language) ?? row[5] : language.failure(row[5])
-      let what = [status?.text(language) ?? row[1], reason].filter { !$0.isEmpty }
-        .joined(separator: ": ")
+      let what = [status?.text(language) ?? row[1], reason(row[5], status)]
+        .filter { !$0.isEmpty }.joined(separator: ": ")
+      let source = Source(row[2])?.sender(language) ?? row[2]
       return """
         <tr><th scope="row">\(row.time(0).map { layout.localTime.html($0) } ?? .empty)</th><td>\(what)</td>
-        <td>\(juice)</td><td>\(amount)</td><td>\(row[2])</td></tr>
+        <td>\(juice)</td><td>\(amount)</td><td>\(source)</td></tr>
 
         """
     }

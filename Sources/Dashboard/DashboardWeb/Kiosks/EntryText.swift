@@ -116,8 +116,13 @@ struct EntryText {
 
 extension LedgerEntry {
   /// Returns the name of the user or the device that sent the command; empty for the kiosk's own entries.
+  func sender(_ language: Language) -> String { source?.sender(language) ?? "" }
+}
+
+extension Source {
+  /// Returns the name of the user or the device.
   func sender(_ language: Language) -> String {
     // The name that `juice-kiosk` uses by default.
-    source?.name == "terminal" ? language("command line", "명령줄") : source?.name ?? ""
+    name == "terminal" ? language("command line", "명령줄") : name
   }
 }

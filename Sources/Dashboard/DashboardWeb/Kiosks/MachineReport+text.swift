@@ -17,7 +17,7 @@ extension ProgramStep {
 }
 
 extension MachineProgram.Cause {
-  fileprivate func text(_ language: Language) -> String {
+  func text(_ language: Language) -> String {
     switch self {
     case .hours: language("time since the last one", "마지막 실행 이후 시간")
     case .glasses: language("number of glasses", "잔 수")

@@ -139,11 +139,12 @@ package struct NotificationFormatter: Sendable {
     case .charge: return language("\(name) is decided", "\(name) 확인 완료")
     case .difference(let device):
       return language("end of day of \(device) is right", "\(device) 마감 금액 일치")
-    case .sensor(let sensor):
-      if kiosk?.isReleased(sensor) == true {
+    case .sensor(let id):
+      let sensor = id.title(language)
+      if kiosk?.isReleased(id) == true {
         return language("sensor \(sensor) was released", "센서 \(sensor) 차단 해제됨")
       }
-      return sensor == .clock
+      return id == .clock
         ? language("the block of sensor \(sensor) is over", "센서 \(sensor) 차단 끝남")
         : language("sensor \(sensor) is fine again", "센서 \(sensor) 정상")
     case .expired: return language("expired \(name) is taken out", "만료된 \(name) 꺼냄")

@@ -28,7 +28,7 @@ struct SensorCards {
   private func sensor(_ name: SensorID, _ report: SensorReport) -> HTML {
     let style: HTML = report.needsAttention ? "bad" : report.state == .ok ? "good" : ""
     return """
-      <li><div class="machine"><b>\(name)</b> <span class="chip \(style)">\(report.text(language))</span>
+      <li><div class="machine"><b>\(name.title(language))</b> <span class="chip \(style)">\(report.text(language))</span>
       <span class="muted">\(report.valueText) \(report.limits)</span></div></li>
       """
   }

@@ -40,7 +40,7 @@ struct SensorDecisionCard {
       ? [clock] : isDone ? [rest(discarded)] : [outside(episode, report), advice(report)]
     let paragraphs: [HTML] = texts.compactMap(\.self).map { "<p>\($0)</p>" }
     return """
-      <li><span class="what">\(name): \(what)</span>\(report.since.map(localTime.html))
+      <li><span class="what">\(name.title(language)): \(what)</span>\(report.since.map(localTime.html))
       <p>\(name == .clock ? nil : now(report))</p>\(paragraphs)\(actions(name, canDiscard: !isDone))</li>
       """
   }
@@ -104,7 +104,7 @@ struct SensorDecisionCard {
   /// Returns what remains to do after the fruit was discarded.
   private func rest(_ discarded: LedgerEntry?) -> HTML {
     let who: HTML? = discarded.map { entry in
-      "\(language("Discarded", "폐기함")) \(localTime.html(entry.at)), \(entry.source?.name ?? ""). "
+      "\(language("Discarded", "폐기함")) \(localTime.html(entry.at)), \(entry.sender(language)). "
     }
     return """
       \(who)\(language(
@@ -129,7 +129,7 @@ struct SensorDecisionCard {
     let buttons: [HTML] = choices.map { choice in
       let text = choice.name(language)
       return context.button(
-        .sensor, "\(choice.rawValue).\(name)", text, label: "\(text): \(name)")
+        .sensor, "\(choice.rawValue).\(name)", text, label: "\(text): \(name.title(language))")
     }
     return """
       <div class="actions"><label>\(language("Reason", "사유")) <input id="word-\(name)" \

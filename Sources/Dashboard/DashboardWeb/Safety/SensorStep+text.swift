@@ -18,7 +18,7 @@ extension SensorStep {
       " · \(language("counted as outside:", "벗어난 시간으로 계산:")) \(seconds / 60)\(language(" min", "분"))"
     }
     let word: HTML? = word.map { " · \($0)" }
-    return "\(sensor.text): \(kind.text(language))\(value)\(gap)\(outside)\(what)\(word)"
+    return "\(sensor.title(language)): \(kind.text(language))\(value)\(gap)\(outside)\(what)\(word)"
   }
 }
 

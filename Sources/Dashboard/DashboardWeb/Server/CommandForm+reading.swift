@@ -107,7 +107,8 @@ extension CommandForm {
 
   private init(_ decision: SensorDecision, _ language: Language) {
     self.init(
-      command: .sensor(decision), name: "\(decision.choice.name(language)), \(decision.sensor)",
+      command: .sensor(decision),
+      name: "\(decision.choice.name(language)), \(decision.sensor.title(language))",
       done: language("Your decision is recorded.", "결정을 기록했어요."),
       refusals: [
         .conflict: language(

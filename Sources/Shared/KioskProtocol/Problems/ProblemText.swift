@@ -50,7 +50,8 @@ package struct ProblemText {
       return language("end of day of \(device) differs", "\(device) 마감 금액 차이") + (amount ?? "")
     case .sensor(let id):
       let state = kiosk.sensors[id].map { ": \($0.text(language))" } ?? ""
-      return language("sensor \(id)\(state)", "센서 \(id)\(state)")
+      let name = id.title(language)
+      return language("sensor \(name)\(state)", "센서 \(name)\(state)")
     case .expired(let fruit):
       let (amount, name) = (kiosk.expired[fruit] ?? 0, name(of: problem))
       return language("\(amount) \(name) expired: take it out", "\(name) \(amount)개 만료: 꺼내야 함")

@@ -1,5 +1,12 @@
 package import JuiceDomain
 
+extension SensorID {
+  /// Returns the name of the sensor for people: its id, or a word for the kiosk's own one.
+  package func title(_ language: Language) -> String {
+    self == .clock ? language("clock", "시계") : text
+  }
+}
+
 extension SensorReport {
   /// The value with its unit, or a dash.
   package var valueText: String { value.map { "\($0.decimalText) \(unit.rawValue)" } ?? "–" }
