@@ -112,7 +112,10 @@ extension Auditor {
       sensor.isSilent = true
     case .gap:
       (sensor.isSilent, sensor.hasGap) = (false, true)
-      if step.value ?? 0 > SensorModel.maximum { sensor.gapSince = now - .seconds(step.gap ?? 0) }
+      guard let gap = step.gap, let outside = step.outsideInGap, outside >= 0, outside <= gap else {
+        return fail(.decision, "entry \(entry.seq) has no gap: \(step)")
+      }
+      if step.value ?? 0 > SensorModel.maximum { sensor.gapSince = now - .seconds(gap) }
     case .ok: checkOk(entry)
     case .hour: checkHour(step, entry)
     case .discard:
