@@ -296,6 +296,20 @@ import Testing
     #expect(try SafetyDay(payload: day.payload) == day)
   }
 
+  /// The computer was off for longer than `blockAfter`, but not for as long as a silent sensor.
+  @Test func aGapIsNotMeasuredToo() throws {
+    let kiosk = try kiosk()
+    var settings = kiosk.settings
+    settings.sensors[0].blockAfter = hour / 2
+    settings.sensors[0].silentAfter = hour * 2
+    try kiosk.reload(settings)
+    try kiosk.cutPower(for: hour / 4 * 3, hasClock: true)
+    #expect(try kiosk.receive(.reading(19)).secondsOutside == [2_700])
+    let day = try kiosk.ledger.safety(
+      on: CivilDate(daysSinceEpoch: 20_778), id: "r", kiosk.settings)
+    #expect(day.sensors[0].secondsMeasured == 0)
+  }
+
   /// The sensor is silent while the kiosk runs.
   @Test func aSilenceBlocksAndItsEndOutsideIsNoOk() throws {
     let kiosk = try kiosk()

@@ -199,7 +199,7 @@ package struct Sensors: Sendable {
     endHour(of: &record, sensor, at: now, into: &changes)
     let endsGap = endGap(
       of: &record, sensor, &live, readBefore: readBefore, at: now, into: &changes)
-    count(value, in: &record, sensor, &live, at: now)
+    count(value, in: &record, sensor, &live, endsGap: endsGap, at: now)
     let wasSilent = record.isSilent
     record.isSilent = false
     if sensor.isWithinLimits(value) {
@@ -359,13 +359,14 @@ package struct Sensors: Sendable {
   }
 
   /// Adds a reading to its hour. The time since the previous reading counts as measured, unless it
-  /// is longer than an hour or than the time after which the sensor counts as silent.
+  /// is a gap, which has its own entry, or longer than an hour or than the time after which the sensor
+  /// counts as silent.
   private func count(
     _ value: Int, in record: inout SensorRecord, _ sensor: KioskSettings.Sensor,
-    _ live: inout Live, at now: Moment
+    _ live: inout Live, endsGap: Bool, at now: Moment
   ) {
     let gap = now.uptime - live.countedAt
-    let isMeasured = gap <= min(.seconds(3600), sensor.silentAfter)
+    let isMeasured = !endsGap && gap <= min(.seconds(3600), sensor.silentAfter)
     let seconds = isMeasured ? Int(gap / .seconds(1)) : 0
     live.countedAt = isMeasured ? live.countedAt + .seconds(seconds) : now.uptime
     let isOutside = live.outsideSince != nil || !sensor.isWithinLimits(value)

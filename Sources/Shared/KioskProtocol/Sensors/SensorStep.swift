@@ -79,8 +79,7 @@ package struct SensorStep: Hashable, Sendable {
   /// been longer, because the clock was in doubt.
   package var gap: Int?
   package var isGapInDoubt = false
-  /// The number of seconds of the gap that count as outside the limits, or `nil` if an earlier
-  /// version, which did not write it, has recorded the gap.
+  /// The number of seconds of the gap that count as outside the limits.
   package var outsideInGap: Int?
 
   package init(
