@@ -25,8 +25,8 @@ struct PaymentCards {
       """
       <h2>\(language("Payments that wait for a person", "확인이 필요한 결제"))</h2>
       <p class="muted">\(language(
-        "It is unknown what became of these. Look into the journal of the terminal, and decide.",
-        "어떻게 되었는지 알 수 없는 결제예요. 단말기 기록을 보고 정해 주세요."))</p>
+        "The kiosk cannot decide about these. Look into the journal of the terminal, and decide.",
+        "키오스크가 정할 수 없는 결제예요. 단말기 기록을 보고 정해 주세요."))</p>
       \(context.isOperator ? explanation(of: charges) : .empty)
       <ul class="feed">\(charges.map(undecided))</ul>
       """)
