@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// As after the browser's Back, which loads the form again.
+  /// The browser's Back loads the form again.
   @Test func aFormThatIsSentTwiceCreatesOneRoute() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")
@@ -300,7 +300,7 @@ import Testing
     }
   }
 
-  /// By the command of the kiosk's page, which a driver cannot open.
+  /// The kiosk's page has the same command, and a driver cannot open it.
   @Test func aDriverRecordsExpiredFruitThatWasTakenOut() async throws {
     try await Scene.run { scene in
       let dan = try User.test("dan", .driver)
