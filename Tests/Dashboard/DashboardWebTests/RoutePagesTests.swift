@@ -722,7 +722,7 @@ import Testing
             id: try #require(Route.ID("n\(number)")), createdAt: first.createdAt,
             createdBy: "jun", plan: first.plan, timeZone: nil, stops: first.stops))
       }
-      let form = "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1"
+      let form = "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1&name=North"
       let refused = try await scene.post("/routes", form)
       #expect(refused.text.contains("There are already 200 routes that are not over."))
       #expect(await book.all.count == RouteStore.maximumRoutes)
