@@ -83,7 +83,9 @@ class Cluster:
         return sum("-uplink-" in row["name"] for row in self._queues("name"))
 
     def _queues(self, *columns: str) -> list[dict[str, Any]]:
-        return json.loads(self.run("ctl", "list_queues", *columns, "--formatter", "json"))
+        # By default it gives up after a minute, in which each queue of a busy computer need not answer.
+        listed = self.run("ctl", "list_queues", "--timeout", "240", *columns, "--formatter", "json")
+        return json.loads(listed)
 
     def _session(self, column: str) -> str:
         for row in self._queues("name", column):
