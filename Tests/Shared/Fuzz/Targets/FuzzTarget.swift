@@ -8,8 +8,8 @@ import YAMLConfiguration
 
 /// The decoders of input from the network or a file, each with the invariants that it must keep.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-  case order, restock, service, settings, topic, source, json, result, report, entry, menu,
-    timestamp, filter
+  case order, restock, service, settings, topic, source, json, result, report, entry, state,
+    menu, timestamp, filter
   case configuration, panel, learn, template, replay, desired, archived, zvt, charge, journal,
     sensor
 
@@ -34,6 +34,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .result: Self.result
     case .report: Self.report
     case .entry: Self.entry
+    case .state: Self.state
     case .menu: Self.menu
     case .timestamp: Self.timestamp
     case .filter: Self.filter
@@ -226,6 +227,26 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     guard let entry = try? LedgerEntry(payload: payload) else { return }
     let again = try? LedgerEntry(payload: entry.payload)
     expect(again == entry, "\(entry) is read back as \(String(describing: again))")
+  }
+
+  /// A record of the table `state` is unchanged after encoding and decoding.
+  private static func state(_ payload: [UInt8]) {
+    func check<Record: StateRecord>(_: Record.Type) {
+      guard let record = try? Record(payload: payload) else { return }
+      let again = try? Record(payload: record.payload)
+      expect(again == record, "\(record) is read back as \(String(describing: again))")
+    }
+    check(StockAlert.self)
+    check(RecentCounters.self)
+    check(Batch.self)
+    check(ExpiredFruit.self)
+    check(Maker.self)
+    check(MachineRecord.self)
+    check(ProgramRecord.self)
+    check(SensorRecord.self)
+    check(Job.self)
+    check(Charge.self)
+    check(PaymentDeviceRecord.self)
   }
 
   /// An event is a row with all columns, or it is refused with a reason.
