@@ -238,14 +238,13 @@ struct HistoryPage {
     }
     let earlier = record.isEarlier ? language(" or earlier", " 또는 그 전") : ""
     guard let end = record.end else {
-      let word = record.isEarlier ? language("at ", "") : language("since ", "")
-      return "\(word)\(clock(record.at))\(earlier)\(language("", "부터"))"
+      return "\(language("since ", ""))\(clock(record.at))\(earlier)\(language("", "부터"))"
     }
     guard case .entry = record.event else {
       let minutes = max(0, Int(clamping: end.since(record.at).components.seconds / 60))
       var length = language.length(ofMinutes: minutes)
       if record.isEarlier {
-        length = language("\(length) or longer", "\(length) 이상")
+        length = minutes == 0 ? "" : language("\(length) or longer", "\(length) 이상")
       } else if minutes == 0 {
         length = language("under 1 min", "1분 미만")
       }
