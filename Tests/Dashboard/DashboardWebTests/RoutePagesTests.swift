@@ -291,7 +291,7 @@ import Testing
         seq: 3, at: scene.now, fruits: ["kiwi": 10, "mango": 10], expired: ["kiwi": 7])
       try await scene.kiosk("stock", stock.payload)
       let path = try await Self.createRoute(scene)
-      #expect(try await scene.get(path).text.contains("Expired, take out: 7 Kiwi."))
+      #expect(try await scene.get(path).text.contains("Expired on arrival, take out: 7 Kiwi."))
       let stop = try await scene.get("\(path)/kiosks/k1").text
       #expect(stop.contains("Expired: take it out") && stop.contains("Kiwi: <b>7</b>"))
       try await scene.authenticate("vera")

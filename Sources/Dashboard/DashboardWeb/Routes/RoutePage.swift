@@ -161,15 +161,18 @@ extension Route.Stop {
     }
   }
 
-  /// Returns a notice of the expired fruit to take out, or `nil` if there was none when the route
-  /// was planned.
+  /// Returns a notice of the fruit that will have expired at the planned arrival, or `nil` if there
+  /// is none.
   func takeOut(_ language: Language) -> HTML? {
     let lines = lines.filter { $0.takeOut > 0 }
     if lines.isEmpty { return nil }
     let amounts = lines.map { language.amount($0.takeOut, of: $0.fruit.name[language]) }
       .joined(separator: ", ")
     return .notice(
-      .warn, language("Expired, take out: \(amounts).", "유통기한이 지나 꺼내야 해요: \(amounts)."))
+      .warn,
+      language(
+        "Expired on arrival, take out: \(amounts).",
+        "도착 시 유통기한이 지나 꺼내야 해요: \(amounts)."))
   }
 
   func chip(_ language: Language) -> HTML {
