@@ -360,6 +360,8 @@ import Testing
           of: "Sensor fridge: blocked (9.5 °C, Kiwi). This fruit is not for sale: ask before")
         #expect((notice != nil) == isShown && page.contains("ask before") == isShown)
         if let notice { #expect(page[notice.upperBound...].contains("name=\"brought.kiwi\"")) }
+        // Blocked fruit is not filled in as brought.
+        #expect(try Self.field("brought.kiwi", in: page) == (isShown ? "0" : "90"))
         let korean = try await scene.get("\(path)/kiosks/k1", [.acceptLanguage: "ko"]).text
         #expect(korean.contains("센서 fridge: 차단됨 (9.5 °C, 키위). 판매할 수 없는") == isShown)
       }

@@ -18,7 +18,7 @@ struct StopForms {
   /// Returns the form that reports the stop.
   ///
   /// - Parameters:
-  ///   - filled: The values of the fields, if the query has none. If `nil`, those of the plan.
+  ///   - filled: The values of the fields, if the query has none. If `nil`, those of the plan, and 0 for fruit that a sensor blocks.
   ///   - asOf: The time of the numbers on the page.
   func report(_ filled: Route.StopReport?, asOf: HTML) -> HTML {
     """
@@ -63,9 +63,10 @@ struct StopForms {
     let fruit = line.fruit.id
     let name = line.fruit.name[language]
     let address = isFilled ? context.filled : nil
+    let isBlocked = kiosk?.reports.blockedFruits.contains(fruit) == true
     let brought =
       address.map { $0.value("brought.\(fruit)") ?? 0 }
-      ?? filled.map { $0.brought[fruit] ?? 0 } ?? line.bring
+      ?? filled.map { $0.brought[fruit] ?? 0 } ?? (isBlocked ? 0 : line.bring)
     let count = address.map { $0.value("counted.\(fruit)") } ?? filled?.counted[fruit]
     let counted = count.map { String($0) } ?? ""
     // A count is compared with the ledger at the time of counting.
@@ -79,7 +80,7 @@ struct StopForms {
       <label><span>\(language("Brought", "채운 수량"))</span>
       <input type="number" inputmode="numeric" name="brought.\(fruit)" value="\(brought)"></label>
       <p class="fits" role="status" hidden>\(language("Only this many fit:", "들어가는 수량:")) <b></b>
-      <button type="button">\(language("Fill up", "가득 채우기"))</button></p>
+      <button type="button">\(language("Use this number", "이 수량으로 바꾸기"))</button></p>
       </fieldset>
 
       """

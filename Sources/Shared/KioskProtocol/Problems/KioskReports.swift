@@ -14,7 +14,7 @@ package struct KioskReports: Sendable {
   package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
   package private(set) var sensors: [SensorID: SensorReport] = [:]
   /// The fruits that sensors block. Not computed: it is used for each juice.
-  private(set) var blockedFruits: Set<Fruit.ID> = []
+  package private(set) var blockedFruits: Set<Fruit.ID> = []
   package var disk: KioskHealth.Disk?
   /// The time by which the kiosk's clock is ahead of the reader's clock; negative if it is behind, 0
   /// if unknown.
