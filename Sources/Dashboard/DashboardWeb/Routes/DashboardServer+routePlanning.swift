@@ -154,7 +154,7 @@ extension DashboardServer {
     else { return nil }
     return language(
       "There is no user \(driver) who can report stops: choose the driver from the list.",
-      "\(driver): 방문을 기록할 수 있는 사용자가 아니에요. 운전하는 사람을 목록에서 골라 주세요.")
+      "\(driver): 방문을 기록할 수 있는 사용자가 아니에요. 운전자를 목록에서 골라 주세요.")
   }
 
   func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {

@@ -38,6 +38,13 @@ struct RouteEditPage {
 
       """
     }
+    let addition: HTML? =
+      others.isEmpty
+      ? nil
+      : """
+      <label>\(language("Add a kiosk", "키오스크 추가"))
+      <select name="add"><option value="">–</option>\(choices)</select></label>
+      """
     return Page(
       title: title,
       body: """
@@ -46,8 +53,7 @@ struct RouteEditPage {
         <form method="post" action="/routes/\(route.id)/edit" class="card">\(context.fields())
         \(problem)
         <div class="fields">\(RouteForm.texts(filled?["name"] ?? route.name, filled?["driver"] ?? route.driver, of: choice, language))
-        <label>\(language("Add a kiosk", "키오스크 추가"))
-        <select name="add"><option value=""></option>\(choices)</select></label></div>
+        \(addition)</div>
         <h2>\(language("Order of the stops", "방문 순서"))</h2>
         <ul class="choices">\(rows)</ul>
         <div class="actions"><button class="primary">\(language("Save", "저장"))</button>

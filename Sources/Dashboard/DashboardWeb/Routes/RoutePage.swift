@@ -15,7 +15,7 @@ struct RoutePage {
   func page(notice: HTML? = nil) -> Page {
     let arrival = localTime.text(route.plan.arrival)
     let title = route.name ?? language("Route of \(arrival)", "\(arrival) 방문 경로")
-    let driver = route.driver.map { language("Driver: \($0)", "운전: \($0)") + " · " }
+    let driver = route.driver.map { language("Driver: \($0)", "운전자: \($0)") + " · " }
     let named = route.name.map { _ in "\(arrival) · " }
     let change: HTML = """
       <a class="button" href="\(path)/edit">\(language("Change", "바꾸기"))</a>
@@ -184,7 +184,7 @@ extension Route.Stop {
       case .applied where correction != nil: ("bad", language("correction rejected", "수정 거절됨"))
       case .applied where report?.isCorrection == true:
         ("good", language("done, corrected", "완료(수정됨)"))
-      case nil: ("", language("open", "예정"))
+      case nil: ("", language("planned", "예정"))
       case .unknown: ("warn", language("no answer yet", "응답 대기"))
       case .applied: ("good", language("done", "완료"))
       case .rejected(.conflict, _, _): ("bad", language("stock has changed", "재고 변경됨"))

@@ -67,7 +67,7 @@ struct RoutesPage {
     }
     let heads = [
       language("Route", "방문 경로"), language("Kiosks done", "완료한 키오스크"), language("Fruit", "과일"),
-      language("Driver", "운전"), language("Planned by", "계획한 사람"),
+      language("Driver", "운전자"), language("Planned by", "계획한 사람"),
     ]
     return """
       <section class="card"><div class="wide">\(HTML.table(heads, rows))</div></section>
