@@ -225,7 +225,9 @@ import Testing
       func shown() throws -> String {
         let kiosk = try #require(scene.dashboard.link.fleet["k1"])
         let progress = try #require(kiosk.progress.first { $0.job == 142 })
-        return progress.part(LocalizedName(fallback: "Kiwi juice"), .english).html.text
+        return progress.part(
+          LocalizedName(fallback: "Kiwi juice"), .english, isForCustomer: true
+        ).html.text
       }
       try await Self.publish(scene, .busy, [(41, .started), (42, .queued)])
       #expect(try shown().contains("1 before you."))
@@ -248,9 +250,13 @@ import Testing
         job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 3))
       try await Self.receive(scene, .returned(end, reason: "waited_too_long", changes: [:]), seq: 9)
       let kiosk = try #require(scene.dashboard.link.fleet["k1"])
-      let part = try #require(kiosk.progress.first)
-        .part(LocalizedName(fallback: "Kiwi juice"), .korean).html.text
-      #expect(part.contains("만들지 못했습니다") && part.contains("너무 오래 기다림"))
+      for isForCustomer in [true, false] {
+        let part = try #require(kiosk.progress.first)
+          .part(LocalizedName(fallback: "Kiwi juice"), .korean, isForCustomer: isForCustomer)
+          .html.text
+        #expect(part.contains("만들지 못했습니다"))
+        #expect(part.contains("너무 오래 기다림") != isForCustomer)
+      }
       #expect(try await scene.get("/kiosks/k1").text.contains("not made: it had waited too long"))
     }
   }

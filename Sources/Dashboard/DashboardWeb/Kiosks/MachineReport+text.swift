@@ -52,7 +52,7 @@ extension JobDecision.Choice {
     switch self {
     case .poured: language("Poured", "나갔어요")
     case .again: language("Make again", "다시 만들기")
-    case .giveBack: language("Give back", "재료 되돌리기")
+    case .giveBack: language("Return the fruit", "재료 되돌리기")
     }
   }
 }

@@ -52,10 +52,13 @@ struct OrderAnswer {
   private func part(_ progress: OrderProgress) -> LivePart {
     let juice = progress.order.juice
     let name = kiosk.reports.name(of: juice)
-    guard case .unpaid = progress.stage, isForCustomer else { return progress.part(name, language) }
+    guard case .unpaid = progress.stage, isForCustomer else {
+      return progress.part(name, language, isForCustomer: isForCustomer)
+    }
     let time = timesToPay.first { $0.id == "pay-\(progress.ticket)" }
     return progress.part(
-      name, language, detail: (time ?? timeToPay(of: progress.ticket, .empty)).html)
+      name, language, isForCustomer: true,
+      detail: (time ?? timeToPay(of: progress.ticket, .empty)).html)
   }
 
   /// Returns the kiosk's answer as text for the customer.

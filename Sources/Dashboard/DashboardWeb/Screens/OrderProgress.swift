@@ -33,8 +33,12 @@ struct OrderProgress {
   ///
   /// - Parameters:
   ///   - name: The name of the juice.
+  ///   - isForCustomer: Whether the text omits reasons, which are for operators.
   ///   - detail: What follows the text.
-  func part(_ name: LocalizedName, _ language: Language, detail: HTML? = nil) -> LivePart {
+  func part(
+    _ name: LocalizedName, _ language: Language, isForCustomer: Bool, detail: HTML? = nil
+  ) -> LivePart {
+    let sorry = CustomerMessage.failed(name[language], in: language)
     let (style, step, text): (HTML, Int?, String) =
       switch stage {
       case .unpaid(let amount): ("", nil, CustomerMessage.pay(amount, in: language))
@@ -49,6 +53,8 @@ struct OrderProgress {
             "기계를 청소하고 있어요. 청소가 끝나면 만들어 드릴게요.")
         )
       case .started: ("", 1, language("It is being made now.", "지금 만들고 있어요."))
+      case .waiting where isForCustomer:
+        ("warn", 1, language("The machine is waiting.", "기계가 기다리고 있어요."))
       case .waiting(let reason):
         ("warn", 1, language("The machine is waiting: \(reason)", "기계가 기다리고 있어요: \(reason)"))
       case .stuck:
@@ -59,7 +65,7 @@ struct OrderProgress {
       case .failed(let reason, let money):
         (
           "bad", nil,
-          "\(CustomerMessage.failed(name[language], in: language)) (\(language.failure(reason)))"
+          (isForCustomer ? sorry : "\(sorry) (\(language.failure(reason)))")
             + (money.map { " \($0.text(language))" } ?? "")
         )
       }

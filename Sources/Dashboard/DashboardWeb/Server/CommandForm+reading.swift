@@ -70,7 +70,7 @@ extension CommandForm {
         "작업 \(job): \(decision.choice.text(language))."),
       refusals: [
         .conflict: language(
-          "There is too little fruit for another attempt. Restock first, or give the fruit back.",
+          "There is too little fruit for another attempt. Restock first, or return the fruit.",
           "다시 만들 재료가 모자라요. 먼저 재고를 채우거나 재료 되돌리기를 골라 주세요."),
         .noDecisionNeeded: language(
           "Nothing was changed: another user has decided, or the machine has answered.",
