@@ -323,11 +323,16 @@ import Testing
       var tally = SalesReport.Tally()
       tally.made = ["kiwi": 4]
       let today = try #require(CivilDate(date))
+      try await scene.authenticate("vera")
+      let empty = SalesReport(at: scene.now, timeZone: "UTC", today: today, hours: [], usual: 5)
+      try await scene.kiosk("sales", empty.payload)
+      let none = try await scene.get("/kiosks/k1").text
+      #expect(none.contains(when == "today" ? "none made yet today" : "none made \(when)"))
+      #expect(!none.contains("· at most"))
       let report = SalesReport(
         at: scene.now, timeZone: "UTC", today: today, hours: [.init(hour: 9, tally: tally)],
         usual: 5)
       try await scene.kiosk("sales", report.payload)
-      try await scene.authenticate("vera")
       let page = try await scene.get("/kiosks/k1").text
       #expect(page.contains("<b>4</b> glasses made \(when)"))
       #expect(page.contains("usually by now") == (when == "today"))

@@ -601,9 +601,10 @@ def test_on_a_phone_machines_and_orders_come_first(
     make_browser: MakeBrowser, make_kiosk: MakeKiosk, make_client: MakeClient
 ) -> None:
     client = make_client("kiosk/#")
-    kiosk = make_kiosk(machines=[{"name": "bar"}]).start()
+    kiosk = make_kiosk(machines=[{"name": "bar", "juices": ["kiwi", "mango"]}]).start()
     client.publish("kiosk/k1/machine/bar/status", "online", retain=True)
     client.restock({"id": "r1", "add": {"kiwi": 3}})
+    client.order("banana")
     tops = "return arguments[0].map(name => document.querySelector(name).getBoundingClientRect().top)"
     parts = ["#machines", "#orders", "#fruit-kiwi", "#sales", ".last .fold"]
     phone, laptop = make_browser(width=390), make_browser()

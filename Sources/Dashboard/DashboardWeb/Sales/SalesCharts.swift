@@ -39,10 +39,19 @@ struct SalesCharts {
       <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.text(language))</b> \(language("\(value.lowercased()) \(when)", "\(value) (\(when))"))
       <span class="muted">\(language("in 30 days", "30일 동안")) \(all.text(language))</span></p>
       """
-    let glasses = kiosk.soldToday == 1 ? "glass" : "glasses"
+    let sold = kiosk.soldToday ?? 0
+    let glasses = sold == 1 ? "glass" : "glasses"
+    let none =
+      isToday
+      ? language("none made yet today", "오늘 아직 만든 잔이 없음")
+      : language("none made \(when)", "\(when)에 만든 잔이 없음")
+    let made: HTML =
+      sold == 0
+      ? "\(none)"
+      : "<b>\(sold)</b> \(language("\(glasses) made \(when)", "잔 제조 (\(when))"))"
     return """
       <h2>\(title)</h2>\(CommonNotices.age(kiosk, sales.at, localTime.now, language))
-      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("\(glasses) made \(when)", "잔 제조 (\(when))"))\(usual)</p>
+      <p class="figure">\(made)\(usual)</p>
       \(taken)\(waste(sales))
       \(hours(sales))
       \(days(sales))
@@ -109,6 +118,9 @@ struct Chart {
     let (width, height) = (480, 120)
     let most = max(1, bars.map(\.value).max() ?? 1)
     let step = width / max(1, bars.count)
+    let scale: HTML? =
+      bars.allSatisfy { $0.value == 0 }
+      ? nil : "<span class=\"muted\"> · \(language("at most", "최대")) \(most)</span>"
     let texts = labels(step)
     let columns: [HTML] = bars.enumerated().map { index, bar in
       let size = Int((Double(bar.value) / Double(most) * Double(height)).rounded(.up))
@@ -122,7 +134,7 @@ struct Chart {
     }
     return """
       <figure class="chart">
-      <figcaption>\(title)<span class="muted"> · \(language("at most", "최대")) \(most)</span></figcaption>
+      <figcaption>\(title)\(scale)</figcaption>
       <svg viewBox="0 0 480 136" role="img" aria-label="\(title)">
       <line class="axis" x1="0" y1="128" x2="480" y2="128"/>\(columns)</svg>
       <details class="numbers"><summary>\(language("Numbers", "숫자로 보기"))</summary>
