@@ -212,6 +212,7 @@ def test_a_counted_number_never_overwrites_a_sale(
     browser.press("main .primary")
     browser.wait_for("The stock has changed since you looked.")
     browser.wait_for("Mango: 10 → 7")
+    assert browser.text("main .primary") == "Set anyway"
     browser.photograph("conflict")
     assert kiosk.stock()["mango"] == 7
     # Confirms the same numbers for the current stock.
@@ -228,6 +229,7 @@ def test_a_kiosk_that_is_away(browser: Browser, kiosk: Kiosk) -> None:
     browser.wait_for("Review", "h1")
     browser.press("main .primary")
     browser.wait_for("No answer yet.")
+    assert browser.text("main .primary") == "Send again"
     browser.photograph("no-answer")
     number = browser.one("[name=id]").get_attribute("value")
     kiosk.process.send_signal(18)

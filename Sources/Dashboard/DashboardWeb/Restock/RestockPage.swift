@@ -16,8 +16,10 @@ struct RestockPage {
   ///   - id: The id of the command, which is equal for each attempt to send it.
   ///   - isRepeat: Whether the command was sent already. Then nothing in it may change: the kiosk
   ///     executes only the first command with an id.
+  ///   - button: The label of the button that sends the restock, or `nil` for the usual one.
   func review(
-    _ restock: Restock, id: CommandID, notice: HTML? = nil, isRepeat: Bool = false
+    _ restock: Restock, id: CommandID, notice: HTML? = nil, isRepeat: Bool = false,
+    button: String? = nil
   ) -> Page {
     let changes = changes(restock)
     let problems = changes.compactMap { problem(with: $0) }
@@ -30,7 +32,7 @@ struct RestockPage {
       \(context.fields(id: id))
       \(restock.add.fields("add"))\(restock.set.fields("set"))\(restock.expect.fields("expect"))
       \(dates(of: restock, isRepeat: isRepeat))
-      <button class="primary" autofocus>\(language("Restock", "재고 채우기"))</button>
+      <button class="primary" autofocus>\(button ?? language("Restock", "재고 채우기"))</button>
       </form>
       """
     let nothing: HTML? =
@@ -81,7 +83,9 @@ struct RestockPage {
   func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
     // After `rateLimited`, the kiosk may have executed an earlier copy of the command.
     guard let result, result.reason != .rateLimited else {
-      return review(restock, id: id, notice: CommonNotices.noAnswer(language), isRepeat: true)
+      return review(
+        restock, id: id, notice: CommonNotices.noAnswer(language), isRepeat: true,
+        button: language("Send again", "다시 보내기"))
     }
     switch (result.status, result.reason) {
     case (.applied, _):
@@ -134,7 +138,7 @@ struct RestockPage {
       notice: CommonNotices.conflict(
         expected: restock.expect, stock: stock,
         advice: language("Set your numbers anyway?", "그래도 이 수량으로 맞출까요?"), language,
-        name: name))
+        name: name), button: language("Set anyway", "그래도 맞추기"))
   }
 
   private struct Change {

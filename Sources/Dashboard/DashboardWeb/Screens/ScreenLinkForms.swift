@@ -18,7 +18,7 @@ struct ScreenLinkForms {
       let path = "/\(screen.rawValue)/\(token)"
       let address = "\(context.origin)\(context.basePath.text)\(path)"
       return """
-        <p><a id="\(screen.rawValue)-link" href="\(path)">\(screen.name(language))</a><br>
+        <p><a id="\(screen.rawValue)-link" href="\(path)">\(screen.name(language).capitalizedFirst)</a><br>
         <span class="muted">\(screen.explanation(language))</span></p>
         \(context.origin.isEmpty ? nil : QRCode(address)?.html(address))
         """
@@ -28,7 +28,7 @@ struct ScreenLinkForms {
     }
     let (action, text) =
       token == nil
-      ? ("create", language("Create: \(screen.name(language))", "만들기: \(screen.name(language))"))
+      ? ("create", language("Create a \(screen.name(language))", "\(screen.name(language)) 만들기"))
       : ("replace", language("Replace the link", "링크 바꾸기"))
     return """
       \(link)
@@ -44,8 +44,8 @@ struct ScreenLinkForms {
 extension Screen {
   fileprivate func name(_ language: Language) -> String {
     switch self {
-    case .wall: language("Link for a screen on the wall", "벽 화면용 링크")
-    case .tablet: language("Link for a customer's tablet", "손님 태블릿용 링크")
+    case .wall: language("link for a screen on the wall", "벽 화면용 링크")
+    case .tablet: language("link for a customer's tablet", "손님 태블릿용 링크")
     }
   }
 
