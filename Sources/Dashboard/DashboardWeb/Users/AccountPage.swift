@@ -48,7 +48,7 @@ struct AccountPage {
     let done: HTML? =
       context.requestTarget.hasSuffix("?done")
       ? language.notice(
-        .good, "The password is changed. All other sessions are over.",
+        .good, "The password was changed. All other sessions are over.",
         "비밀번호를 바꾸고 다른 세션을 모두 끝냈어요.") : nil
     return Page(
       title: language("Your account", "내 계정"),

@@ -56,9 +56,9 @@ struct UsersPage {
           \(QRCode(address)?.html(language("The link as a QR code", "링크 QR 코드")))
           """, tag: "div")
     case .changed(let name):
-      language.notice(.good, "\(name) is changed and logged out.", "\(name) 님을 변경하고 로그아웃했어요.")
+      language.notice(.good, "\(name) was changed and logged out.", "\(name) 님을 변경하고 로그아웃했어요.")
     case .removed(let name):
-      language.notice(.good, "\(name) is removed and logged out.", "\(name) 님을 삭제하고 로그아웃했어요.")
+      language.notice(.good, "\(name) was removed and logged out.", "\(name) 님을 삭제하고 로그아웃했어요.")
     case .ended: language.notice(.good, "The session is over.", "세션을 끝냈어요.")
     case .badName:
       language.notice(
