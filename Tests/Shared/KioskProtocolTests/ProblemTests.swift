@@ -144,7 +144,7 @@ import Testing
         ("info", #"{"version":"1","started_at":"2026-11-21T09:00:00Z","menu_problem":"damaged"}"#)
       ],
       severities: [.decision], english: ["menu of the chain not in use (damaged)"],
-      korean: ["체인 메뉴를 쓰지 못해요 (damaged)"], remedy: "correct the menu, and send it again"),
+      korean: ["체인 메뉴 적용 안 됨 (damaged)"], remedy: "correct the menu, and send it again"),
   ])
   func eachProblemHasItsCostTextAndRemedy(example: Case) {
     let reports = Self.reports(example.topics)

@@ -115,7 +115,7 @@ struct SafetyPage {
     }
     return """
       <section class="card wide" tabindex="0">
-      <h2>\(name) <span class="muted">\(unit), \(language("limits", "한계")) \(limits)</span></h2>
+      <h2>\(name) <span class="muted">\(unit), \(language("limits", "허용 범위")) \(limits)</span></h2>
       \(plot(own.map(\.1), title: "\(name), \(unit)"))
       <table class="review"><thead><tr><th>\(language("Day", "날짜"))</th><th>\(language("min", "최저"))</th>\
       <th>\(language("max", "최고"))</th><th>\(language("minutes outside", "벗어난 시간(분)"))</th>\

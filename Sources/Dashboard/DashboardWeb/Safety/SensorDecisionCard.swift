@@ -52,7 +52,7 @@ struct SensorDecisionCard {
       : report.isWithin.map {
         $0
           ? language("within its limits now", "지금은 정상")
-          : language("outside its limits now", "지금 한계를 벗어남")
+          : language("outside its limits now", "지금 허용 범위를 벗어남")
       } ?? language("no reading yet", "아직 측정값 없음")
     return "<b>\(report.valueText)</b> \(report.limits) · \(state)"
   }
@@ -77,7 +77,7 @@ struct SensorDecisionCard {
       minutes > 0
       ? language(", for at least ", ", 최소 ") + language.length(ofMinutes: minutes) : ""
     return """
-      \(language("Outside its limits, or without a reading, since before", "한계를 벗어났거나 측정값 없음, 시작 이전:")) \
+      \(language("Outside its limits, or without a reading, since before", "허용 범위를 벗어났거나 측정값 없음, 시작 이전:")) \
       \(localTime.html(start))\(length)
       """
   }
@@ -93,7 +93,7 @@ struct SensorDecisionCard {
     return """
       <b>\(language("Recommended: discard,", "폐기를 권해요."))</b> \(language(
         "unless you have measured in the fruit itself that it stayed within the limits.",
-        "과일 자체를 재서 한계 안이었음을 확인한 경우만 해제하세요."))
+        "과일 자체를 재서 허용 범위 안이었음을 확인한 경우만 해제하세요."))
       \(language(
         "Discard records \(amounts) as waste; it cannot be undone. New fruit stays blocked until the sensor is within its limits.",
         "폐기로 기록할 과일: \(amounts). 되돌릴 수 없어요. 새 과일은 센서가 정상이 될 때까지 차단돼요."))

@@ -25,7 +25,7 @@ extension SensorStep {
 extension SensorStep.Kind {
   func text(_ language: Language) -> String {
     switch self {
-    case .alarm: language("outside its limits", "한계를 벗어남")
+    case .alarm: language("outside its limits", "허용 범위를 벗어남")
     case .blocked: language("blocked", "차단됨")
     case .silent: language("no reading", "측정값 없음")
     case .gap: language("first reading after a gap", "공백 뒤 첫 측정값")

@@ -55,13 +55,13 @@ package struct ProblemText {
     case .expired(let fruit):
       let (amount, name) = (kiosk.expired[fruit] ?? 0, name(of: problem))
       return language("\(amount) \(name) expired: take it out", "\(name) \(amount)개 만료: 꺼내야 함")
-    case .menu: return language("menu of the chain not in use", "체인 메뉴를 쓰지 못해요")
+    case .menu: return language("menu of the chain not in use", "체인 메뉴 적용 안 됨")
     case .clock:
       let minutes = Int(exactly: (kiosk.clockLead / .seconds(60)).rounded()) ?? 0
       let length = language.length(ofMinutes: Int(clamping: minutes.magnitude))
       return minutes > 0
-        ? language("clock \(length) ahead", "시계가 \(length) 빨라요")
-        : language("clock \(length) behind", "시계가 \(length) 느려요")
+        ? language("clock \(length) ahead", "시계 \(length) 빠름")
+        : language("clock \(length) behind", "시계 \(length) 느림")
     case .out(let fruit):
       let name = name(of: problem)
       return kiosk.stock?.fruits[fruit] ?? 0 == 0

@@ -16,8 +16,8 @@ extension SensorReport {
       switch state {
       case .unknown: language("no reading yet", "아직 측정값 없음")
       case .ok: language("within its limits", "정상")
-      case .outside: language("outside its limits", "한계를 벗어남")
-      case .alarm: language("outside for too long", "한계를 오래 벗어남")
+      case .outside: language("outside its limits", "허용 범위를 벗어남")
+      case .alarm: language("outside for too long", "허용 범위를 오래 벗어남")
       case .blocked: language("blocked", "차단됨")
       }
     return isSilent ? "\(language("silent", "응답 없음")) · \(state)" : state
