@@ -191,6 +191,12 @@ import Testing
     }
   }
 
+  @Test func theSendersOfScreensAreTranslated() {
+    #expect(KioskLink.tablet.sender(.korean) == "태블릿")
+    #expect(KioskLink.virtualPanel.sender(.korean) == "가상 버튼")
+    #expect(KioskLink.tablet.sender(.english) == "tablet")
+  }
+
   // MARK: The wall
 
   @Test func aBoxWithoutContentIsNotThere() async throws {

@@ -122,7 +122,11 @@ extension LedgerEntry {
 extension Source {
   /// Returns the name of the user or the device.
   func sender(_ language: Language) -> String {
+    switch self {
+    case KioskLink.tablet: language(name, "태블릿")
+    case KioskLink.virtualPanel: language(name, "가상 버튼")
     // The name that `juice-kiosk` uses by default.
-    name == "terminal" ? language("command line", "명령줄") : name
+    default: name == "terminal" ? language("command line", "명령줄") : name
+    }
   }
 }
