@@ -150,7 +150,10 @@ import Testing
           "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1\(fields)"
         ).headers[.location]
       }
-      #expect(try await send("&order.k1=&proposed=k2&q=x") == path)
+      #expect(try await send("&order.k1=&proposed=k2&q=x") == "\(path)?existed=1")
+      let existed = try await scene.get("\(path)?existed=1").text
+      #expect(existed.contains("This route exists already: it was planned at "))
+      #expect(try await !scene.get(path).text.contains("exists already"))
       #expect(await scene.dashboard.routes.all.count == 1)
       let other = try await send("&name=North")
       #expect(other?.hasPrefix("/routes/r") == true && other != path)
@@ -160,6 +163,13 @@ import Testing
       #expect(await scene.dashboard.routes.all.count == 1)
       #expect(try await send("") == path)
       #expect(await scene.dashboard.routes.all.count == 2)
+      // The same entries plan another route if one has been driven.
+      _ = try await scene.post(
+        "\(path)/kiosks/k1/skip", "csrf_token=\(scene.csrfToken)&skip=1")
+      let next = try #require(try await send(""))
+      #expect(next.hasPrefix("/routes/r") && next != path && !next.contains("?"))
+      #expect(try await send("") == "\(next)?existed=1")
+      #expect(await scene.dashboard.routes.all.count == 3)
     }
   }
 

@@ -409,6 +409,7 @@ def test_a_route_is_changed_on_the_way_and_planned_again(
     browser.driver.back()
     browser.send("form[action='/routes'] .primary")
     assert urlsplit(browser.driver.current_url).path == path
+    browser.wait_for("This route exists already: it was planned at")
     # By hand, and not by name.
     assert browser.texts(".stop h2") == ["1. Seoul Station", "2. City Hall"]
     place = browser.one(".stop .map").get_attribute("href")

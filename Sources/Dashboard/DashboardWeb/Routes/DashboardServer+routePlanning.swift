@@ -63,9 +63,14 @@ extension DashboardServer {
     if let problem = unknownDriver(in: form, context.language) {
       return await routeForm(form, context, problem: problem).page().response(context)
     }
-    let id = form.routeID(by: user.name)
-    guard await routes[id] == nil else {
-      return .redirect(to: "/routes/\(id)", type: .normal)
+    var id = form.routeID(by: user.name)
+    while let earlier = await routes[id] {
+      // The same entries plan another route if the earlier one has been driven or is over.
+      guard
+        earlier.hasStarted || earlier.stops.contains(where: \.isSkipped)
+          || earlier.isOver(at: link.time)
+      else { return .redirect(to: "/routes/\(id)?existed=1", type: .normal) }
+      id = form.routeID(by: user.name, after: id)
     }
     let (fleet, now) = (fleet(context), link.time)
     let timeZone = RouteArea(form, of: fleet).timeZone
@@ -223,13 +228,16 @@ extension Form {
   /// Returns the id of the route that the form creates. It is the same if a user sends the same entries
   /// again. A hidden field with an id would not be: the browser's Back loads the page again, and fills
   /// in only what the user has entered.
-  fileprivate func routeID(by user: User.Name) -> Route.ID {
+  ///
+  /// - Parameter earlier: The earlier route with the same entries, which has been used, or `nil`.
+  fileprivate func routeID(by user: User.Name, after earlier: Route.ID? = nil) -> Route.ID {
     let others: Set = ["csrf_token", "proposed", "q", "do", "mixed"]
     let entries = names("").filter { !others.contains($0) }.compactMap { name -> String? in
       guard let value = self[name], !value.isEmpty else { return nil }
       return "\(name.percentEncoded)=\(value.percentEncoded)"
     }
-    let hash = UserAdministration.hash(of: ([user.text] + entries).joined(separator: "&"))
+    let parts = [user.text] + entries + [earlier?.text].compactMap(\.self)
+    let hash = UserAdministration.hash(of: parts.joined(separator: "&"))
     guard let id = Route.ID("r\(hash.prefix(16))") else {
       preconditionFailure("digits and letters make an id")
     }

@@ -32,7 +32,7 @@ struct RoutePage {
       title: title,
       body: """
         <p class="path"><a href="/routes">← \(language("Routes", "방문 경로"))</a></p>
-        \(notice.map(HTML.result))
+        \((notice ?? existed).map(HTML.result))
         <h1>\(title)</h1>
         <p class="muted">\(named ?? "")\(driver ?? "")\(language("Must last until", "다음 방문:")) \(localTime.text(route.plan.end)) · \
         \(language("margin", "여유")) \(route.plan.margin) % · \
@@ -66,6 +66,16 @@ struct RoutePage {
   }
 
   var liveParts: [LivePart] { route.stops.map(state) }
+
+  /// The notice that the form was sent before and created no other route, or `nil` if the address does
+  /// not ask for it.
+  private var existed: HTML? {
+    guard context.filled["existed"] != nil else { return nil }
+    let time = localTime.text(route.createdAt)
+    return language.notice(
+      .warn, "This route exists already: it was planned at \(time).",
+      "이미 있는 방문 경로예요. \(time)에 계획했어요.")
+  }
 
   private var overload: HTML? {
     let amount = Route.amount(of: route.load)
