@@ -431,7 +431,11 @@ import Testing
       #expect(done.contains("<td>90</td><td>88</td>"))
       #expect(done.contains("<li>Kiwi: 90 entered, 88 recorded: more does not fit.</li>"))
       #expect(!done.contains("Mango: 4 entered"))
+      // A browser that has received no answer sends it again, when nothing more fits.
+      let full = FruitAmounts(Menu.standard.fruits.map { ($0.id, 100) })
+      try await scene.kiosk("stock", StockReport(seq: 3, at: scene.now, fruits: full).payload)
       let again = try await scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
+      #expect(again.text.contains("data-outcome=\"applied\""))
       #expect(!again.text.contains("already sent with other"))
     }
   }
@@ -611,6 +615,12 @@ import Testing
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=someother&brought.kiwi=44")
       #expect(old.text.contains("filled in on an old page"))
       #expect(try Self.field("brought.kiwi", in: old.text) == "44")
+      // Other numbers with the id of the rejected report, which does not apply.
+      let other = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=6")
+      #expect(other.text.contains("filled in on an old page"))
+      #expect(!other.text.contains("comparison"))
+      #expect(try Self.field("brought.kiwi", in: other.text) == "6")
     }
   }
 
@@ -1135,6 +1145,11 @@ import Testing
         "\(path)/kiosks/k1/correct",
         "csrf_token=\(scene.csrfToken)&id=x1&brought.kiwi=8&counted.mango=9")
       #expect(again.text.contains("Done, corrected."))
+      // A page from before the correction, with other numbers.
+      let late = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=80")
+      #expect(late.text.contains("data-outcome=\"others\""))
+      #expect(late.text.contains("Sent by minji") && !late.text.contains("on an old page"))
     }
   }
 

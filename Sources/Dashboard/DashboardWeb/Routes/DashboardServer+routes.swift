@@ -158,10 +158,12 @@ extension DashboardServer {
     let visited = max(
       route.createdAt, Timestamp(milliseconds: link.time.milliseconds - Int64(ago) * 1000))
     var new = try Route.StopReport(form, stop, user: user, at: visited)
-    if form["fit"] != nil, let kiosk = link.fleet[kiosk] {
+    // The fruit of a report that was sent before is in the kiosk, and needs no more room.
+    let wasSent = stop.report.map { $0.command == new.command || !stop.isOpen } ?? false
+    if !wasSent, form["fit"] != nil, let kiosk = link.fleet[kiosk] {
       new = new.fitting(kiosk, at: visited)
     }
-    guard !new.brought.isEmpty || !new.counted.isEmpty else {
+    guard wasSent || !new.brought.isEmpty || !new.counted.isEmpty else {
       return try await stopPage(context).page(.nothingToSend(new), filled: new).response(context)
     }
     // This check must precede the update, which stores the report as sent.
@@ -169,10 +171,14 @@ extension DashboardServer {
     let step = try await routes.update(id, kiosk) { $0.confirm(new) }
     switch step {
     case nil: throw RequestError.notFound
-    case .outdated:
-      return try await stopPage(context).page(.outdated, filled: new).response(context)
-    case .answered(let earlier):
-      let notice = earlier.isSame(as: new) ? nil : StopPage.NotSentReason.others(new)
+    case .answered(let earlier) where earlier.isSame(as: new):
+      return try await stopPage(context).page().response(context)
+    case .outdated, .answered:
+      let stop = try await self.stop(context)
+      guard let applies = stop.report, !stop.isOpen else {
+        return try await stopPage(context).page(.outdated, filled: new).response(context)
+      }
+      let notice = applies.isSame(as: new) ? nil : StopPage.NotSentReason.others(new)
       return try await stopPage(context).page(notice).response(context)
     case .send(let sent):
       // The stored report is sent unchanged, in the name of its first sender.
