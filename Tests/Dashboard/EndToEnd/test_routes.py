@@ -506,6 +506,12 @@ def test_of_two_who_fill_in_a_stop_the_first_counts(
     assert restocks(kiosks["k1"]) == [{"kiwi": 9}, {"kiwi": -2}]
     phone.open("/routes")
     assert not phone.one("#saved").is_displayed()
+    # The link to the next stop leaves out a stop that is done meanwhile.
+    phone.open(path)
+    phone.wait_for("City Hall", "#next-stop")
+    desktop.open(f"{path}/kiosks/k2")
+    confirm(desktop, "Done.", kiwi="+9")
+    phone.wait_for("Harbour", "#next-stop")
 
 
 def test_what_does_not_fit_is_said_and_does_not_hold_up_the_rest(

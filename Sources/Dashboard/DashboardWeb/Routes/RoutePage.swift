@@ -44,7 +44,7 @@ struct RoutePage {
         \(context.isOperator ? change : .empty)
         \(context.isOperator && !route.hasStarted ? delete : .empty)</div>
         \(SavedReports(context: context).html)
-        \(route.nextLink(language))
+        \(route.nextStop(language).html)
         <section class="card"><h2>\(language("Load", "적재"))</h2>\(overload)\(load)</section>
         <div class="stops">\(route.stops.enumerated().map { stop($0.element, number: $0.offset + 1) })</div>
         """, live: "\(path)/live", scripts: [.routesScript], timeZone: route.timeZone ?? "UTC")
@@ -65,7 +65,7 @@ struct RoutePage {
         """)
   }
 
-  var liveParts: [LivePart] { route.stops.map(state) }
+  var liveParts: [LivePart] { [route.nextStop(language)] + route.stops.map(state) }
 
   /// The notice that the form was sent before and created no other route, or `nil` if the address does
   /// not ask for it.
@@ -149,13 +149,17 @@ struct RoutePage {
 }
 
 extension Route {
-  /// Returns a link to the next open stop, or `nil` if none is open.
-  func nextLink(after kiosk: KioskID? = nil, _ language: Language) -> HTML? {
-    guard let stop = next(after: kiosk), let index = stops.firstIndex(of: stop) else { return nil }
+  /// Returns a link to the next open stop, which is empty if none is open.
+  func nextStop(after kiosk: KioskID? = nil, _ language: Language) -> LivePart {
+    guard let stop = next(after: kiosk), let index = stops.firstIndex(of: stop) else {
+      return LivePart("next-stop", .empty)
+    }
     let title = "\(index + 1). \(stop.title(language))"
-    return """
-      <p class="actions screen"><a class="button primary" id="next" href="/routes/\(id)/kiosks/\(stop.kiosk)">\(language("Next stop: \(title)", "다음 방문지: \(title)"))</a></p>
+    return LivePart(
+      "next-stop", class: "actions screen",
       """
+      <a class="button primary" id="next" href="/routes/\(id)/kiosks/\(stop.kiosk)">\(language("Next stop: \(title)", "다음 방문지: \(title)"))</a>
+      """)
   }
 }
 

@@ -219,7 +219,7 @@ struct StopPage {
 
   private var back: HTML {
     """
-    \(route.nextLink(after: stop.kiosk, language))
+    \(route.nextStop(after: stop.kiosk, language).html)
     <p class="actions"><a href="/routes/\(route.id)">\(language("To the other kiosks", "다른 키오스크로"))</a></p>
     """
   }
