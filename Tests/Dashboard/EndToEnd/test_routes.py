@@ -497,6 +497,9 @@ def test_of_two_who_fill_in_a_stop_the_first_counts(
     # The page compares both, and corrects the stop with the own numbers.
     phone.press("#saved a")
     phone.wait_for("Sent by minji", "#comparison")
+    # Also if a link of the route opens the page.
+    phone.open(f"{path}/kiosks/k1")
+    phone.wait_for("Sent by minji", "#comparison")
     assert rows(phone, "#comparison tbody tr") == [["Kiwi", "+9", "+7", "−2"]]
     phone.photograph("stop-comparison-phone")
     phone.send("a[href*='correct=1']")

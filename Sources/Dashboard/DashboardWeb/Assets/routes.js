@@ -313,8 +313,17 @@ const cacheForOffline = async () => {
 document.addEventListener("click", ({ target }) => {
   if (target.closest?.("[data-discard]:not(#saved)")) discard(HERE);
 });
+// Shows the comparison of the own numbers with the report that was sent, which the page makes from its address, also
+// if a link without numbers has opened it.
+const compare = () => {
+  const stop = entry(HERE);
+  if (stop?.state !== "others" || location.pathname !== HERE || location.search) return;
+  if (!document.querySelector("form[data-fill]")) location.replace(HERE + query(stop.fields, OWN));
+};
+
 bindForm();
 show();
+compare();
 showAge();
 deliverAll();
 cacheForOffline().catch(() => {});
