@@ -124,7 +124,7 @@ def test_the_record_of_food_safety_of_any_kiosk(
     assert "/chain/kiosks/k7/safety" in viewer.get("/chain/kiosks/k7").text
     page = text(north, f"/chain/kiosks/k7/safety?from={before}")
     assert f"Food safety of Kiosk 7 {before} – {end}" in page
-    assert "limits to 7" in page and "2.5 8.25 10 1350" in page
+    assert "fridge limit: at most 7 °C" in page and "2.50 8.25 10 1350" in page
     assert "anna fridge: discarded · 9.5 °C · kiwi · <warm>" in page and "bar: Clean" in page
     assert "Taken out or discarded: kiwi 4" in page and "has not sent" not in page
     history = text(viewer, "/chain/kiosks/k7/history?days=90&kind=safety")

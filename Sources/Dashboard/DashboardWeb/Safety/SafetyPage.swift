@@ -1,5 +1,6 @@
 import CommandLineSupport
 import Fleet
+import Foundation
 import JuiceDomain
 import KioskProtocol
 import TimeZones
@@ -79,10 +80,13 @@ struct SafetyPage {
       """
     }
     let place: HTML? = kiosk.place.map { " · \($0)" }
+    let next: HTML? =
+      first.daysSinceEpoch + Self.dayCount > localTime.today.daysSinceEpoch
+      ? nil : "<a href=\"\(week(7))\">\(language("week after", "다음 주")) →</a>"
     return """
       <p class="muted"><span class="nowrap">\(first.description) – \(last.description)</span>\(place)</p><nav class="pages tabs screen" aria-label="\(language("Week", "주"))">
       <a href="\(week(-7))">← \(language("week before", "이전 주"))</a>
-      <a href="\(week(7))">\(language("week after", "다음 주")) →</a></nav>
+      \(next)</nav>
       \(notSent)
       \(begins)
       \(sensors.map(section))
@@ -102,20 +106,30 @@ struct SafetyPage {
     guard let sensor = own.first?.1 else { return .empty }
     let unit = sensor.unit.rawValue
     let limits = [
-      sensor.minimum.map { language("from \($0.decimalText)", "최저 \($0.decimalText)") },
-      sensor.maximum.map { language("to \($0.decimalText)", "최고 \($0.decimalText)") },
-    ].compactMap(\.self).joined(separator: " ")
+      sensor.minimum.map {
+        language("at least \($0.decimalText) \(unit)", "최저 \($0.decimalText) \(unit)")
+      },
+      sensor.maximum.map {
+        language("at most \($0.decimalText) \(unit)", "최고 \($0.decimalText) \(unit)")
+      },
+    ].compactMap(\.self).joined(separator: ", ")
+    // All values of the table have as many decimals as the one with the most.
+    let values = own.flatMap { [$0.1.low, $0.1.high] }.compactMap(\.self)
+    let digits = values.map { $0.decimalText.drop { $0 != "." }.dropFirst().count }.max() ?? 0
+    func text(_ value: Int?) -> String {
+      value.map { String(format: "%.\(digits)f", Double($0) / 1000) } ?? "–"
+    }
     let rows: [HTML] = own.map { day, sensor in
       let isBad: HTML = sensor.secondsOutside > 0 ? " class=\"bad\"" : ""
       return """
-        <tr\(isBad)><th scope="row">\(localTime.day(day.day))</th><td>\(sensor.low?.decimalText ?? "–")</td>\
-        <td>\(sensor.high?.decimalText ?? "–")</td><td>\(sensor.secondsOutside / 60)</td>\
+        <tr\(isBad)><th scope="row">\(localTime.day(day.day))</th><td>\(text(sensor.low))</td>\
+        <td>\(text(sensor.high))</td><td>\(sensor.secondsOutside / 60)</td>\
         <td>\(secondsWithoutReading(of: sensor, on: day) / 60)</td></tr>
         """
     }
     return """
       <section class="card wide" tabindex="0">
-      <h2>\(name) <span class="muted">\(unit), \(language("limits", "허용 범위")) \(limits)</span></h2>
+      <h2>\(name) <span class="muted">\(limits.isEmpty ? unit : language("limit: ", "") + limits)</span></h2>
       \(plot(own.map(\.1), title: "\(name), \(unit)"))
       <table class="review"><thead><tr><th>\(language("Day", "날짜"))</th><th>\(language("min", "최저"))</th>\
       <th>\(language("max", "최고"))</th><th>\(language("minutes outside", "벗어난 시간(분)"))</th>\
@@ -132,7 +146,7 @@ struct SafetyPage {
       to: min(localTime.now, clock.start(ofDay: number + 1)))
   }
 
-  /// Draws the range of each hour as a bar, and the limits of the first day as lines.
+  /// Draws the range of each hour as a bar, and the limits of the first day as lines, all above the axis.
   private func plot(_ days: [SafetyDay.Sensor], title: String) -> HTML {
     let hours = days.flatMap(\.hours)
     guard let sensor = days.first, let low = hours.map(\.low).min(),
@@ -141,7 +155,7 @@ struct SafetyPage {
     let values = [low, high, sensor.minimum, sensor.maximum].compactMap(\.self)
     let (bottom, top) = (values.min() ?? low, values.max() ?? high)
     let span = Double(max(1, top - bottom))
-    func y(_ value: Int) -> Int { 110 - Int((Double(value - bottom) / span * 100).rounded()) }
+    func y(_ value: Int) -> Int { 100 - Int((Double(value - bottom) / span * 90).rounded()) }
     let start = first.daysSinceEpoch
     let bars: [HTML] = hours.compactMap { hour in
       let day = localTime.date(of: hour.at).daysSinceEpoch - start
