@@ -386,6 +386,7 @@ import Testing
     }
     publish("new/status", Array("online".utf8))
     #expect(page().contains("id=\"row-new\"") && page().contains("Made today (+ 1 unknown)"))
+    #expect(page().contains("<dt>Kiosk</dt>"))
     for (id, count) in [("a", 10), ("b", 10)] {
       let (menu, stock) = try stock(count)
       publish("\(id)/status", Array("offline".utf8))

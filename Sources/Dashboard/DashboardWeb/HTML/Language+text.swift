@@ -6,6 +6,9 @@ extension Language {
     self("\(amount) \(name)", "\(name) \(amount)개")
   }
 
+  /// Returns the name of a number of kiosks.
+  func kiosks(_ count: Int) -> String { self(count == 1 ? "Kiosk" : "Kiosks", "키오스크") }
+
   /// Selects the supported language with the highest quality value (`Accept-Language`, RFC 9110
   /// 12.5.4), or English if the header names no supported language.
   init(accepting header: String) {

@@ -34,7 +34,8 @@ struct FleetPage {
         \(count(survey.count).html)
         <form class="filter" role="search">
         <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
-        placeholder="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, 기계, 부족, 품절, 오프라인, 종료"))">
+        placeholder="\(language("Name, place", "이름, 위치"))" \
+        title="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, 기계, 부족, 품절, 오프라인, 종료"))">
         <button>\(find)</button>
         </form>
         </div>
@@ -67,7 +68,7 @@ struct FleetPage {
     // the sales.
     let made = madeToday
     let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
-      (language("Kiosks", "키오스크"), count.kiosks, "", ""),
+      (language.kiosks(count.kiosks), count.kiosks, "", ""),
       (language("Offline", "오프라인"), count.offline, "bad", language("offline", "오프라인")),
       (
         language("Needs attention", "확인 필요"), count.needingAttention, "bad",
