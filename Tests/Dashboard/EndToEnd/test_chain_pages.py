@@ -190,7 +190,7 @@ def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     # 7 days, 7 juices: two glasses this week and one the week before.
     assert "North 120 3 40 €280.00 11760 +100% €41,160.00 +100% 5880 −50%" in page
     assert "남쪽 130 2 40 €280.00 12740 +100%" in page and "no region 1 0 3 0 0" in page
-    assert ("Kiosks 251 Glasses today 83 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2 Quarantine 3"
+    assert ("Kiosks 251 Made today 83 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2 Quarantine 3"
             " Over quota 1 Not listed 1 Own menus 1" in page)
     assert "The archive receives nothing" in page
     page = text(viewer, "/chain/unlisted")
@@ -203,7 +203,8 @@ def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     page = text(viewer, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
     assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 0 98 +100% €343.00 +100% 49 −50%" in page
     assert "가게 0 s0 0번지 남쪽 online 40 €280.00 98 +100%" in text(viewer, "/chain/kiosks?q=s0")
-    assert "All 40 €280.00 98 +100%" in (page := text(viewer, "/chain/kiosks/s0")) and "kiwi 40 14 +100%" in page
+    page = text(viewer, "/chain/kiosks/s0")
+    assert "All 40 €280.00 98 +100% €343.00 +100% 49 −50%" in page and "kiwi 40 14 +100%" in page
 
 
 def test_pages_say_how_far_the_sums_are(viewer: WebClient, archive: Postgres) -> None:
@@ -431,7 +432,7 @@ def test_a_user_of_a_region_sees_nothing_of_another(
             assert "stray" not in page and "no region" not in page.replace("Region: no region", ""), path + query
             if "region=" not in query:
                 assert "남쪽" not in page, path + query
-    assert "North 120 3" in text(north, "/chain") and "Glasses today 40" in text(north, "/chain")
+    assert "North 120 3" in text(north, "/chain") and "Made today 40" in text(north, "/chain")
     assert {north.get(path).status for path in TECHNICAL} == {403}
     # The list of what is urgent has only the kiosks of the region, and the tabs only what is about kiosks.
     eventually(lambda: 'id="row-k1"' in north.get("/").text)

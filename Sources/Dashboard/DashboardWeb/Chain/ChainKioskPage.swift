@@ -77,20 +77,20 @@ struct ChainKioskPage {
     let all: HTML = """
       <tr><th scope="row">\(language("All", "모두"))</th>\(layout.today(kiosk.number(6), takings))
       \(layout.change(kiosk.number(7), kiosk.number(8)))
-      \(short)\(layout.money(takings))</tr>
+      \(layout.money(takings))\(short)</tr>
 
       """
     let rows: [HTML] = juices.map { row in
       """
       <tr><th scope="row">\(name(ofJuice: row[0]))</th><td>\(row.number(1))</td>\(layout.change(row.number(2), row.number(3)))
-      \(layout.change(row.number(5), row.number(6), isGood: false))<td></td></tr>
+      <td></td>\(layout.change(row.number(5), row.number(6), isGood: false))</tr>
 
       """
     }
     return layout.table(
       [
         language("Juice", "쥬스"), language("Today", "오늘"), language("Glasses", "잔"),
-        language("Orders out of stock", "품절로 못 받은 주문"), language.valueOfGlasses,
+        language.valueOfGlasses, language("Orders out of stock", "품절로 못 받은 주문"),
       ], [all] + rows)
   }
 

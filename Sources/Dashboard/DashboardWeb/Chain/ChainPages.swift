@@ -49,8 +49,8 @@ struct ChainRegionsPage {
     func sum(_ column: Int) -> Int { regions.reduce(0) { $0 + $1.number(column) } }
     let counts: [(String, Int, HTML)] =
       [
-        (language("Kiosks", "키오스크"), sum(1), ""),
-        (language("Glasses today", "오늘 판 잔"), sum(3), ""),
+        (language.kiosks(sum(1)), sum(1), ""),
+        (language.madeToday, sum(3), ""),
         (language("Offline", "오프라인"), sum(2), "bad"),
       ]
       + ChainIssue.allCases.filter {
@@ -241,7 +241,7 @@ struct ChainIssueList {
       switch issue {
       case .soldOut:
         """
-        <td>\(fruit(row))</td><td>\(time) <span class="muted">\(row.time(8).map { layout.localTime.distance($0) } ?? "")</span></td>
+        <td>\(fruit(row))</td><td>\(time) <span class="muted nowrap">\(row.time(8).map { layout.localTime.distance($0) } ?? "")</span></td>
         """
       case .missing, .conflicts:
         """
