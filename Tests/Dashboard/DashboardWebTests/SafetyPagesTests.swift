@@ -94,7 +94,9 @@ import Testing
       try await publish(.alarm, 3, minutesAgo: 95)
       try await publish(.blocked, 4, minutesAgo: 45)
       let warm = try await card()
-      #expect(warm.contains("<b>9.5 °C</b> <span class=\"nowrap\">(≤ 7 °C)</span> · outside its"))
+      #expect(
+        warm.contains(
+          "<b class=\"nowrap\">9.5 °C</b> <span class=\"nowrap\">(≤ 7 °C)</span> · outside its"))
       #expect(warm.contains(", for at least 1 h 35 min"))
       #expect(warm.contains("Recommended: discard,") && warm.contains("records 10 Kiwi as waste"))
       #expect(

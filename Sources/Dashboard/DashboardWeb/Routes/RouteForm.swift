@@ -147,7 +147,7 @@ struct RouteForm {
       <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
       <p class="muted">\(language("Numbers set the order of the stops; kiosks without one follow by name.", "번호대로 방문하고, 번호가 없으면 이름순이에요."))</p>
       <p class="muted">\(language(
-        "Kiosks that would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: \(short). Proposed\(proposal.count < short ? ", as the limits permit" : ""): \(proposal.count).",
+        "Kiosks that would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin)%: \(short). Proposed\(proposal.count < short ? ", as the limits permit" : ""): \(proposal.count).",
         "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크는 \(short)곳이에요. 제안\(proposal.count < short ? "(한도 안에서)" : ""): \(proposal.count)곳."))</p>
       <ul class="choices">\(shown.map { row($0, isChosen: selected.contains($0.kiosk.id.text)) })</ul>
       \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)

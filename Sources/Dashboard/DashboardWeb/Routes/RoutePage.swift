@@ -35,7 +35,7 @@ struct RoutePage {
         \((notice ?? existed).map(HTML.result))
         <h1>\(title)</h1>
         <p class="muted">\(named ?? "")\(driver ?? "")\(language("Must last until", "다음 방문:")) \(localTime.text(route.plan.end)) · \
-        \(language("margin", "여유")) \(route.plan.margin) % · \
+        \(language("margin", "여유")) \(route.plan.margin)% · \
         \(route.plan.fill == .capacity ? language("filled up", "가득 채움") : language("as needed", "필요한 만큼")) · \
         \(language("planned by", "계획:")) \(route.createdBy), \(localTime.html(route.createdAt))</p>
         <div class="actions screen">\(print)

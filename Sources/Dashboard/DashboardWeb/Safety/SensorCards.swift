@@ -29,7 +29,7 @@ struct SensorCards {
     let style: HTML = report.needsAttention ? "bad" : report.state == .ok ? "good" : ""
     return """
       <li><div class="machine"><b>\(name.title(language))</b> <span class="chip \(style)">\(report.text(language))</span>
-      <span class="muted">\(report.valueText) \(report.limits)</span></div></li>
+      <span class="muted"><span class="nowrap">\(report.valueText)</span> \(report.limits)</span></div></li>
       """
   }
 }

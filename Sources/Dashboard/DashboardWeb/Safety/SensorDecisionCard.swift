@@ -54,7 +54,7 @@ struct SensorDecisionCard {
           ? language("within its limits now", "지금은 정상")
           : language("outside its limits now", "지금 허용 범위를 벗어남")
       } ?? language("no reading yet", "아직 측정값 없음")
-    return "<b>\(report.valueText)</b> \(report.limits) · \(state)"
+    return "<b class=\"nowrap\">\(report.valueText)</b> \(report.limits) · \(state)"
   }
 
   /// Returns for how long the value was outside its limits, or unknown, as far as the entries show.

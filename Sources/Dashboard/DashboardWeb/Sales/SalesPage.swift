@@ -176,12 +176,12 @@ struct SalesPage {
         sales.knownSince.map { day in
           let date = CivilDate(daysSinceEpoch: day).description
           return
-            "<br><span class=\"muted\">\(language("known from \(date)", "\(date)부터 기록 있음"))</span>"
+            "<br><span class=\"muted nowrap\">\(language("known from \(date)", "\(date)부터 기록 있음"))</span>"
         },
         sales.knownUntil.map { day in
           let date = CivilDate(daysSinceEpoch: day).description
           return
-            "<br><span class=\"muted\">\(language("known up to \(date)", "\(date)까지 기록 있음"))</span>"
+            "<br><span class=\"muted nowrap\">\(language("known up to \(date)", "\(date)까지 기록 있음"))</span>"
         },
       ].compactMap(\.self)
       return row("\(name)\(known)", sales.total, hasTakings: true, of: sales)
