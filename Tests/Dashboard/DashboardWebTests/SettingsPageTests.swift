@@ -291,11 +291,22 @@ import Testing
   }
 
   /// Typed times count although the choice is still *As in the file*.
-  @Test(arguments: [
-    ("from.mon=07:00&to.mon=22:00", "07:00-22:00", 1),
-    ("from.each=08:00&to.each=00:00", "08:00-24:00", 7),
-  ])
-  func typedTimesCount(times: String, hours: String, days: Int) async throws {
+  @Test(
+    arguments: [
+      ("from.mon=07:00&to.mon=22:00", "07:00-22:00", 1),
+      ("from.each=08:00&to.each=00:00", "08:00-24:00", 7),
+      ("from.mon=08:00&to.mon=18:00&from.each=07:00&to.each=22:00", "08:00-18:00", 7),
+      // The page showed the times of Monday, or the user has cleared them.
+      (
+        "from.mon=08:00&was.from.mon=08:00&to.mon=18:00&was.to.mon=18:00"
+          + "&from.each=07:00&to.each=22:00", "07:00-22:00", 7
+      ),
+      (
+        "from.mon=&was.from.mon=08:00&to.mon=&was.to.mon=18:00&from.each=07:00&to.each=22:00",
+        nil, 6
+      ),
+    ] as [(String, String?, Int)])
+  func typedTimesCount(times: String, hours: String?, days: Int) async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")
       let (_, command) = try await Self.save(

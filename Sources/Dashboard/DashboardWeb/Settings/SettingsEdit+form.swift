@@ -107,13 +107,15 @@ extension SettingsEdit {
     return amount
   }
 
-  /// Reads the times of the days, or those for each day.
+  /// Reads the times of the days. Times for each day do not replace those of a day that the user has
+  /// changed.
   private static func hours(
     _ form: Form, isEachDay: Bool
   ) throws(Problem) -> OpeningHours {
     var intervals: [OpeningHours.Day: OpeningHours.Interval] = [:]
     for day in OpeningHours.Day.allCases {
-      let name = isEachDay ? "each" : day.rawValue
+      let isTyped = form.isChanged("from.\(day)") || form.isChanged("to.\(day)")
+      let name = isEachDay && !isTyped ? "each" : day.rawValue
       let from = form["from.\(name)"] ?? ""
       var to = form["to.\(name)"] ?? ""
       if from.isEmpty, to.isEmpty { continue }

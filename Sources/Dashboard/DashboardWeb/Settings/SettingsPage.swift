@@ -192,8 +192,8 @@ struct SettingsPage {
       <input type="time" name="from.each" value="\(filled?["from.each"] ?? "")" aria-label="\(language("each day: from", "매일: 시작"))">–
       <input type="time" name="to.each" value="\(filled?["to.each"] ?? "")" aria-label="\(language("each day: until", "매일: 종료"))"></div></div>
       <p class="muted">\(language(
-        "A day without times is closed. An end before the start is on the next day; from 00:00 until 00:00 is the whole day. The kiosk opens and closes by itself.",
-        "시간이 없는 요일은 쉬어요. 종료가 시작보다 이르면 다음 날까지, 00:00~00:00은 하루 종일이에요. 키오스크가 스스로 열고 닫아요."))</p>
+        "A day without times is closed. An end before the start is on the next day; from 00:00 until 00:00 is the whole day. The row “Each” does not apply to a day that you change, too. The kiosk opens and closes by itself.",
+        "시간이 없는 요일은 쉬어요. 종료가 시작보다 이르면 다음 날까지, 00:00~00:00은 하루 종일이에요. “매일”은 따로 바꾼 요일에는 적용되지 않아요. 키오스크가 스스로 열고 닫아요."))</p>
       </section>
       """
   }
