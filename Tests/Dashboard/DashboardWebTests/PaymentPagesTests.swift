@@ -203,6 +203,11 @@ import Testing
     ("42", true), ("%2342", true), ("1234", true), ("0012", true), ("12", true), ("3.50", true),
     ("€3,50", true), ("3.5", true), ("17:40", true), ("2026-11-21+17:28", true), ("42+3.50", true),
     ("\(charge)", true), ("9", false), ("18:20", false), ("2026-11-22", false), ("42+3.51", false),
+    // The words of the pages: `영수증 0012`, `42번` and `girocard · ····1234`.
+    ("receipt+0012", true), ("Ticket:+42", true), ("charge+\(charge)", true),
+    ("%EC%98%81%EC%88%98%EC%A6%9D+0012", true), ("42%EB%B2%88", true),
+    ("girocard+%C2%B7+%C2%B7%C2%B7%C2%B7%C2%B71234", true), ("receipt", false),
+    ("receipt+9", false), ("visa+1234", false), ("%EB%B2%88", false),
     ("", false), ("x", false), ("99:99", false), ("%3Cb%3E", false),
   ])
   func aChargeIsFoundByWhatACustomerKnows(query: String, isFound: Bool) async throws {

@@ -2,17 +2,25 @@ import JuiceDomain
 import KioskProtocol
 
 /// A search for a charge by what a customer knows: the ticket, the day, the time, the amount, the last
-/// four digits of the card, or the number of the receipt. Each word of the query must match; a query
-/// without words matches all charges.
+/// four digits of the card, its name, or the number of the receipt. Each word of the query must match,
+/// except those that pages print before a number, such as "receipt"; a query without words matches all
+/// charges.
 struct ChargeSearch {
   /// Maximum difference between a time in the query and that of the charge, in minutes.
   static let tolerance: Int64 = 15
+
+  /// The words before the numbers on the pages, in both languages.
+  private static let labels: Set<String> = [
+    "receipt", "ticket", "charge", "card", "영수증", "번호표", "결제", "카드", "#", "·",
+  ]
 
   let words: [String]
   let localTime: LocalTime
 
   init(_ query: String, _ localTime: LocalTime) {
-    words = query.prefix(100).split(whereSeparator: \.isWhitespace).map(String.init)
+    let all = query.prefix(100).split(whereSeparator: \.isWhitespace).map(String.init)
+    let words = all.filter { !Self.labels.contains($0.lowercased().replacing(":", with: "")) }
+    self.words = words.isEmpty ? all : words
     self.localTime = localTime
   }
 
@@ -35,13 +43,17 @@ struct ChargeSearch {
 
   private func matches(_ word: String, _ entry: LedgerEntry) -> Bool {
     if CivilDate(word) != nil || Self.minute(word) != nil { return isNear(entry.at) }
-    func bare(_ text: String) -> Substring { text.drop { $0 == "0" || $0 == "#" } }
+    // The pages show a ticket as `42번`, and the digits of a card as `····1234`.
+    func bare(_ text: String) -> Substring {
+      (text.hasSuffix("번") ? text.dropLast() : text[...]).drop { "0#·".contains($0) }
+    }
     let receipt = entry.outcome.payment?.receipt
     let numbers = [
       entry.ticket.map { "\($0.number)" }, receipt?.last4, receipt?.receipt, receipt?.trace,
       entry.charge.map { "\($0)" },
     ].compactMap(\.self)
-    return numbers.contains { bare($0) == bare(word) }
+    let card = receipt?.card?.lowercased().split(separator: " ") ?? []
+    return numbers.contains { bare($0) == bare(word) } || card.contains { $0 == word.lowercased() }
       || entry.amount.map { Self.amount(word, $0.currency)?.units == $0.units } ?? false
   }
 
