@@ -46,8 +46,12 @@ struct LocalTime: Sendable {
 
   /// Returns the last time at which fruit is sold: `2026-12-01 14:05`, or only the day if the fruit
   /// expires at its end, as the package says it.
-  func bestBefore(_ expires: Timestamp) -> String {
-    clock.bestBeforeDay(expires)?.description ?? full(expires)
+  ///
+  /// - Parameter isFull: Whether the date has its year, as on a page with times of `full(_:)`. If not, it
+  ///   is a date such as `Dec 1`.
+  func bestBefore(_ expires: Timestamp, isFull: Bool) -> String {
+    if let date = clock.bestBeforeDay(expires) { return isFull ? date.description : day(date) }
+    return isFull ? full(expires) : "\(day(date(of: expires))) \(field(expires).suffix(5))"
   }
 
   /// Reads the value of a form field. In the hour that is repeated when clocks are set back, the

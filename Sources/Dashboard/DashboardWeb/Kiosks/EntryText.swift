@@ -7,6 +7,8 @@ struct EntryText {
   let kiosk: KioskState
   let now: Timestamp
   let context: PageContext
+  /// Whether the dates in the text have their years, as in the record of food safety.
+  var hasFullDates = false
 
   private var language: Language { context.language }
   private var localTime: LocalTime { LocalTime(kiosk.timeZone, now: now, language) }
@@ -109,7 +111,8 @@ struct EntryText {
       guard let expires = batches.first(where: { $0.id.fruit == fruit })?.expires else {
         return change
       }
-      return "\(change) (\(language("best before", "유통기한")) \(localTime.bestBefore(expires)))"
+      let date = localTime.bestBefore(expires, isFull: hasFullDates)
+      return "\(change) (\(language("best before", "유통기한")) \(date))"
     }.joined(separator: ", ")
   }
 }

@@ -193,7 +193,8 @@ struct SafetyPage {
   // MARK: Entries
 
   private var actions: HTML {
-    let text = EntryText(kiosk: kiosk, now: localTime.now, context: context)
+    let text = EntryText(
+      kiosk: kiosk, now: localTime.now, context: context, hasFullDates: true)
     let rows: [HTML] = days.flatMap(\.entries).map { entry in
       """
       <tr><td>\(localTime.full(entry.at))</td><td>\(entry.source == nil ? language("kiosk", "키오스크") : entry.sender(language))</td>\
