@@ -795,7 +795,11 @@ import Testing
 
   @Test func aViewerLooksAndChangesNothing() async throws {
     try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      let none = try await scene.get("/routes").text
+      #expect(none.contains("There is no route yet.</p>"))
       try await scene.authenticate("minji")
+      #expect(try await scene.get("/routes").text.contains("Plan one for the kiosks"))
       let path = try await Self.createRoute(scene)
       try await scene.authenticate("vera")
       for place in ["/routes", path, "\(path)/kiosks/k1", "\(path)/stops.csv"] {

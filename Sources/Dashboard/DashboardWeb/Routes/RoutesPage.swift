@@ -46,9 +46,12 @@ struct RoutesPage {
   }
 
   private var nothing: HTML {
-    let text = language(
-      "There is no route yet. Plan one for the kiosks that run out of a fruit soon.",
-      "아직 방문 경로가 없어요. 곧 품절될 키오스크부터 계획해 보세요.")
+    let text =
+      context.isOperator
+      ? language(
+        "There is no route yet. Plan one for the kiosks that run out of a fruit soon.",
+        "아직 방문 경로가 없어요. 곧 품절될 키오스크부터 계획해 보세요.")
+      : language("There is no route yet.", "아직 방문 경로가 없어요.")
     return "<p class=\"empty\">\(text)</p>"
   }
 
