@@ -78,6 +78,23 @@ import Testing
     }
   }
 
+  /// What customers order at panels is in the history of the kiosk only.
+  @Test func anOrderOfACustomerIsNotWhatAUserDid() async throws {
+    try await Scene.run { scene in
+      let end = "\"job\":3,\"juice\":\"kiwi\",\"ticket\":5,\"day\":20778"
+      let declined = entry(
+        2,
+        "\"source\":\"order/panel1\",\"status\":\"returned\",\"reason\":\"declined\",\(end)")
+      try store([restock, declined].joined(separator: "\n"), in: scene)
+      let ada = try User.test("ada", .admin)
+      try scene.dashboard.users.update { $0[ada.name] = ada }
+      try await scene.authenticate("ada")
+      #expect(try await scene.get("/kiosks/k1/history").text.contains("the payment was declined"))
+      let audit = try await scene.get("/users/audit").text
+      #expect(audit.contains("Kiwi +98") && !audit.contains("declined"))
+    }
+  }
+
   /// Records of another kind hide no outage.
   @Test func aKindIsReadWhole() async throws {
     try await Scene.run { scene in

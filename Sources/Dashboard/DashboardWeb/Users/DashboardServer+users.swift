@@ -55,8 +55,13 @@ extension DashboardServer {
     let (records, isCut) = await activity.records(since: start) { record in
       switch record.event {
       case .alert, .stopped: return false
-      case .entry(_, let entry) where entry.source == nil: return false
-      case .action, .entry: return choice.includes(record, in: fleet, language)
+      case .entry(_, let entry):
+        // Customers order at panels; machines and payment devices report.
+        guard let kind = entry.source?.kind, ![.order, .made, .paid].contains(kind) else {
+          return false
+        }
+        return choice.includes(record, in: fleet, language)
+      case .action: return choice.includes(record, in: fleet, language)
       }
     }
     return AuditPage(
