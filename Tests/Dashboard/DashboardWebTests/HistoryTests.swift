@@ -81,7 +81,7 @@ import Testing
   /// What customers order at panels is in the history of the kiosk only.
   @Test func anOrderOfACustomerIsNotWhatAUserDid() async throws {
     try await Scene.run { scene in
-      let end = "\"job\":3,\"juice\":\"kiwi\",\"ticket\":5,\"day\":20778"
+      let end = "\"job\":3,\"juice\":\"kiwi\",\"quantity\":1,\"ticket\":5"
       let declined = entry(
         2,
         "\"source\":\"order/panel1\",\"status\":\"returned\",\"reason\":\"declined\",\(end)")

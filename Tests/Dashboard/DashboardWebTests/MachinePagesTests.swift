@@ -264,7 +264,7 @@ import Testing
   private static func receive(_ scene: Scene, _ outcome: LedgerEntry.Outcome, seq: Int) async throws
   {
     let entry = LedgerEntry(
-      seq: seq, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil, outcome: outcome)
+      seq: seq, epoch: 0, at: scene.now, source: Source.virtualPanel, id: nil, outcome: outcome)
     try await scene.kiosk("events", entry.payload, retain: false)
   }
 

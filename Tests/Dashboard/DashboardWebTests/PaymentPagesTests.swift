@@ -463,7 +463,7 @@ import Testing
       let end = JobEnd(
         job: 142, machine: nil, order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
       let entry = LedgerEntry(
-        seq: 150, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil,
+        seq: 150, epoch: 0, at: scene.now, source: Source.virtualPanel, id: nil,
         outcome: .returned(end, reason: "declined", changes: [:]))
       try await Self.publish(
         scene, PaymentReport(state: .idle, ticket: 42, declined: "card expired"))

@@ -69,7 +69,7 @@ import Testing
   ) async throws {
     let entry = LedgerEntry(
       seq: seq, epoch: 1, at: Timestamp(milliseconds: scene.now.milliseconds - minutesAgo * 60_000),
-      source: KioskLink.tablet, id: nil, outcome: outcome, amount: amount)
+      source: Source.tablet, id: nil, outcome: outcome, amount: amount)
     try await scene.kiosk("events", entry.payload, retain: false)
   }
 
@@ -192,9 +192,9 @@ import Testing
   }
 
   @Test func theSendersOfScreensAreTranslated() {
-    #expect(KioskLink.tablet.sender(.korean) == "태블릿")
-    #expect(KioskLink.virtualPanel.sender(.korean) == "가상 버튼")
-    #expect(KioskLink.tablet.sender(.english) == "tablet")
+    #expect(Source.tablet.sender(.korean) == "태블릿")
+    #expect(Source.virtualPanel.sender(.korean) == "가상 버튼")
+    #expect(Source.tablet.sender(.english) == "tablet")
   }
 
   // MARK: The wall

@@ -394,7 +394,7 @@ def test_a_program_is_started_by_a_person_and_by_a_count_and_is_repeated_after_a
     assert [line.get("program") for line in bar.pours()] == ["rinse"] * 3 + [None] * 2 + ["clean"] * 2
     assert kiosk.command("program", "bar", "prime").returncode == 65
     record = kiosk.command("report", "--haccp").stdout
-    assert "kiosk  program_due  bar clean, glasses" in record and "program_done  bar rinse" in record
+    assert "kiosk  bar: Clean: due (number of glasses)" in record and "bar: Rinse: done" in record
     # A cleaning that is overdue closes the machine, and says what is missing for it.
     kiosk.command("restock", "mango=0")
     order(watcher, "a2", "banana", quantity=2)

@@ -83,7 +83,7 @@ def test_what_a_sensor_blocks_is_decided_and_recorded(
     # The six days before the kiosk are not days without a reading.
     assert any(line.startswith("The ledger begins on ") for line in lines)
     assert not any(line.endswith(" 1440") for line in lines)
-    assert any(line.endswith("sensor_discard  sensor fridge, 9.5 °C, kiwi, "
+    assert any(line.endswith("command line  discarded  sensor fridge, 9.5 °C, kiwi, "
                              "9.5 °C, the door was open, kiwi -10") for line in lines)
     assert lines[-1] == "Discarded: kiwi 10"
     csv = kiosk.command("report", "--haccp", "--csv").stdout.splitlines()

@@ -121,15 +121,3 @@ extension LedgerEntry {
   /// Returns the name of the user or the device that sent the command; empty for the kiosk's own entries.
   func sender(_ language: Language) -> String { source?.sender(language) ?? "" }
 }
-
-extension Source {
-  /// Returns the name of the user or the device.
-  func sender(_ language: Language) -> String {
-    switch self {
-    case KioskLink.tablet: language(name, "태블릿")
-    case KioskLink.virtualPanel: language(name, "가상 버튼")
-    // The name that `juice-kiosk` uses by default.
-    default: name == "terminal" ? language("command line", "명령줄") : name
-    }
-  }
-}

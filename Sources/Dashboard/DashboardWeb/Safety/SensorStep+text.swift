@@ -21,18 +21,3 @@ extension SensorStep {
     return "\(sensor.title(language)): \(kind.text(language))\(value)\(gap)\(outside)\(what)\(word)"
   }
 }
-
-extension SensorStep.Kind {
-  func text(_ language: Language) -> String {
-    switch self {
-    case .alarm: language("outside its limits", "허용 범위를 벗어남")
-    case .blocked: language("blocked", "차단됨")
-    case .silent: language("no reading", "측정값 없음")
-    case .gap: language("first reading after a gap", "공백 뒤 첫 측정값")
-    case .ok: language("within its limits again", "정상으로 돌아옴")
-    case .discard: language("discarded", "폐기함")
-    case .release: language("released", "차단 해제")
-    case .hour: language("readings of an hour", "한 시간 측정값")
-    }
-  }
-}

@@ -16,7 +16,7 @@ extension DashboardServer {
     }
     router.post("panel") { request, context in
       let form = try context.form(sessions)
-      let result = try await order(form, of: kiosk(context).id, as: KioskLink.virtualPanel)
+      let result = try await order(form, of: kiosk(context).id, as: Source.virtualPanel)
       let page = try panelPage(context)
       let juice = form["juice"].flatMap { Juice.ID($0) }
       let again = context.again(

@@ -23,7 +23,7 @@ extension DashboardServer {
     }
     router.group("\(Screen.tablet.rawValue)/:token").post { request, context in
       let ordered = try await opened(.tablet, request, context)
-      let result = try await order(context.sent.get(), of: ordered.kiosk.id, as: KioskLink.tablet)
+      let result = try await order(context.sent.get(), of: ordered.kiosk.id, as: Source.tablet)
       // The kiosk's state may have changed meanwhile.
       let changed = try await opened(.tablet, request, context, ordered.token)
       let answer = tabletPage(of: changed.kiosk, changed.language).answer

@@ -32,11 +32,6 @@ package final class KioskLink: Service {
   /// The error thrown if the broker is not connected. The message is not sent later, either.
   package struct NotSent: Error {}
 
-  /// The source of orders from the virtual panel. The source of all other commands is the user.
-  package static let virtualPanel = Source(kind: .order, name: "virtual")
-  /// The source of orders from customers' tablets.
-  package static let tablet = Source(kind: .order, name: "tablet")
-
   /// The sender of requests for sales, for charges and for the record of food safety.
   private static let reader: Request.ID = "dashboard"
 
@@ -95,8 +90,8 @@ package final class KioskLink: Service {
     let filters =
       KioskFleet.filters(root: root)
       + [
-        "restock/+", "service/+", "settings/+", "job/+", "program/+", "\(Self.virtualPanel)",
-        "\(Self.tablet)",
+        "restock/+", "service/+", "settings/+", "job/+", "program/+", "\(Source.virtualPanel)",
+        "\(Source.tablet)",
         "report/\(Self.reader.text)",
       ]
       .map { "\(root)/+/\($0)/result" }

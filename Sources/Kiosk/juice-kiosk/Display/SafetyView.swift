@@ -48,16 +48,29 @@ struct SafetyView {
     lines.append("What was done")
     for day in days {
       lines += day.entries.map { entry in
-        [
-          time(entry.at), entry.safetySender, entry.status.rawValue,
-          entry.safetyText { wallClock.bestBeforeDay($0)?.description ?? time($0) },
-        ].joined(separator: "  ").wrapped(to: width, indent: "    ")
+        ([time(entry.at), entry.source?.sender(.english) ?? "kiosk"] + words(entry))
+          .filter { !$0.isEmpty }.joined(separator: "  ").wrapped(to: width, indent: "    ")
       }
       if day.isShortened { lines.append("\(day.day)  \(SafetyDay.shortenedNote)") }
     }
     let waste = days.reduce(into: FruitAmounts()) { $0 += $1.waste }
     lines += ["", "Discarded: " + (waste.isEmpty ? "nothing" : "\(waste)")]
     return lines
+  }
+
+  /// Returns what has happened, as on the dashboard's page, and the details.
+  private func words(_ entry: LedgerEntry) -> [String] {
+    func bestBefore(_ expires: Timestamp) -> String {
+      wallClock.bestBeforeDay(expires)?.description ?? time(expires)
+    }
+    let details = entry.safetyText(bestBefore: bestBefore)
+    return switch entry.outcome {
+    case .sensor(let step): [step.kind.text(.english), details]
+    case .program(let step):
+      ["\(step.id.machine): \(step.text(.english))", entry.changesText(bestBefore: bestBefore)]
+    case .decided(let choice, _, _): [choice.text(.english), details]
+    default: [entry.status.rawValue, details]
+    }
   }
 
   private func time(_ time: Timestamp) -> String {

@@ -51,7 +51,7 @@ extension SafetyDay {
 
 extension LedgerEntry {
   /// The sender of the command, or `kiosk` for the kiosk's own entries.
-  package var safetySender: String { source?.description ?? "kiosk" }
+  fileprivate var safetySender: String { source?.description ?? "kiosk" }
 
   /// The sensor or the machine that the entry is about; empty if there is none.
   fileprivate var safetySubject: String {
@@ -81,10 +81,15 @@ extension LedgerEntry {
     case .removed(let removal): parts.append(removal.summary)
     default: break
     }
-    parts += changes.map { fruit, amount in
+    if !changes.isEmpty { parts.append(changesText(bestBefore: bestBefore)) }
+    return parts.joined(separator: ", ")
+  }
+
+  /// Returns the changes of the stock in words.
+  package func changesText(bestBefore: (Timestamp) -> String) -> String {
+    changes.map { fruit, amount in
       let expires = batches.first { $0.id.fruit == fruit }?.expires
       return "\(fruit) \(amount)" + (expires.map { " best before \(bestBefore($0))" } ?? "")
-    }
-    return parts.joined(separator: ", ")
+    }.joined(separator: ", ")
   }
 }

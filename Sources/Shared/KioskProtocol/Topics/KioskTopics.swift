@@ -209,6 +209,23 @@ package struct Source: Hashable, Sendable, LosslessStringConvertible {
   }
 }
 
+extension Source {
+  /// The source of orders from the dashboard's virtual panel. The source of its other commands is the user.
+  package static let virtualPanel = Source(kind: .order, name: "virtual")
+  /// The source of orders from customers' tablets.
+  package static let tablet = Source(kind: .order, name: "tablet")
+
+  /// Returns the name of the user or the device.
+  package func sender(_ language: Language) -> String {
+    switch self {
+    case .tablet: language(name, "태블릿")
+    case .virtualPanel: language(name, "가상 버튼")
+    // The name that `juice-kiosk` uses by default.
+    default: name == "terminal" ? language("command line", "명령줄") : name
+    }
+  }
+}
+
 extension Unicode.Scalar {
   /// Whether the general category is `control`, without a lookup in Unicode's tables. Names of
   /// topics may contain format characters, which many scripts need; text for people must not.
