@@ -29,13 +29,16 @@ extension AlertEvaluator.Transition {
     alert.write(to: &json)
     json.member("resolved", isResolved)
     json.member("since", since.description)
+    if isEarlier { json.member("or_earlier", true) }
   }
 
   package init?(_ json: JSON) {
     guard let alert = Alert(json), let since = json.text("since").flatMap(Timestamp.init) else {
       return nil
     }
-    self.init(alert, isResolved: json["resolved"] == .bool(true), since: since)
+    self.init(
+      alert, isResolved: json["resolved"] == .bool(true), since: since,
+      isEarlier: json["or_earlier"] == .bool(true))
   }
 }
 

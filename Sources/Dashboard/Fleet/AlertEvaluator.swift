@@ -37,9 +37,15 @@ package struct AlertEvaluator: Sendable {
     package let isResolved: Bool
     /// The time at which the alert began.
     package let since: Timestamp
+    /// Whether the alert may have begun before `since`, because it was active when the dashboard started
+    /// or connected to its broker. `false` if the alert is resolved.
+    package let isEarlier: Bool
 
-    package init(_ alert: Alert, isResolved: Bool = false, since: Timestamp) {
-      (self.alert, self.isResolved, self.since) = (alert, isResolved, since)
+    package init(
+      _ alert: Alert, isResolved: Bool = false, since: Timestamp, isEarlier: Bool = false
+    ) {
+      (self.alert, self.isResolved) = (alert, isResolved)
+      (self.since, self.isEarlier) = (since, isEarlier)
     }
   }
 
@@ -120,12 +126,15 @@ package struct AlertEvaluator: Sendable {
     let new = pending.sorted { $0.key < $1.key }.prefix(max(0, Self.maximum - notified.count))
       .map { alert, active in
         var since = active
-        // An evaluator that a user has started is younger than the alert.
-        if case .problem(.offline, let kiosk) = alert, let known = fleet[kiosk]?.offlineSince {
-          since = min(since, instant - now.since(known))
+        var isEarlier = active - (connected ?? started) < rules.quietPeriod
+        if case .problem(.offline, let kiosk) = alert {
+          let known = fleet[kiosk]?.offlineSince
+          isEarlier = known == nil
+          // An evaluator that a user has started is younger than the alert.
+          if let known { since = min(since, instant - now.since(known)) }
         }
         begun[alert] = since
-        return Transition(alert, since: now.before(instant - since))
+        return Transition(alert, since: now.before(instant - since), isEarlier: isEarlier)
       }
     let over = resolving.keys.sorted().map {
       Transition($0, isResolved: true, since: beginning(of: $0, at: instant, now: now))

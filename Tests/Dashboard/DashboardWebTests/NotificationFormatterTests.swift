@@ -222,6 +222,15 @@ import Testing
     let korean = formatter(.korean).notification(of: transitions, in: fleet, at: time(minutes: 20))
     #expect(korean.subject == "k2: 오프라인 외 2건")
     #expect(korean.text.contains("시청: 다시 온라인, 1시간 20분 만에\n"))
+    // The dashboard has found the alert when it started.
+    let found = AlertEvaluator.Transition(
+      .problem(.out("kiwi"), at: "k1"), since: now, isEarlier: true)
+    for (language, words) in [
+      (Language.english, "Town hall: Kiwi is out, for at least 7 min\n"), (.korean, ", 7분 이상\n"),
+    ] {
+      let text = formatter(language).notification(of: [found], in: fleet, at: time(minutes: 7)).text
+      #expect(text.contains(words))
+    }
   }
 
   @Test func aMessageHasAnEnd() {

@@ -91,6 +91,23 @@ import Testing
     #expect(evaluator.notified == [.problem(.out("kiwi"), at: "k1"): time(100)])
   }
 
+  /// What is active at the start may have begun long before, and a kiosk may have been offline.
+  @Test mutating func anAlertThatWasThereBeforeMayHaveBegunEarlier() {
+    receive("k1/status", "offline")
+    receive("k2/status", "online")
+    receive("k2/alert/kiwi", "out")
+    var transitions: [AlertEvaluator.Transition] = []
+    for second in 0..<500 {
+      transitions += evaluator.evaluate(
+        fleet, isConnected: true, at: start + .seconds(second), now: time(second))
+    }
+    #expect(
+      transitions == [
+        .init(.problem(.out("kiwi"), at: "k2"), since: time(0), isEarlier: true),
+        .init(.problem(.offline, at: "k1"), since: time(0), isEarlier: true),
+      ])
+  }
+
   /// The alerts of quiet hours are followed, and sent afterwards with the time at which they began.
   @Test mutating func inQuietHoursNothingIsNotified() {
     runQuietPeriod()

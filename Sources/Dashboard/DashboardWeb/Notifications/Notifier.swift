@@ -187,7 +187,8 @@ package actor Notifier: Service {
         ? nil
         : AlertEvaluator.Transition(
           alert, isResolved: !isActive,
-          since: evaluator.beginning(of: alert, at: instant, now: now))
+          since: evaluator.beginning(of: alert, at: instant, now: now),
+          isEarlier: transition.isEarlier)
     }
     guard !transitions.isEmpty else { return }
     let waiting = Set(entries.flatMap(\.receivers))
