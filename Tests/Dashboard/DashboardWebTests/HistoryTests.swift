@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// What customers order at panels is in the history of the kiosk only.
+  /// Orders of customers at panels are only in the history of the kiosk.
   @Test func anOrderOfACustomerIsNotWhatAUserDid() async throws {
     try await Scene.run { scene in
       let end = "\"job\":3,\"juice\":\"kiwi\",\"quantity\":1,\"ticket\":5"

@@ -91,7 +91,7 @@ import Testing
     #expect(evaluator.notified == [.problem(.out("kiwi"), at: "k1"): time(100)])
   }
 
-  /// What is active at the start may have begun long before, and a kiosk may have been offline.
+  /// An alert of the start may have begun long before, and a kiosk may have been offline.
   @Test mutating func anAlertThatWasThereBeforeMayHaveBegunEarlier() {
     receive("k1/status", "offline")
     receive("k2/status", "online")
