@@ -470,7 +470,7 @@ import Testing
       try await scene.kiosk("events", entry.payload, retain: false)
       let kiosk = try #require(scene.dashboard.link.fleet["k1"])
       let part = try #require(kiosk.progress.first { $0.job == 142 })
-        .part(LocalizedName(fallback: "Kiwi juice"), .english).html.text
+        .part(LocalizedName(fallback: "Kiwi juice"), .english, isForCustomer: false).html.text
       #expect(part.contains("The payment was declined: card expired. Nothing was charged."))
     }
   }
