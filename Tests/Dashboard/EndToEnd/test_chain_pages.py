@@ -109,18 +109,18 @@ def test_the_record_of_food_safety_of_any_kiosk(
     before, after, end = (day + timedelta(days=days) for days in (-1, 1, 5))
     archive.query("""
         INSERT INTO juice.event (kiosk, epoch, seq, at, status, source, changes, more) VALUES
-          ('k7', 9, 1, '2026-11-10T11:00:05Z', 'sensor_hour', NULL, NULL, '{"sensor": "fridge", "unit": "°C",
-            "max": 7.0, "hour": "2026-11-10T10:00:00Z", "low": 3.5, "high": 8.25, "outside": 600, "measured": 3600}'),
+          ('k7', 9, 1, '{DAY}T11:00:05Z', 'sensor_hour', NULL, NULL, '{"sensor": "fridge", "unit": "°C",
+            "max": 7.0, "hour": "{DAY}T10:00:00Z", "low": 3.5, "high": 8.25, "outside": 600, "measured": 3600}'),
           -- The kiosk was off for a night.
-          ('k7', 9, 2, '2026-11-11T07:00:00Z', 'sensor_hour', NULL, NULL, '{"sensor": "fridge", "unit": "°C",
-            "max": 7.0, "hour": "2026-11-10T23:00:00Z", "low": 2.5, "high": 4, "outside": 0, "measured": 1800}'),
-          ('k7', 9, 3, '2026-11-10T11:30:00Z', 'sensor_discard', 'job/anna', '{"kiwi": -4}', '{"sensor": "fridge",
+          ('k7', 9, 2, '{AFTER}T07:00:00Z', 'sensor_hour', NULL, NULL, '{"sensor": "fridge", "unit": "°C",
+            "max": 7.0, "hour": "{DAY}T23:00:00Z", "low": 2.5, "high": 4, "outside": 0, "measured": 1800}'),
+          ('k7', 9, 3, '{DAY}T11:30:00Z', 'sensor_discard', 'job/anna', '{"kiwi": -4}', '{"sensor": "fridge",
             "value": 9.5, "unit": "°C", "fruits": ["kiwi"], "word": "<warm>"}'),
-          ('k7', 9, 4, '2026-11-10T12:30:00Z', 'program_done', NULL, NULL, '{"program": "clean"}'),
-          ('k7', 9, 5, '2026-11-10T13:30:00Z', 'sensor_hour', NULL, NULL, '{"hour": 7}'),
-          ('k7', 9, 6, '2026-11-10T14:30:00Z', 'captured', NULL, NULL, '{}');
+          ('k7', 9, 4, '{DAY}T12:30:00Z', 'program_done', NULL, NULL, '{"program": "clean"}'),
+          ('k7', 9, 5, '{DAY}T13:30:00Z', 'sensor_hour', NULL, NULL, '{"hour": 7}'),
+          ('k7', 9, 6, '{DAY}T14:30:00Z', 'captured', NULL, NULL, '{}');
         UPDATE juice.event SET machine = 'bar', job = 7, source = 'machine/bar' WHERE kiosk = 'k7' AND seq = 4
-        """.replace("2026-11-10", str(day)).replace("2026-11-11", str(after)))
+        """.replace("{DAY}", str(day)).replace("{AFTER}", str(after)))
     assert "/chain/kiosks/k7/safety" in viewer.get("/chain/kiosks/k7").text
     page = text(north, f"/chain/kiosks/k7/safety?from={before}")
     assert f"Food safety of Kiosk 7 {before} – {end}" in page
