@@ -181,7 +181,7 @@ import Testing
       let form = try await scene.get("/routes/new").text
       #expect(
         form.contains(
-          "<select name=\"driver\"><option value=\"\">nobody yet</option>"
+          "<select name=\"driver\"><option value=\"\">no driver yet</option>"
             + "<option value=\"dan\">dan</option><option value=\"minji\">minji</option></select>"))
       func create(_ driver: String) async throws -> Answer {
         try await scene.post(

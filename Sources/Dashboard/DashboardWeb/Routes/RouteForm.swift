@@ -95,7 +95,7 @@ struct RouteForm {
       <label>\(language("Name, to plan it again (optional)", "이름 (다시 계획할 때, 선택)"))
       <input name="name" maxlength="\(Route.maximumName)" value="\(name ?? "")"></label>
       <label>\(language("Driver (optional)", "운전자 (선택)"))
-      <select name="driver"><option value="">\(language("nobody yet", "아직 없음"))</option>\(options)</select></label>
+      <select name="driver"><option value="">\(language("no driver yet", "아직 없음"))</option>\(options)</select></label>
 
       """
   }

@@ -58,7 +58,7 @@ struct SafetyView {
     return lines
   }
 
-  /// Returns what has happened, as on the dashboard's page, and the details.
+  /// Returns the text of the entry, in the words of the dashboard's page, and the details.
   private func words(_ entry: LedgerEntry) -> [String] {
     func bestBefore(_ expires: Timestamp) -> String {
       wallClock.bestBeforeDay(expires)?.description ?? time(expires)
