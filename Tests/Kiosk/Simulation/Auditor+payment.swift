@@ -265,6 +265,8 @@ extension Auditor {
     }
     payments.charges[number]?.order?.end = outcome
     payments.charges[number]?.order?.sold = entry.amount?.units
+    // An order that was made may need a decision about its charge, which may follow in the batch.
+    payments.batch.charges.insert(number)
     payments.charges[number]?.order?.sentBefore = sent.count
   }
 
