@@ -158,7 +158,7 @@ extension DashboardServer {
     let visited = max(
       route.createdAt, Timestamp(milliseconds: link.time.milliseconds - Int64(ago) * 1000))
     var new = try Route.StopReport(form, stop, user: user, at: visited)
-    // The kiosk has the fruit of a report that was sent before, which takes no more room.
+    // The kiosk has the fruit of a report that was sent before: none of it needs room again.
     let wasSent = stop.report.map { $0.command == new.command || !stop.isOpen } ?? false
     if !wasSent, form["fit"] != nil, let kiosk = link.fleet[kiosk] {
       new = new.fitting(kiosk, at: visited)
