@@ -15,13 +15,17 @@ actor IndexBuilder {
     self.logger = logger
   }
 
-  /// Runs until all indexes exist or the task is cancelled. Tries again a minute after an error.
+  /// Runs until all indexes exist or the task is cancelled. Tries again a second after the first
+  /// error and at most a minute after each further one: the session of an archiver that has ended
+  /// can hold the lock for a moment.
   func run() async {
+    var pause = Duration.seconds(1)
     while !Task.isCancelled {
       do throws(DatabaseError) { return try build() } catch {
         if !Task.isCancelled { logger.warning("an index cannot be created yet: \(error)") }
         // Throws only if the task is cancelled, which ends the loop.
-        try? await Task.sleep(for: .seconds(60))
+        try? await Task.sleep(for: pause)
+        pause = min(pause * 2, .seconds(60))
       }
     }
   }

@@ -228,16 +228,22 @@ def test_an_index_is_created_while_entries_are_archived(
     archive = make_archive(timeout_seconds=2).start()
     archive.stop()
     database.query("DROP INDEX juice.event_rare")
+    # The key of the lock of IndexBuilder: an earlier archiver's session has not ended yet.
+    earlier = session(database, "earlier", f"SELECT pg_advisory_lock({0x6A75_6963_0004})")
     reader = session(database, "report", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; TABLE juice.part")
     try:
         archive.start()
+        eventually(lambda: sum("another session creates it" in line for line in archive.log) >= 3)
+        earlier.kill()
+        earlier.wait(TIMEOUT)
         has(database, "SELECT indexes_missing FROM juice.archive_status", "2")
         tell(client, "k1", event(1))
         sums_are_complete(database, 1)
         archive.wait_for_log("the creation of an index has run for 5 s; it waits for report")
     finally:
-        reader.kill()
-        reader.wait(TIMEOUT)
+        for other in (earlier, reader):
+            other.kill()
+            other.wait(TIMEOUT)
     archive.wait_for_log("the index event_1_event_rare exists")
     assert database.query("SELECT indexes_missing FROM juice.archive_status") == "0"
     plan = database.query("SET enable_seqscan = off; EXPLAIN SELECT * FROM juice.waste; EXPLAIN SELECT * FROM juice.program")
