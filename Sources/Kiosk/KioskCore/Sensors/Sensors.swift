@@ -366,6 +366,7 @@ package struct Sensors: Sendable {
     _ live: inout Live, endsGap: Bool, at now: Moment
   ) {
     let gap = now.uptime - live.countedAt
+    // guard: a gap is not measured too
     let isMeasured = !endsGap && gap <= min(.seconds(3600), sensor.silentAfter)
     let seconds = isMeasured ? Int(gap / .seconds(1)) : 0
     live.countedAt = isMeasured ? live.countedAt + .seconds(seconds) : now.uptime
