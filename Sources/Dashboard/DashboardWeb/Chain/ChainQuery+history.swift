@@ -36,8 +36,8 @@ extension ChainQuery {
         SELECT kiosk, 'offline', since, NULL, NULL FROM juice.presence
         WHERE NOT is_online AND \(kind == nil || kind == .outages)
       )
-      SELECT kiosk, name, kind, (extract(epoch FROM at) * 1000)::bigint,
-        (extract(epoch FROM until) * 1000)::bigint, what
+      SELECT kiosk, name, kind, \(Self.milliseconds("at")),
+        \(Self.milliseconds("until")), what
       FROM own JOIN past USING (kiosk) WHERE $2::text IS NULL OR kiosk = $2
       ORDER BY at DESC LIMIT \(ActivityStore.maximumRecords)
       """,

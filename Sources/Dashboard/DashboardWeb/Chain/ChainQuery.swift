@@ -48,6 +48,11 @@ struct ChainQuery {
     try rows(query, values).first?.number(0) ?? 0
   }
 
+  /// Returns SQL for the number that `Row.time(_:)` reads.
+  static func milliseconds(_ time: String) -> String {
+    "(extract(epoch FROM \(time)) * 1000)::bigint"
+  }
+
   struct Row: Sendable {
     fileprivate let columns: [String?]
 
@@ -68,4 +73,9 @@ struct ChainQuery {
 
     func kiosk(_ column: Int) -> KioskID? { columns[column].flatMap { KioskID($0) } }
   }
+}
+
+extension ListSlice {
+  /// The SQL clause that selects the rows of the slice.
+  var limit: String { "LIMIT \(Self.length) OFFSET \(start)" }
 }
