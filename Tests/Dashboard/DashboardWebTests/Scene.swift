@@ -203,9 +203,15 @@ final class Scene: Sendable {
 
   func options(_ path: String) async throws -> Answer { try await ask(.options, path, headers) }
 
-  /// - Parameter address: The visitor's address, as a proxy reports it.
-  func post(_ path: String, _ body: String, from address: String = "") async throws -> Answer {
-    try await ask(.post, path, headers + [.forwardedFor: address], body)
+  /// - Parameters:
+  ///   - address: The visitor's address, as a proxy reports it.
+  ///   - fields: Further fields of the browser.
+  func post(
+    _ path: String, _ body: String, from address: String = "", fields: HTTPFields = [:]
+  ) async throws -> Answer {
+    var fields = headers + fields
+    fields[.forwardedFor] = address
+    return try await ask(.post, path, fields, body)
   }
 
   private func ask(

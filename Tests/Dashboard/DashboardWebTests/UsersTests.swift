@@ -327,8 +327,17 @@ import Testing
     ("Mozilla/5.0 (X11; Linux x86_64; rv:125.0) Gecko/20100101 Firefox/125.0", "Firefox, Linux"),
     ("curl/8.5.0", "curl/8.5.0"), ("", ""),
   ])
-  func aSessionHasTheNameOfItsBrowser(header: String, name: String) {
+  func aSessionHasTheNameOfItsBrowser(header: String, name: String) async throws {
     #expect(BrowserName.text(header) == name)
+    try await Scene.run { scene in
+      scene.session = try await scene.get("/login").session ?? ""
+      let login = try await scene.post(
+        "/login", "csrf_token=\(scene.csrfToken)&name=vera&password=strawberries&to=/",
+        fields: [.userAgent: header])
+      scene.cookieJar.merge(login.cookies) { $1 }
+      let page = try await scene.get("/account").text
+      #expect(page.contains("this browser") && page.contains("\">\(name)"))
+    }
   }
 
   @Test func theReasonOfTheBrokerIsInTheLanguageOfThePage() {

@@ -69,7 +69,8 @@ extension DashboardServer {
     sessions.end(context.sessionToken)
     let origin = Sessions.Origin(
       at: link.time, address: context.address,
-      browser: (request.headers[.userAgent] ?? "").visible(upTo: 120))
+      // Safari on an iPhone names itself after 123 characters.
+      browser: (request.headers[.userAgent] ?? "").visible(upTo: 160))
     let token = sessions.begin(for: user, at: now(), from: origin)
     await sessions.save()
     var response = Response.redirect(to: target, type: .normal)
