@@ -132,6 +132,10 @@ import Testing
       let page = try await scene.get("/kiosks/k1").text
       #expect(page.contains("in 12 glasses") && page.contains("value=\"clean.bar\""))
       #expect(try !(await scene.get("/").text.contains("Clean:")))
+      clean.glassesLeft = 1
+      try await Self.publish(scene, .idle, clean)
+      let last = try await scene.get("/kiosks/k1").text
+      #expect(last.contains("in 1 glass") && !last.contains("in 1 glasses"))
       (clean.due, clean.isOverdue, clean.missing) = (.glasses, true, ["kiwi": 2])
       try await Self.publish(scene, .cleaningDue, clean)
       let overdue = try await scene.get("/kiosks/k1").text

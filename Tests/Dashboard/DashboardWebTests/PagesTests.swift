@@ -702,6 +702,11 @@ import Testing
       }
       // The operator sees the reason.
       #expect(try await scene.get("/kiosks/k1").text.contains(reason))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      let korean = try #require(scene.dashboard.link.connectionError).text(.korean)
+      for path in ["/", "/kiosks/k1"] {
+        #expect(try await scene.get(path).text.contains(korean), "\(path)")
+      }
     }
   }
 
@@ -755,6 +760,39 @@ import Testing
       for page in [try await scene.get("/").text, try await scene.get("/kiosks/k1").text] {
         #expect(!page.contains("25 min ago"))
         #expect(page.contains("Kiwi now") || page.contains("runs out now"))
+      }
+    }
+  }
+
+  /// A time is `14:05`, after its day if that is not today.
+  @Test func allPagesWriteTimesInTheSameForm() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      func time(hours: Int64) -> Timestamp {
+        Timestamp(milliseconds: scene.now.milliseconds + hours * 3_600_000)
+      }
+      var clean = MachineReport.Program(.clean)
+      (clean.dueAt, clean.last) = (time(hours: 30), time(hours: -3))
+      let machine = MachineReport(
+        state: .idle, queue: 0, juices: ["kiwi"], jobs: [], ready: [], programs: [clean])
+      try await scene.kiosk("machine/bar", machine.payload)
+      let route = try await scene.post(
+        "/routes",
+        "csrf_token=\(scene.csrfToken)&arrival=2026-11-22T08:00&until=2026-11-24T08:00&margin=20&kiosk.k1=1"
+      )
+      let path = try #require(route.headers[.location])
+      let form = /(?:[A-Z][a-z]{2} \d{1,2} |\d{1,2}월 \d{1,2}일 )?\d{2}:\d{2}/
+      for (language, due) in [("en", "Nov 22 15:00"), ("ko", "11월 22일 15:00")] {
+        scene.cookieJar[SessionMiddleware.languageCookie] = language
+        var shown: Set<String> = []
+        for page in ["/kiosks/k1", "/kiosks/k1/history", "/history", "/account", path] {
+          let text = try await scene.get(page).text
+          let times = text.matches(of: /<time [^>]*>([^<]*)</).map { String($0.1) }
+          let others = times.filter { $0.wholeMatch(of: form) == nil }
+          #expect(others.isEmpty, "\(page): \(others)")
+          shown.formUnion(times)
+        }
+        #expect(shown.isSuperset(of: [due, "06:00"]), "\(shown)")
       }
     }
   }

@@ -207,6 +207,7 @@ import Testing
       try await scene.authenticate("rita")
       let list = try await scene.get("/")
       #expect(list.status == .ok && list.text.contains("row-k1") && !list.text.contains("row-k2"))
+      #expect(list.text.contains("<a href=\"/routes\">"))
       for path in ["/", "/kiosks/k1", "/routes", "/routes/new", "/history"] {
         let page = try await scene.get(path)
         #expect(page.status == .ok, "\(path)")

@@ -66,15 +66,23 @@ import Testing
       let info = KioskInfo(version: "1", startedAt: scene.now, name: name)
       try await scene.kiosk("info", info.payload)
       try await scene.authenticate("minji")
-      _ = try await Self.createRoute(scene)
-      let records = await scene.dashboard.activity.records(since: scene.now) { $0.kind == .actions }
-      let details = records.records.compactMap { record -> [String?]? in
-        guard case .action(let action) = record.event, action.verb == .plannedRoute else {
-          return nil
-        }
-        return [action.detail, action.koreanDetail]
+      let path = try await Self.createRoute(scene)
+      for change in ["edit", "delete"] {
+        let answer = try await scene.post(
+          "\(path)/\(change)", "csrf_token=\(scene.csrfToken)&name=South&order.k1=1&sure=1")
+        #expect(answer.status == .seeOther, "\(change)")
       }
-      #expect(details == [["Town hall", "구청"]])
+      let records = await scene.dashboard.activity.records(since: scene.now) { $0.kind == .actions }
+      let actions = records.records.compactMap { record -> [String?]? in
+        guard case .action(let action) = record.event, !action.isLogin else { return nil }
+        return [action.user, action.verb.rawValue, action.detail, action.koreanDetail]
+      }
+      #expect(
+        Set(actions) == [
+          ["minji", "planned_route", "Town hall", "구청"],
+          ["minji", "changed_route", "South: Town hall", "South: 구청"],
+          ["minji", "deleted_route", "South: Town hall", "South: 구청"],
+        ])
     }
   }
 

@@ -371,6 +371,8 @@ import Testing
         .applied, publishing: true)
       try await scene.authenticate("ada")
       let audit = try await scene.get("/users/audit").text
+      let who = "<td>minji</td><td>changed the settings <span class=\"muted\">Kiwi juice €"
+      #expect(audit.components(separatedBy: who).count == 3 && audit.contains("€4.20"))
       #expect(audit.contains("name=\"replaces\" value=\"s2\""))
       #expect(!audit.contains("name=\"replaces\" value=\"s1\""))
       try await scene.authenticate("minji")

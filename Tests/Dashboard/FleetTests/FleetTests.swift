@@ -185,6 +185,8 @@ import Testing
     // Without sales of its own, it counts as the mean of the others.
     receive("new/stock", stock(nothing))
     #expect(fleet["quiet"]?.worst == .sellsNothing)
+    // The tile counts those that sell nothing, too.
+    #expect(fleet.survey(at: now).count.out == 3)
     #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["new", "busy", "quiet", "late"])
     receive("new/status", "offline")
     #expect(fleet.survey(at: now).byUrgency().first?.id == "new")
