@@ -47,6 +47,36 @@ import Testing
     }
   }
 
+  /// A state beside a reading that does not show it says why.
+  @Test(
+    arguments: [
+      (.blocked, false, "needs a decision", "확인 필요"), (.alarm, false, "near the limit", "한계에 가까움"),
+      (.ok, true, "old reading", "이전 측정값"), (.ok, false, nil, nil),
+    ] as [(SensorReport.State, Bool, String?, String?)])
+  func aStateUnlikeItsReadingSaysWhy(
+    state: SensorReport.State, silent: Bool, english: String?, korean: String?
+  ) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      var report = Self.report(state, silent: silent)
+      report.value = 6800
+      try await scene.kiosk("sensor/fridge", report.payload)
+      let limits = "6.8 °C</span> <span class=\"nowrap\">(≤ 7 °C)</span>"
+      for (code, words) in [("en", english), ("ko", korean)] {
+        scene.cookieJar[SessionMiddleware.languageCookie] = code
+        let page = try await scene.get("/kiosks/k1").text
+        let card = page.split(separator: "id=\"sensors\"").last ?? ""
+        let rest = card.split(separator: limits).dropFirst().first ?? ""
+        let reasons = String(rest.split(separator: "</span>").first ?? "")
+        if let words {
+          #expect(reasons.contains(words))
+        } else {
+          #expect(rest.hasPrefix("</span>"))
+        }
+      }
+    }
+  }
+
   @Test func aDecisionGoesOutWithItsReasonAndTheUsersName() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

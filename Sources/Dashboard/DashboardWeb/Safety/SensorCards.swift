@@ -29,8 +29,24 @@ struct SensorCards {
     let style: HTML = report.needsAttention ? "bad" : report.state == .ok ? "good" : ""
     return """
       <li><div class="machine"><b>\(name.title(language))</b> <span class="chip \(style)">\(report.text(language))</span>
-      <span class="muted"><span class="nowrap">\(report.valueText)</span> \(report.limits)</span></div></li>
+      <span class="muted"><span class="nowrap">\(report.valueText)</span> \(report.limits)\(reasons(report))</span></div></li>
       """
+  }
+
+  /// Returns why the state is not that of the reading, or `nil` if it is.
+  private func reasons(_ report: SensorReport) -> HTML? {
+    var reasons: [String] = []
+    if report.isSilent, report.value != nil { reasons.append(language("old reading", "이전 측정값")) }
+    if report.isWithin == true, report.state == .alarm {
+      reasons.append(language("still near the limit", "아직 한계에 가까움"))
+    }
+    if report.isWithin == true, report.state == .blocked {
+      reasons.append(
+        language(
+          "was outside or without readings: needs a decision",
+          "범위를 벗어났거나 측정값이 없었음: 확인 필요"))
+    }
+    return reasons.isEmpty ? nil : " · \(reasons.joined(separator: " · "))"
   }
 }
 
