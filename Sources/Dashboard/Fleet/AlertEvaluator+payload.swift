@@ -7,6 +7,7 @@ extension AlertEvaluator {
     json.member("notified", notified.sorted { $0.key < $1.key }) { json, notified in
       notified.key.write(to: &json)
       json.member("since", notified.value.description)
+      if earlier.contains(notified.key) { json.member("or_earlier", true) }
     }
   }
 
@@ -20,6 +21,12 @@ extension AlertEvaluator {
       }
     }
     return Dictionary(notified) { first, _ in first }
+  }
+
+  /// Reads which of the alerts that `write(to:)` has written may have begun earlier.
+  package static func earlier(in json: JSON) -> Set<Alert> {
+    let notified = (json.elements("notified") ?? []).prefix(maximum)
+    return Set(notified.filter { $0["or_earlier"] == .bool(true) }.compactMap { Alert($0) })
   }
 }
 

@@ -38,7 +38,7 @@ package struct AlertEvaluator: Sendable {
     /// The time at which the alert began.
     package let since: Timestamp
     /// Whether the alert may have begun before `since`, because it was active when the dashboard started
-    /// or connected to its broker. `false` if the alert is resolved.
+    /// or connected to its broker.
     package let isEarlier: Bool
 
     package init(
@@ -60,6 +60,8 @@ package struct AlertEvaluator: Sendable {
   private let rules: Rules
   /// The notified alerts that are not resolved, with the time at which they began.
   package private(set) var notified: [Alert: Timestamp]
+  /// The notified alerts that may have begun earlier: see `Transition.isEarlier`.
+  package private(set) var earlier: Set<Alert>
   /// The times of the monotonic clock at which notified alerts began. Does not contain the alerts of
   /// an earlier evaluator.
   private var begun: [Alert: Instant] = [:]
@@ -75,10 +77,13 @@ package struct AlertEvaluator: Sendable {
 
   /// Creates an evaluator.
   ///
-  /// - Parameter notified: The `notified` alerts of an earlier evaluator, with the time at which they
-  ///   began.
-  package init(_ rules: Rules, notified: [Alert: Timestamp] = [:]) {
-    (self.rules, self.notified) = (rules, notified)
+  /// - Parameters:
+  ///   - notified: The `notified` alerts of an earlier evaluator, with the time at which they began.
+  ///   - earlier: Its `earlier` alerts.
+  package init(
+    _ rules: Rules, notified: [Alert: Timestamp] = [:], earlier: Set<Alert> = []
+  ) {
+    (self.rules, self.notified, self.earlier) = (rules, notified, earlier)
   }
 
   /// Updates the alerts and returns the transitions to notify now. Call it about once a second.
@@ -137,14 +142,18 @@ package struct AlertEvaluator: Sendable {
         return Transition(alert, since: now.before(instant - since), isEarlier: isEarlier)
       }
     let over = resolving.keys.sorted().map {
-      Transition($0, isResolved: true, since: beginning(of: $0, at: instant, now: now))
+      Transition(
+        $0, isResolved: true, since: beginning(of: $0, at: instant, now: now),
+        isEarlier: earlier.contains($0))
     }
     for transition in new {
       notified[transition.alert] = transition.since
+      if transition.isEarlier { earlier.insert(transition.alert) }
       self.pending[transition.alert] = nil
     }
     for transition in over {
       notified[transition.alert] = nil
+      earlier.remove(transition.alert)
       begun[transition.alert] = nil
       self.resolving[transition.alert] = nil
     }
@@ -181,6 +190,7 @@ package struct AlertEvaluator: Sendable {
         now.since(since) >= Self.retention
       {
         notified[alert] = nil
+        earlier.remove(alert)
         begun[alert] = nil
       }
     }

@@ -231,6 +231,14 @@ import Testing
       let text = formatter(language).notification(of: [found], in: fleet, at: time(minutes: 7)).text
       #expect(text.contains(words))
     }
+    let over = AlertEvaluator.Transition(
+      .problem(.out("kiwi"), at: "k1"), isResolved: true, since: now, isEarlier: true)
+    for (language, words) in [
+      (Language.english, ", after at least 7 min\n"), (.korean, ", 최소 7분 만에\n"),
+    ] {
+      let text = formatter(language).notification(of: [over], in: fleet, at: time(minutes: 7)).text
+      #expect(text.contains(words))
+    }
   }
 
   @Test func aMessageHasAnEnd() {

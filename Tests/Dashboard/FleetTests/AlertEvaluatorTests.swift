@@ -92,7 +92,7 @@ import Testing
   }
 
   /// An alert of the start may have begun long before, and a kiosk may have been offline.
-  @Test mutating func anAlertThatWasThereBeforeMayHaveBegunEarlier() {
+  @Test mutating func anAlertThatWasThereBeforeMayHaveBegunEarlier() throws {
     receive("k1/status", "offline")
     receive("k2/status", "online")
     receive("k2/alert/kiwi", "out")
@@ -106,6 +106,22 @@ import Testing
         .init(.problem(.out("kiwi"), at: "k2"), since: time(0), isEarlier: true),
         .init(.problem(.offline, at: "k1"), since: time(0), isEarlier: true),
       ])
+    // Also a dashboard that is started again says so of the end.
+    let json = try JSON.parse(JSONWriter.object { evaluator.write(to: &$0) })
+    evaluator = AlertEvaluator(
+      AlertEvaluator.Rules(), notified: AlertEvaluator.notified(in: json),
+      earlier: AlertEvaluator.earlier(in: json))
+    receive("k2/alert/kiwi", "ok")
+    transitions = []
+    for second in 500..<1000 {
+      transitions += evaluator.evaluate(
+        fleet, isConnected: true, at: start + .seconds(second), now: time(second))
+    }
+    #expect(
+      transitions == [
+        .init(.problem(.out("kiwi"), at: "k2"), isResolved: true, since: time(0), isEarlier: true)
+      ])
+    #expect(evaluator.earlier == [.problem(.offline, at: "k1")])
   }
 
   /// The alerts of quiet hours are followed, and sent afterwards with the time at which they began.

@@ -164,7 +164,11 @@ package struct NotificationFormatter: Sendable {
     let minutes = transition.since.minutes(until: now)
     guard minutes > 0 else { return "" }
     let length = language.length(ofMinutes: minutes)
-    if transition.isResolved { return language(", after \(length)", ", \(length) 만에") }
+    if transition.isResolved {
+      return transition.isEarlier
+        ? language(", after at least \(length)", ", 최소 \(length) 만에")
+        : language(", after \(length)", ", \(length) 만에")
+    }
     return transition.isEarlier
       ? language(", for at least \(length)", ", \(length) 이상")
       : language(", for \(length)", ", \(length)째")

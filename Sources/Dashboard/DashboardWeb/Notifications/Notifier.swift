@@ -89,7 +89,9 @@ package actor Notifier: Service {
     let (stored, problem) = state == nil ? file.load() : (state, nil)
     if let problem { logger.error("\(problem)") }
     if let json = stored.flatMap({ try? JSON.parse($0) }) {
-      evaluator = AlertEvaluator(rules, notified: AlertEvaluator.notified(in: json))
+      evaluator = AlertEvaluator(
+        rules, notified: AlertEvaluator.notified(in: json),
+        earlier: AlertEvaluator.earlier(in: json))
       queue = NotificationQueue(
         json, receivers: receivers.map(\.name), at: .now, time: link.time)
     }
