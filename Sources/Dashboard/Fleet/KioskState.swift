@@ -114,6 +114,14 @@ package struct KioskState: Sendable, Identifiable {
     return kiosk
   }
 
+  /// Returns amounts in the order of the menu, then those of fruits that it lacks.
+  package func inMenuOrder(_ amounts: FruitAmounts) -> [FruitAmounts.Element] {
+    let order = (reports.menu?.menu.fruits ?? []).map(\.id)
+    return order.compactMap { fruit -> FruitAmounts.Element? in
+      amounts[fruit].map { (fruit: fruit, amount: $0) }
+    } + amounts.filter { !order.contains($0.fruit) }
+  }
+
   /// Reads a message on a topic of this kiosk. Ignores an unreadable message without a log record,
   /// because any number of them may arrive; the earlier state remains. An unreadable alert is none.
   ///

@@ -129,6 +129,19 @@ import Testing
     receive("\(kiosk)/stock", stock(amounts))
   }
 
+  @Test mutating func fruitIsInTheOrderOfTheMenu() throws {
+    open("k1")
+    receive("k2/status", "online")
+    let amounts: FruitAmounts = ["banana": 1, "fig": 2, "mango": 3, "strawberry": 4]
+    let kiosk = try #require(fleet["k1"])
+    #expect(
+      kiosk.inMenuOrder(amounts).map(\.fruit) == ["strawberry", "banana", "mango", "fig"])
+    #expect(kiosk.inMenuOrder(amounts).map(\.amount) == [4, 1, 3, 2])
+    let unknown = try #require(fleet["k2"])
+    #expect(
+      unknown.inMenuOrder(amounts).map(\.fruit) == ["banana", "fig", "mango", "strawberry"])
+  }
+
   @Test mutating func whatCannotBeSoldComesFirst() throws {
     open("all")
     open("low")

@@ -106,7 +106,7 @@ struct EntryText {
   ///
   /// - Parameter batches: The batches that the changes add, with their dates.
   private func amounts(_ changes: FruitAmounts, _ batches: [BatchChange] = []) -> String {
-    changes.map { fruit, amount in
+    kiosk.inMenuOrder(changes).map { fruit, amount in
       let change = "\(kiosk.name(of: fruit, language)) \(amount > 0 ? "+" : "")\(amount)"
       guard let expires = batches.first(where: { $0.id.fruit == fruit })?.expires else {
         return change

@@ -104,7 +104,8 @@ struct MachineCards {
         "\(language("in \(language.count(glasses, "glass", "glasses"))", "\(glasses)잔 뒤"))")
     }
     if let missing = program.missing {
-      let fruits = missing.map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
+      let fruits = kiosk.inMenuOrder(missing)
+        .map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
         .joined(separator: ", ")
       notes.append("\(language("missing: \(fruits)", "부족: \(fruits)"))")
     }

@@ -20,7 +20,7 @@ struct FreshnessCards {
       <p class="muted">\(language(
         "None of it is sold. When you have taken it out of the kiosk, record what became of it.",
         "판매하지 않아요. 키오스크에서 꺼낸 뒤 어떻게 했는지 기록해 주세요."))</p>
-      <ul class="feed">\(kiosk.expired.map { row($0.fruit, $0.amount) })</ul>\(all)
+      <ul class="feed">\(kiosk.inMenuOrder(kiosk.expired).map { row($0.fruit, $0.amount) })</ul>\(all)
       """)
   }
 

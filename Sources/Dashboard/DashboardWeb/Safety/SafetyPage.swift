@@ -227,7 +227,7 @@ struct SafetyPage {
       return isWhole ? language("nothing", "없음") : language("unknown", "알 수 없음")
     }
     return least
-      + waste.map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
+      + kiosk.inMenuOrder(waste).map { "\(kiosk.name(of: $0.fruit, language)) \($0.amount)" }
       .joined(separator: ", ")
   }
 }

@@ -62,7 +62,9 @@ struct SalesCharts {
   private func waste(_ sales: SalesReport) -> HTML? {
     let waste = sales.days.reduce(into: Waste()) { $0 += $1.tally.waste }
     if waste.isEmpty { return nil }
-    let fruits = waste.amounts.map { language.amount($1, of: kiosk.name(of: $0, language)) }
+    let fruits = kiosk.inMenuOrder(waste.amounts).map {
+      language.amount($0.amount, of: kiosk.name(of: $0.fruit, language))
+    }
     let cost = waste.cost.map { $0.text(language) }
     return """
       <p class="muted">\(language("Waste in 30 days:", "30일 동안 폐기:")) \

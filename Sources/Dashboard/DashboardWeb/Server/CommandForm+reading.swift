@@ -131,7 +131,8 @@ extension CommandForm {
   }
 
   private init(_ removal: Removal, at kiosk: KioskState, _ language: Language) {
-    let amounts = removal.amounts.map { language.amount($1, of: kiosk.name(of: $0, language)) }
+    let amounts = kiosk.inMenuOrder(removal.amounts)
+      .map { language.amount($0.amount, of: kiosk.name(of: $0.fruit, language)) }
       .joined(separator: ", ")
     self.init(
       command: .remove(removal), name: "\(amounts), \(removal.reason.text(language))",
