@@ -80,7 +80,8 @@ struct RoutesPage {
   private var differences: HTML {
     let differences = RouteDifferences(of: routes.reversed())
     guard !differences.kiosks.isEmpty else { return "" }
-    let fruits = differences.fruits.keys.sorted()
+    func name(_ fruit: Fruit.ID) -> String { differences.names[fruit]?[language] ?? fruit.text }
+    let fruits = differences.fruits.keys.sorted { (name($0), $0) < (name($1), $1) }
     func cell(_ difference: RouteDifferences.Difference?) -> HTML {
       guard let difference, difference.counts > 0 else { return "<td class=\"muted\">–</td>" }
       let style: HTML = difference.missing > 0 ? " class=\"short\"" : ""
@@ -96,8 +97,7 @@ struct RoutesPage {
 
         """
     }
-    let heads =
-      [language("Kiosk", "키오스크")] + fruits.map { differences.names[$0]?[language] ?? $0.text }
+    let heads = [language("Kiosk", "키오스크")] + fruits.map(name)
     let foot: HTML = """
       <tr><th scope="row">\(language("All", "모두"))</th>\(fruits.map { cell(differences.fruits[$0]) })</tr>
       <tr><th scope="row">\(language("Brought / planned", "채운 수량 / 계획"))</th>\
