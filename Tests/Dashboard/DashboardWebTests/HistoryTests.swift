@@ -90,8 +90,36 @@ import Testing
       try scene.dashboard.users.update { $0[ada.name] = ada }
       try await scene.authenticate("ada")
       #expect(try await scene.get("/kiosks/k1/history").text.contains("the payment was declined"))
+      // A payment that was declined is no trouble of a machine.
+      for (kind, isShown) in [("payments", true), ("machines", false)] {
+        let page = try await scene.get("/kiosks/k1/history?kind=\(kind)").text
+        #expect(page.contains("the payment was declined") == isShown, "\(kind)")
+      }
       let audit = try await scene.get("/users/audit").text
       #expect(audit.contains("Kiwi +98") && !audit.contains("declined"))
+    }
+  }
+
+  /// The first kiosk does not decide.
+  @Test func theTimesOfManyKiosksAreInTheirMostFrequentTimeZone() async throws {
+    try await Scene.run { scene in
+      for (kiosk, zone) in [
+        ("k1", "Asia/Seoul"), ("k2", "Europe/Berlin"), ("k3", "Europe/Berlin"),
+      ] as [(KioskID, String)] {
+        let sales = SalesReport(
+          at: scene.now, timeZone: zone, today: CivilDate(daysSinceEpoch: Self.day))
+        try await scene.kiosk("status", Array("online".utf8), of: kiosk)
+        try await scene.kiosk("sales", sales.payload, of: kiosk)
+      }
+      let ada = try User.test("ada", .admin)
+      try scene.dashboard.users.update { $0[ada.name] = ada }
+      try await scene.authenticate("ada")
+      for path in ["/history", "/users/audit"] {
+        let page = try await scene.get(path).text
+        #expect(page.contains("Times are in the time zone Europe/Berlin"), "\(path)")
+      }
+      let page = try await scene.get("/kiosks/k1/history").text
+      #expect(page.contains("Times are in the time zone Asia/Seoul"))
     }
   }
 
