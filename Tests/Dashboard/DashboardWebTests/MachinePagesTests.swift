@@ -11,10 +11,12 @@ import Testing
 @Suite struct MachinePagesTests {
   private typealias Job = MachineReport.Job
 
-  private static func job(_ ticket: Int, _ state: JobState, at time: Timestamp) -> Job {
+  private static func job(
+    _ ticket: Int, _ state: JobState, attempt: Int? = nil, at time: Timestamp
+  ) -> Job {
     Job(
-      job: 100 + ticket, attempt: 100 + ticket, ticket: ticket, juice: "kiwi", quantity: 1,
-      state: state, at: time)
+      job: 100 + ticket, attempt: attempt ?? 100 + ticket, ticket: ticket, juice: "kiwi",
+      quantity: 1, state: state, at: time)
   }
 
   private static func publish(
@@ -73,6 +75,15 @@ import Testing
         #expect(page.contains("value=\"\(button)\""))
       }
       #expect(try await scene.get("/").text.contains("Ticket 43 needs a decision"))
+      // The number that the machine and its decision have.
+      #expect(page.contains("bar · job 142 ·"))
+      let paid = MachineReport(
+        state: .idle, queue: 0, juices: ["kiwi"],
+        jobs: [Self.job(42, .needsDecision, attempt: 144, at: scene.now)], ready: [])
+      try await scene.kiosk("machine/bar", paid.payload)
+      let changed = try await scene.get("/kiosks/k1").text
+      #expect(changed.contains("bar · job 142, at the machine 144 ·"))
+      #expect(changed.contains("value=\"poured.144\""))
     }
   }
 

@@ -526,7 +526,7 @@ import Testing
     let refused = try kiosk.receive(.job(#"{"job":2,"decision":"\#(late)"}"#))
     #expect(try refused.reasons == [.noDecisionNeeded])
     #expect(
-      try refused.results.map(\.detail) == ["job 2 was made again, as job 3: decide about that"])
+      try refused.results.map(\.detail) == ["job 2 is now job 3: decide about that"])
     #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
     let decided = try kiosk.receive(.job(#"{"job":3,"decision":"poured"}"#))
     #expect(try decided.statuses == [.applied, .ready])

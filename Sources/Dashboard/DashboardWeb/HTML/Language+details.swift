@@ -53,9 +53,8 @@ extension Language {
       "결제 {}: 환불은 당일에 한 번만 할 수 있어요."
     ),
     (
-      "job {} was made again, as job {}: decide about that",
-      "Job {} was made again, as job {}: decide about that.",
-      "작업 {}은 작업 {}로 다시 만들었어요. 그 작업을 정해 주세요."
+      "job {} is now job {}: decide about that", "Job {} is now job {}: decide about that.",
+      "작업 {}의 번호는 이제 {}이에요. 그 작업을 정해 주세요."
     ),
     (
       "machine {} has a program already: job {}", "Machine {} runs a program already, job {}.",

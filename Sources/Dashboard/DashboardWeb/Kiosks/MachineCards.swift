@@ -37,7 +37,12 @@ struct MachineCards {
       job.job.state == .lost
       ? language("the machine is offline", "기계 연결 끊김")
       : language("started, but no result was reported", "만들기 시작한 뒤 결과 보고 없음")
-    let number = language("job \(job.job.job)", "작업 \(job.job.job)")
+    // After the hold of a payment, or when it is made again, the machine has it under another number.
+    let (order, attempt) = (job.job.job, job.job.attempt)
+    let number =
+      order == attempt
+      ? language("job \(order)", "작업 \(order)")
+      : language("job \(order), at the machine \(attempt)", "작업 \(order), 기계에서는 \(attempt)")
     return "<li>\(row(job, "\(job.machine.text) · \(number) · \(why)"))\(actions)</li>"
   }
 

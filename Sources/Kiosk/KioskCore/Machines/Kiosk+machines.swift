@@ -88,7 +88,7 @@ extension Kiosk {
       let attempt = jobs.attempt(ofOrder: decided.job).flatMap { $0 == decided.job ? nil : $0 }
       throw Rejection(
         .noDecisionNeeded,
-        attempt.map { "job \(decided.job) was made again, as job \($0): decide about that" }
+        attempt.map { "job \(decided.job) is now job \($0): decide about that" }
           ?? "no job \(decided.job) needs a decision")
     }
     if let flaw = decided.used.flatMap(job.flaw) { throw Rejection(.malformed, flaw) }
