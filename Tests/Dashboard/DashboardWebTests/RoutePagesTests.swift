@@ -380,11 +380,48 @@ import Testing
           of: "Sensor fridge: blocked (9.5 °C, Kiwi). This fruit is not for sale: ask before")
         #expect((notice != nil) == isShown && page.contains("ask before") == isShown)
         if let notice { #expect(page[notice.upperBound...].contains("name=\"brought.kiwi\"")) }
-        // Blocked fruit is not filled in as brought.
-        #expect(try Self.field("brought.kiwi", in: page) == (isShown ? "0" : "90"))
+        // Blocked fruit is not filled in as brought, and the browser asks for a number.
+        #expect(page.contains("name=\"brought.kiwi\" value=\"\(isShown ? "" : "90")\" required>"))
+        #expect(page.contains("blocked by a sensor: enter the amount, or 0") == isShown)
+        #expect(try Self.field("brought.mango", in: page) == "0")
         let korean = try await scene.get("\(path)/kiosks/k1", [.acceptLanguage: "ko"]).text
         #expect(korean.contains("센서 fridge: 차단됨 (9.5 °C, 키위). 판매할 수 없는") == isShown)
       }
+    }
+  }
+
+  /// The form leaves out the same fruit, so it must say so.
+  @Test func fruitThatWasBlockedIsNamedWhileTheKioskIsOffline() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let report = SensorReport(
+        state: .blocked, value: 9500, unit: .celsius, maximum: 7000, fruits: ["kiwi"])
+      try await scene.kiosk("sensor/fridge", report.payload)
+      try await scene.kiosk("status", Array("offline".utf8))
+      let page = try await scene.get("\(path)/kiosks/k1").text
+      #expect(page.contains("This kiosk is offline"))
+      #expect(page.contains("Last known: sensor fridge: blocked (9.5 °C, Kiwi). This fruit is not"))
+      #expect(page.contains("name=\"brought.kiwi\" value=\"\" required>"))
+      let korean = try await scene.get("\(path)/kiosks/k1", [.acceptLanguage: "ko"]).text
+      #expect(korean.contains("마지막 상태: 센서 fridge: 차단됨 (9.5 °C, 키위)."))
+    }
+  }
+
+  @Test func aRejectedReportKeepsWhatDidNotFit() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      let (page, request) = try await Self.confirm(
+        scene, path, "id=\(id)&brought.kiwi=95&fit=1&counted.mango=9&ledger.mango=10", .rejected,
+        .conflict, stock: ["mango": 7])
+      guard case .restock(let restock) = request.command else {
+        Issue.record("\(request.command)")
+        return
+      }
+      #expect(restock.add == ["kiwi": 90])
+      #expect(try Self.field("brought.kiwi", in: page) == "95")
     }
   }
 

@@ -18,7 +18,7 @@ struct StopForms {
   /// Returns the form that reports the stop.
   ///
   /// - Parameters:
-  ///   - filled: The values of the fields, if the query has none. If `nil`, those of the plan, and 0 for fruit that a sensor blocks.
+  ///   - filled: The values of the fields, if the query has none. If `nil`, those of the plan, and none for fruit that a sensor blocks.
   ///   - asOf: The time of the numbers on the page.
   func report(_ filled: Route.StopReport?, asOf: HTML) -> HTML {
     """
@@ -63,22 +63,30 @@ struct StopForms {
     let fruit = line.fruit.id
     let name = line.fruit.name[language]
     let address = isFilled ? context.filled : nil
-    let isBlocked = kiosk?.reports.blockedFruits.contains(fruit) == true
-    let brought =
+    let isBlocked = line.bring > 0 && kiosk?.reports.blockedFruits.contains(fruit) == true
+    // What did not fit at a rejected attempt may fit at the next one.
+    let amount: Int? =
       address.map { $0.value("brought.\(fruit)") ?? 0 }
-      ?? filled.map { $0.brought[fruit] ?? 0 } ?? (isBlocked ? 0 : line.bring)
+      ?? filled.map { $0.entered[fruit] ?? 0 } ?? (isBlocked ? nil : line.bring)
+    let brought = amount.map { String($0) } ?? ""
+    let blocked: HTML? =
+      amount != nil
+      ? nil
+      : """
+       · <b class="short">\(language("blocked by a sensor: enter the amount, or 0", "센서가 차단함: 수량을 적고, 없으면 0"))</b>
+      """
     let count = address.map { $0.value("counted.\(fruit)") } ?? filled?.counted[fruit]
     let counted = count.map { String($0) } ?? ""
     // A count is compared with the ledger at the time of counting.
     let ledger = address?.value("ledger.\(fruit)").flatMap { count == nil ? nil : String($0) }
     return """
       <fieldset class="line"\((kiosk?.menu?.capacities[fruit]).map { " data-capacity=\"\($0)\"" as HTML })><legend>\(name)</legend>
-      <span class="muted">\(language("planned", "계획")) \(line.bring) · \(self.ledger(line).html)</span>
+      <span class="muted">\(language("planned", "계획")) \(line.bring) · \(self.ledger(line).html)\(blocked)</span>
       \(HTML.hidden("ledger.\(fruit)", ledger ?? stock(of: fruit)))
       <label><span>\(language("Counted", "센 수량"))</span>
       <input type="number" inputmode="numeric" min="0" name="counted.\(fruit)" value="\(counted)"></label>
       <label><span>\(language("Brought", "채운 수량"))</span>
-      <input type="number" inputmode="numeric" name="brought.\(fruit)" value="\(brought)"></label>
+      <input type="number" inputmode="numeric" name="brought.\(fruit)" value="\(brought)"\(line.bring > 0 ? " required" : .empty)></label>
       <p class="fits" role="status" hidden>\(language("Only this many fit:", "들어가는 수량:")) <b></b>
       <button type="button">\(language("Use this number", "이 수량으로 바꾸기"))</button></p>
       </fieldset>

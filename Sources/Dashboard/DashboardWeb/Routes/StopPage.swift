@@ -72,17 +72,19 @@ struct StopPage {
     return "\(card)\(context.canReport ? form : .empty)"
   }
 
-  /// The problems of sensors that block fruit of the plan, which would be filled in and not be sold.
+  /// The sensors that block fruit of the plan, which would be filled in and not be sold; of a kiosk
+  /// that is offline, those of its last reports.
   private var blocked: LivePart {
     let brought = Set(stop.lines.filter { $0.bring > 0 }.map(\.fruit.id))
     let isDone = stop.report?.isDone == true
-    let problems = isDone ? [] : kiosk?.reports.problems(at: now) ?? []
-    let notices: [HTML] = problems.compactMap { problem in
-      guard let kiosk, case .sensor(let id) = problem.kind, let sensor = kiosk.sensors[id],
-        sensor.state == .blocked, !brought.isDisjoint(with: sensor.fruits)
+    let sensors = isDone ? [] : kiosk?.sensorReports ?? []
+    let notices: [HTML] = sensors.compactMap { id, sensor in
+      guard let kiosk, sensor.state == .blocked, !brought.isDisjoint(with: sensor.fruits)
       else { return nil }
-      let text = kiosk.problemText(language, now: now).sentence(about: problem.kind)
-        .capitalizedFirst
+      let state = kiosk.problemText(language, now: now).sentence(about: .sensor(id))
+      let text =
+        kiosk.isOnline
+        ? state.capitalizedFirst : language("Last known: \(state)", "마지막 상태: \(state)")
       return language.notice(
         .warn, "\(text). This fruit is not for sale: ask before you fill it in.",
         "\(text). 판매할 수 없는 과일이니 채우기 전에 물어보세요.")
