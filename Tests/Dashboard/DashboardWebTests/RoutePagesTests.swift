@@ -882,6 +882,8 @@ import Testing
     ("arrival=2026-11-24T08:00&until=2026-11-22T08:00&margin=20", "must be before"),
     ("arrival=2026-11-22T08:00&until=soon&margin=20", "must be before"),
     ("arrival=2026-11-22T08:00&until=2026-11-24T08:00&margin=201", "whole number from 0 to 200"),
+    ("arrival=2026-11-20T23:59&until=2026-11-24T08:00&margin=20", "must not be before today"),
+    ("arrival=2026-11-21T07:00&until=2026-11-21T08:59&margin=20", "that is still to come"),
     ("arrival=2026-11-22T08:00&until=2036-11-24T08:00&margin=20", "more than 60 days"),
     ("\(times)&stops=0", "The number of stops is from 1 to 100."),
     ("\(times)&stops=many", "The number of stops is from 1 to 100."),
@@ -904,6 +906,16 @@ import Testing
         "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k9=1")
       #expect(unknown.status == .badRequest)
       #expect(await scene.dashboard.routes.all.isEmpty)
+    }
+  }
+
+  @Test func aRouteThatBeganEarlierTodayIsPlanned() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let times = "arrival=2026-11-21T00:00&until=2026-11-22T08:00&margin=20&fill=capacity"
+      let answer = try await scene.post(
+        "/routes", "csrf_token=\(scene.csrfToken)&\(times)&kiosk.k1=1")
+      #expect(answer.status == .seeOther)
     }
   }
 

@@ -263,7 +263,7 @@ extension RoutePlan {
 
   /// The reason why a form contains no valid plan.
   fileprivate enum Problem: Error {
-    case times, margin, stops, van, tooFar
+    case times, margin, stops, van, past, tooFar
 
     func text(_ language: Language) -> String {
       switch self {
@@ -283,6 +283,10 @@ extension RoutePlan {
         language(
           "What the van holds is a whole number from \(vans.lowerBound) to \(vans.upperBound), or empty.",
           "차에 실리는 과일은 \(vans.lowerBound)~\(vans.upperBound) 사이의 정수이거나 비워 두어야 해요.")
+      case .past:
+        language(
+          "The arrival must not be before today, and the fruit must last until a time that is still to come.",
+          "도착은 오늘이나 그 뒤, 다음 방문은 지금보다 뒤여야 해요.")
       case .tooFar:
         language("A route cannot be planned for more than 60 days.", "60일이 넘는 방문 경로는 계획할 수 없어요.")
       }
@@ -305,6 +309,8 @@ extension RoutePlan {
         arrival: arrival, end: end, margin: margin,
         fill: form["fill"].flatMap(Fill.init(rawValue:)) ?? .capacity, stops: stops, van: van)
     else { throw .times }
+    // A route whose trip began earlier today can still be planned.
+    guard localTime.isToday(arrival) || arrival > now, end > now else { throw .past }
     let distances = [arrival, end].map { $0.since(now) }
     guard distances.allSatisfy({ abs($0 / .seconds(86_400)) <= 60 }) else { throw .tooFar }
     self = plan
