@@ -217,6 +217,42 @@ import Testing
     }
   }
 
+  /// A driver sees only routes of which all kiosks are in the own regions.
+  @Test func aDriverWhoCannotSeeTheKiosksIsRefused() async throws {
+    try await Scene.run { scene in
+      for (name, region) in [("dora", "South"), ("dan", "North")] as [(User.Name, String)] {
+        let user = User(
+          name: name, role: .driver, password: try User.test(name, .driver).password,
+          regions: [region])
+        try scene.dashboard.users.update { $0[name] = user }
+      }
+      let info = KioskInfo(version: "1", startedAt: scene.now, region: "North")
+      try await scene.kiosk("info", info.payload)
+      try await Self.addKiosk(scene, region: "South")
+      try await scene.authenticate("minji")
+      func create(_ driver: String) async throws -> Answer {
+        try await scene.post(
+          "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1&driver=\(driver)")
+      }
+      let problem = "These kiosks are not in a region of"
+      let refused = try await create("dora").text
+      #expect(refused.contains("\(problem) dora: k1. Choose another driver"))
+      #expect(refused.contains("name=\"kiosk.k1\" value=\"1\" checked"))
+      #expect(await scene.dashboard.routes.all.isEmpty)
+      let path = try #require(try await create("dan").headers[.location])
+      func edit(_ fields: String) async throws -> Answer {
+        try await scene.post("\(path)/edit", "csrf_token=\(scene.csrfToken)&\(fields)")
+      }
+      #expect(try await edit("driver=dora").text.contains("\(problem) dora: k1."))
+      #expect(try await edit("driver=dan&add=k2&mixed=1").text.contains("\(problem) dan: k2."))
+      // Who keeps the route may have lost the region.
+      try await scene.kiosk(
+        "info", KioskInfo(version: "1", startedAt: scene.now, region: "East").payload)
+      #expect(try await edit("driver=dan&name=South").status == .seeOther)
+      #expect(try await edit("driver=&add=k2&mixed=1").status == .seeOther)
+    }
+  }
+
   /// One form with two buttons: what was typed and ticked is used by both.
   @Test func aProposalKeepsWhatWasEntered() async throws {
     try await Scene.run { scene in

@@ -90,6 +90,9 @@ extension DashboardServer {
       return await routeForm(form, context, problem: problem).page().response(context)
     }
     let kiosks = names.compactMap { KioskID($0).flatMap { fleet[$0] } }
+    if let problem = await hidden(kiosks, from: form.text("driver"), context) {
+      return await routeForm(form, context, problem: problem).page().response(context)
+    }
     if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
       var page = await routeForm(form, context)
       page.mixed = mixed
@@ -162,6 +165,38 @@ extension DashboardServer {
       "\(driver): 방문을 기록할 수 있는 사용자가 아니에요. 운전자를 목록에서 골라 주세요.")
   }
 
+  /// Returns the problem of a driver who may not see some of these kiosks, and therefore not their
+  /// route, or `nil` if there is none. Compares only published regions if the archive does not
+  /// answer.
+  private func hidden(
+    _ kiosks: [KioskState], from driver: String?, _ context: PageContext
+  ) async -> String? {
+    guard let driver, let user = User.Name(driver).flatMap({ users.current.users[$0] }),
+      !user.regions.isEmpty
+    else { return nil }
+    var kiosks = kiosks
+    var access = context
+    access.user = user
+    access.listedKiosks = []
+    if let archive, kiosks.contains(where: { $0.region == nil }) {
+      do throws(ChainError) {
+        access.listedKiosks = try await archive.query(user) { query throws(DatabaseError) in
+          try query.kiosks()
+        }
+      } catch {
+        context.logger.warning("the regions of a driver are not compared: \(error)")
+        kiosks.removeAll { $0.region == nil }
+      }
+    }
+    let hidden = kiosks.filter { !access.maySee($0) }.map { $0.title(context.language) }.sorted()
+    guard !hidden.isEmpty else { return nil }
+    let more = hidden.count > 5 ? " +\(hidden.count - 5)" : ""
+    let titles = hidden.prefix(5).joined(separator: ", ") + more
+    return context.language(
+      "These kiosks are not in a region of \(driver): \(titles). Choose another driver or other kiosks.",
+      "\(driver) 님의 지역이 아닌 키오스크예요: \(titles). 운전자나 키오스크를 바꿔 주세요.")
+  }
+
   func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {
     let others = fleet(context).kiosks.filter { route[$0.id] == nil && $0.menu != nil }
     func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
@@ -172,7 +207,15 @@ extension DashboardServer {
   func edit(_ form: Form, _ context: PageContext) async throws -> Response {
     let (fleet, now) = (fleet(context), link.time)
     let route = try await route(context)
-    if let problem = unknownDriver(in: form, of: route, context.language) {
+    let driver = form.text("driver")
+    // A driver who keeps the route may have lost a region since: only an added kiosk is compared.
+    let stops = driver == route.driver ? [] : route.stops.map(\.kiosk)
+    let compared = stops + [form["add"].flatMap { KioskID($0) }].compactMap(\.self)
+    var problem = unknownDriver(in: form, of: route, context.language)
+    if problem == nil {
+      problem = await hidden(compared.compactMap { fleet[$0] }, from: driver, context)
+    }
+    if let problem {
       var page = editPage(route, context)
       (page.problem, page.filled) = (HTML.notice(.bad, problem), form)
       return page.page().response(context)
