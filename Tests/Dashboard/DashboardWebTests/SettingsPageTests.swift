@@ -316,6 +316,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [("each", "Each", "매일"), ("tue", "Tue", "화요일")])
+  func aTimeThatIsMissingIsNamedByItsRow(row: String, english: String, korean: String) async throws
+  {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      let form = Form("hours=own&was.hours=file&from.\(row)=08:00&to.\(row)=")
+      do throws(SettingsEdit.Problem) {
+        _ = try SettingsEdit(form, at: kiosk)
+        Issue.record("the edit has hours without an end")
+      } catch {
+        #expect(error.text(.english).hasPrefix("\(english): write both times"))
+        #expect(error.text(.korean).hasPrefix("\(korean): 서로 다른"))
+      }
+    }
+  }
+
   @Test func theAdviceFitsTheCurrency() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

@@ -10,7 +10,8 @@ extension SettingsEdit {
     case currency
     case amount(Fruit)
     case low(Fruit)
-    case hours(OpeningHours.Day)
+    /// The day, or `nil` for the row of each day.
+    case hours(OpeningHours.Day?)
     case noHours
 
     func text(_ language: Language) -> String {
@@ -33,8 +34,8 @@ extension SettingsEdit {
           "\(fruit.name[language]): 부족 기준이 최대 수량보다 커요.")
       case .hours(let day):
         language(
-          "\(language.name(of: day)): write both times, and different ones.",
-          "\(language.name(of: day))요일: 서로 다른 시작과 종료를 모두 적어 주세요.")
+          "\(day.map { language.name(of: $0) } ?? "Each"): write both times, and different ones.",
+          "\(day.map { "\(language.name(of: $0))요일" } ?? "매일"): 서로 다른 시작과 종료를 모두 적어 주세요.")
       case .noHours:
         language(
           "Write the times of at least one day, or close the kiosk on its page.",
@@ -115,13 +116,16 @@ extension SettingsEdit {
     var intervals: [OpeningHours.Day: OpeningHours.Interval] = [:]
     for day in OpeningHours.Day.allCases {
       let isTyped = form.isChanged("from.\(day)") || form.isChanged("to.\(day)")
-      let name = isEachDay && !isTyped ? "each" : day.rawValue
+      let isEach = isEachDay && !isTyped
+      let name = isEach ? "each" : day.rawValue
       let from = form["from.\(name)"] ?? ""
       var to = form["to.\(name)"] ?? ""
       if from.isEmpty, to.isEmpty { continue }
       // A time field of HTML cannot contain 24:00, so 00:00 means the end of the day.
       if to == "00:00" { to = "24:00" }
-      guard let interval = OpeningHours.Interval("\(from)-\(to)") else { throw .hours(day) }
+      guard let interval = OpeningHours.Interval("\(from)-\(to)") else {
+        throw .hours(isEach ? nil : day)
+      }
       intervals[day] = interval
     }
     guard let hours = OpeningHours(intervals) else { throw .noHours }
