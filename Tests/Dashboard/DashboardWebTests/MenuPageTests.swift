@@ -98,7 +98,7 @@ import Testing
         "juice=kiwi&name.en=Kiwi+juice&name.ko=%ED%82%A4%EC%9C%84&amount.kiwi=2&note.en=New"
       let typo = try await Self.post(
         scene, "id=s1&replaces=&do=save&juice=kiwi&name.en=Kiwi+juice&amount.kiwi=30")
-      #expect(typo.contains("falls below half: Kiwi juice: Kiwi 3 → 30."))
+      #expect(typo.contains("less than half: Kiwi juice: Kiwi 3 → 30."))
       let (page, command) = try await Self.save(scene, "id=s1&replaces=&do=save&\(body)")
       #expect(command.change.juices.map(\.id) == ["kiwi"] && command.change.prices.isEmpty)
       #expect(page.contains("Kiwi juice: Kiwi 3 → Kiwi 2; – → New; 키위쥬스 → 키위"))

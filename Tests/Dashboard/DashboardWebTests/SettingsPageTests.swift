@@ -191,6 +191,41 @@ import Testing
     }
   }
 
+  /// One tick is about all of them.
+  @Test func allNumbersThatChangeMuchAreNamed() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await scene.kiosk("menu", Self.menu(kiwi: 1_500, .euro).payload)
+      let page = try await scene.post(
+        "/kiosks/k1/settings",
+        "csrf_token=\(scene.csrfToken)&id=s1&replaces=&do=save&price.kiwi=150&was.price.kiwi=15.00"
+          + "&price.mango=50&was.price.mango=5.00&capacity.banana=2000&was.capacity.banana=100"
+      ).text
+      #expect(
+        page.contains(
+          "More than double or less than half: Banana: capacity 100 → 2000, "
+            + "Kiwi juice €15.00 → €150.00, Mango juice €5.00 → €50.00. If"))
+    }
+  }
+
+  @Test func veryManyNumbersThatChangeMuchAreCounted() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      var edit = SettingsEdit()
+      for fruit in Self.fruits.map(\.fruit) {
+        edit.capacities[fruit] = 1_000
+        edit.lowMarks[fruit] = 100
+      }
+      let recipe = try Recipe(["kiwi": 30])
+      edit.juices = [Juice(id: "kiwi", name: LocalizedName(fallback: "kiwi"), recipe: recipe)]
+      let english = try #require(SettingsPage.question(about: edit, at: [kiosk], .english)).text
+      #expect(english.contains(", and 1 more. If") && english.count { $0 == "→" } == 10)
+      let korean = try #require(SettingsPage.question(about: edit, at: [kiosk], .korean)).text
+      #expect(korean.contains(" 외 1개. 맞다면"))
+    }
+  }
+
   @Test(arguments: [
     ("capacity", 100, 201, true), ("capacity", 100, 200, false), ("capacity", 100, 50, false),
     ("capacity", 100, 49, true), ("low", 5, 11, true), ("low", 5, 10, false),

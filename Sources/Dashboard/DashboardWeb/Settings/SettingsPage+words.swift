@@ -82,18 +82,19 @@ extension SettingsPage {
     return (words + unpriced).filter { !$0.isEmpty }.joined(separator: ", ")
   }
 
-  /// Returns the largest change of a number to more than its double or to less than its half, or `nil`
-  /// if there is none: `Kiwi juice ₩3,000 → ₩30,000`.
-  private static func largestStep(
+  /// Returns the changes of numbers to more than their double or to less than their half, the largest
+  /// first: `Kiwi juice ₩3,000 → ₩30,000`.
+  private static func largeSteps(
     of edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
-  ) -> String? {
-    var steps: [(ratio: Double, text: String)] = []
+  ) -> [String] {
+    // Several kiosks can have the same change.
+    var steps: [String: Double] = [:]
     func compare(
       _ name: String, _ old: Int?, _ new: Int, _ text: (Int) -> String = { "\($0)" }
     ) {
       guard let old, old > 0, new > 2 * old || 2 * new < old else { return }
       let ratio = Double(max(new, 1)) / Double(old)
-      steps.append((max(ratio, 1 / ratio), "\(name) \(Self.step(text(old), text(new)))"))
+      steps["\(name) \(Self.step(text(old), text(new)))"] = max(ratio, 1 / ratio)
     }
     for kiosk in kiosks {
       let base = kiosk.baseMenu?.menu
@@ -121,19 +122,25 @@ extension SettingsPage {
         }
       }
     }
-    return steps.max { $0 < $1 }?.text
+    return steps.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
   }
 
-  /// Returns the question about a number that changes much, or `nil` if none does.
+  /// Maximum number of changes that a question names.
+  private static let maximumSteps = 10
+
+  /// Returns the question about numbers that change much, or `nil` if none does.
   static func question(
     about edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
   ) -> HTML? {
-    largestStep(of: edit, at: kiosks, language).map { step in
-      language.notice(
-        .warn,
-        "Nothing was changed yet: a number more than doubles or falls below half: \(step). If that is right, tick it at the button and save again.",
-        "아직 바꾸지 않았어요. 숫자가 두 배를 넘거나 절반 아래로 바뀌어요: \(step). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
-    }
+    let steps = largeSteps(of: edit, at: kiosks, language)
+    guard !steps.isEmpty else { return nil }
+    let rest = steps.count - maximumSteps
+    let more = rest > 0 ? language(", and \(rest) more", " 외 \(rest)개") : ""
+    let list = steps.prefix(maximumSteps).joined(separator: ", ") + more
+    return language.notice(
+      .warn,
+      "Nothing was changed yet. More than double or less than half: \(list). If that is right, tick it at the button and save again.",
+      "아직 바꾸지 않았어요. 두 배를 넘거나 절반보다 작아요: \(list). 맞다면 버튼 옆에 표시하고 다시 저장해 주세요.")
   }
 
   /// Returns the changed values of a kiosk, such as `Kiwi juice ₩3,000 → ₩3,500`.
