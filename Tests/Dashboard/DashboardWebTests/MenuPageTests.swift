@@ -114,6 +114,26 @@ import Testing
     }
   }
 
+  /// The first price of a juice is compared with those of the others, here €3.00 and €4.00.
+  @Test(
+    arguments: [
+      ("8,00", nil), ("8,01", "€8.01 (the nearest price of another juice is €4.00)"), ("1,50", nil),
+      ("1,49", "€1.49 (the nearest price of another juice is €3.00)"),
+    ] as [(String, String?)])
+  func aFirstPriceUnlikeTheOthersIsAsked(price: String, question: String?) async throws {
+    try await Scene.run(answerTimeout: .zero) { scene in
+      try await scene.authenticate("minji")
+      var change = SettingsChange()
+      change.prices = ["kiwi": Money(units: 300, .euro), "mango": Money(units: 400, .euro)]
+      try await Self.publish(scene, "s0", change)
+      let page = try await Self.post(
+        scene,
+        "id=s1&replaces=s0&do=save&name.en=Mint+juice&amount.kiwi=1&price=\(price)&was.price=")
+      #expect(page.contains("Nothing was changed yet") == (question != nil))
+      if let question { #expect(page.contains("less than half: Mint juice \(question). If")) }
+    }
+  }
+
   /// Only what the page has added goes; a price and a limit stay.
   @Test func theMenuGoesBackToTheFile() async throws {
     try await Scene.run { scene in

@@ -83,41 +83,55 @@ extension SettingsPage {
   }
 
   /// Returns the changes of numbers to more than their double or to less than their half, the largest
-  /// first: `Kiwi juice ₩3,000 → ₩30,000`.
+  /// first: `Kiwi juice ₩3,000 → ₩30,000`. The first price of a juice is compared with the nearest
+  /// price of the other juices on the menu.
   private static func largeSteps(
     of edit: SettingsEdit, at kiosks: [KioskState], _ language: Language
   ) -> [String] {
     // Several kiosks can have the same change.
     var steps: [String: Double] = [:]
-    func compare(
-      _ name: String, _ old: Int?, _ new: Int, _ text: (Int) -> String = { "\($0)" }
-    ) {
+    func compare(_ old: Int?, _ new: Int, _ text: (Int) -> String) {
       guard let old, old > 0, new > 2 * old || 2 * new < old else { return }
       let ratio = Double(max(new, 1)) / Double(old)
-      steps["\(name) \(Self.step(text(old), text(new)))"] = max(ratio, 1 / ratio)
+      steps[text(old)] = max(ratio, 1 / ratio)
+    }
+    func compareAmounts(_ name: String, _ old: Int?, _ new: Int) {
+      compare(old, new) { "\(name) \(Self.step("\($0)", "\(new)"))" }
     }
     for kiosk in kiosks {
       let base = kiosk.baseMenu?.menu
-      for (juice, price) in edit.prices {
-        let old = kiosk.price(of: juice).flatMap { $0.currency == price.currency ? $0.units : nil }
-        compare(base?.juice(juice)?.name[language] ?? juice.text, old, price.units) {
-          Money(units: $0, price.currency).text(language)
+      let juices = kiosk.baseMenu(with: kiosk.change(by: edit))?.menu.juices ?? []
+      for juice in juices {
+        guard let price = edit.prices[juice.id] else { continue }
+        func units(_ juice: Juice.ID) -> Int? {
+          kiosk.price(of: juice).flatMap { $0.currency == price.currency ? $0.units : nil }
+        }
+        func text(_ units: Int) -> String { Money(units: units, price.currency).text(language) }
+        let (name, new) = (juice.name[language], text(price.units))
+        let old = units(juice.id)
+        compare(old, price.units) { "\(name) \(Self.step(text($0), new))" }
+        let others = juices.compactMap { units($0.id) }
+        guard old == nil, let lowest = others.min(), let highest = others.max() else { continue }
+        compare(min(max(price.units, lowest), highest), price.units) { other in
+          language(
+            "\(name) \(new) (the nearest price of another juice is \(text(other)))",
+            "\(name) \(new) (가장 가까운 다른 쥬스 가격은 \(text(other)))")
         }
       }
       for (fruit, amount) in edit.capacities {
         let name = kiosk.name(of: fruit, language)
-        compare(
+        compareAmounts(
           language("\(name): capacity", "\(name): 최대"), kiosk.menu?.capacities[fruit], amount)
       }
       for (fruit, amount) in edit.lowMarks {
         let name = kiosk.name(of: fruit, language)
-        compare(
+        compareAmounts(
           language("\(name): low at", "\(name): 부족 기준"), kiosk.menu?.lowMarks[fruit], amount)
       }
       for juice in edit.juices {
         let old = base?.juice(juice.id)?.recipe.amounts
         for (fruit, amount) in juice.recipe.amounts {
-          compare(
+          compareAmounts(
             "\(juice.name[language]): \(kiosk.name(of: fruit, language))", old?[fruit], amount)
         }
       }
