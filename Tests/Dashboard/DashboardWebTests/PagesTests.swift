@@ -670,6 +670,30 @@ import Testing
     }
   }
 
+  /// The numbers are still in the form that the page opens again, also the one that is none.
+  @Test(arguments: [
+    ("review", "add.kiwi", "add.mango"), ("review", "set.kiwi", "add.mango"),
+    ("remove", "remove.kiwi", "remove.mango"),
+  ])
+  func aNumberThatIsTooLargeIsNamedAndStays(path: String, large: String, other: String)
+    async throws
+  {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let answer = try await scene.post(
+        "/kiosks/k1/\(path)",
+        "csrf_token=\(scene.csrfToken)&id=r1&reason=damaged&\(large)=99999999999&\(other)=7")
+      #expect(answer.status == .badRequest)
+      #expect(answer.text.contains("“99999999999” is not a whole number from"))
+      let link = try #require(answer.text.firstMatch(of: /href="([^"]*)">Open the form again/))
+      let form = try await scene.get(
+        String(link.output.1).replacing("&amp;", with: "&")
+      ).text
+      #expect(form.contains("name=\"\(large)\" value=\"99999999999\""))
+      #expect(form.contains("name=\"\(other)\" value=\"7\""))
+    }
+  }
+
   /// A command would wait ten minutes for its answer.
   @Test func withoutABrokerNothingIsSentAndThePageSaysSoAtOnce() async throws {
     try await Scene.run { scene in

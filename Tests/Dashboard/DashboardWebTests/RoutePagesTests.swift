@@ -1215,6 +1215,34 @@ import Testing
     }
   }
 
+  /// The page with the numbers is that of the report, or that of its correction.
+  @Test(arguments: [false, true])
+  func aNumberThatIsTooLargeIsShownAgain(isCorrection: Bool) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let route = try await Self.createRoute(scene)
+      let path = "\(route)/kiosks/k1"
+      let first = try await scene.get(path).text
+      var (target, fields) = (path, "id=\(try Self.field("id", in: first))")
+      if isCorrection {
+        _ = try await Self.confirm(scene, route, "\(fields)&brought.kiwi=80", .applied)
+        let form = try await scene.get("\(path)?correct=1").text
+        let correct = try Self.field("correct", in: form)
+        (target, fields) = ("\(path)/correct", "id=x1&correct=\(correct)")
+      }
+      let answer = try await scene.post(
+        target, "csrf_token=\(scene.csrfToken)&\(fields)&brought.kiwi=99999999999&brought.mango=7")
+      #expect(answer.status == .badRequest)
+      let query = "brought.kiwi=99999999999&brought.mango=7\(isCorrection ? "&correct=1" : "")"
+      let link = "href=\"\(path)?\(query.replacing("&", with: "&amp;"))\">Open the form again"
+      #expect(answer.text.contains(link))
+      let form = try await scene.get("\(path)?\(query)").text
+      #expect(form.contains("action=\"\(target)\""))
+      #expect(try Self.field("brought.kiwi", in: form) == "99999999999")
+      #expect(try Self.field("brought.mango", in: form) == "7")
+    }
+  }
+
   @Test func aConfirmedSheetIsCorrected() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

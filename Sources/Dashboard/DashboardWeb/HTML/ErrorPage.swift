@@ -100,6 +100,12 @@ enum ErrorPage {
         "지금은 대시보드가 키오스크와 연결되어 있지 않아 아무것도 보내지 않았어요."
       )
     case .badForm, .incomplete: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
+    case .badNumber(_, let text):
+      (
+        .badRequest,
+        "Nothing was sent: “\(text)” is not a whole number from −1,000,000,000 to 1,000,000,000.",
+        "아무것도 보내지 않았어요. −1,000,000,000부터 1,000,000,000까지의 정수로 적어 주세요: “\(text)”"
+      )
     case .badDate:
       (
         .badRequest, "Nothing was sent. Go back, and write the date like 2026-12-05.",
@@ -149,7 +155,7 @@ extension RequestError {
   /// The form that was not processed and that the user may open again.
   var form: Form? {
     switch self {
-    case .forged(let form), .notSent(let form): form
+    case .forged(let form), .notSent(let form), .badNumber(let form, _): form
     default: nil
     }
   }

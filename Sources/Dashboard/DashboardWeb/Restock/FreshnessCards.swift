@@ -52,7 +52,7 @@ struct FreshnessCards {
       """
       <label>\(fruit.name[language])
       <input type="number" inputmode="numeric" min="1" name="remove.\(fruit.id)"\
-      \(context.filled.value("remove.\(fruit.id)").map { " value=\"\($0)\"" as HTML })></label>
+      \(context.filled.numberText("remove.\(fruit.id)").map { " value=\"\($0)\"" as HTML })></label>
 
       """
     }

@@ -16,7 +16,8 @@ struct StockForm {
   /// Whether the query of the address fills in numbers, which the user must always review.
   private var isFilled: Bool {
     (kiosk.menu?.menu.fruits ?? []).contains {
-      context.filled.value("add.\($0.id)") != nil || context.filled.value("set.\($0.id)") != nil
+      context.filled.numberText("add.\($0.id)") != nil
+        || context.filled.numberText("set.\($0.id)") != nil
     }
   }
 
@@ -47,7 +48,7 @@ struct StockForm {
       <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
       \(context.fields())\(isFilled ? CommonNotices.notSentYet(language) : nil)
       <div class="fruits">\(rows)</div>
-      <details\(fruits.contains { context.filled.value("set.\($0.id)") != nil } ? " open" : .empty)><summary>\(language("Set counted numbers", "직접 센 수량으로 맞추기"))</summary>
+      <details\(fruits.contains { context.filled.numberText("set.\($0.id)") != nil } ? " open" : .empty)><summary>\(language("Set counted numbers", "직접 센 수량으로 맞추기"))</summary>
       <div class="counts">\(fruits.map(counter))</div></details>
       <div class="actions">
       <button class="primary" name="do" value="review">\(language("Review", "확인하기"))</button>
@@ -111,7 +112,7 @@ struct StockForm {
     let capacity = kiosk.menu?.capacities[fruit.id]
     let room: HTML? = capacity.map { " data-capacity=\"\($0)\"" }
     let proposed = shown.contains(fruit.id) ? kiosk.room(for: fruit.id) ?? 0 : 0
-    let amount = context.filled.value("add.\(fruit.id)") ?? proposed
+    let amount = context.filled.numberText("add.\(fruit.id)") ?? "\(proposed)"
     let focus: HTML = shown.first == fruit.id ? " autofocus" : ""
     return """
       <div class="stepper"\(room)>
@@ -139,7 +140,7 @@ struct StockForm {
     """
     <label>\(fruit.name[language])
     <input type="number" inputmode="numeric" min="0" name="set.\(fruit.id)"\
-    \(context.filled.value("set.\(fruit.id)").map { " value=\"\($0)\"" as HTML })></label>
+    \(context.filled.numberText("set.\(fruit.id)").map { " value=\"\($0)\"" as HTML })></label>
 
     """
   }

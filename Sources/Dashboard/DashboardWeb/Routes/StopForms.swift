@@ -65,20 +65,19 @@ struct StopForms {
     let address = isFilled ? context.filled : nil
     let isBlocked = line.bring > 0 && kiosk?.reports.blockedFruits.contains(fruit) == true
     // What did not fit at a rejected attempt may fit at the next one.
-    let amount: Int? =
-      address.map { $0.value("brought.\(fruit)") ?? 0 }
-      ?? filled.map { $0.entered[fruit] ?? 0 } ?? (isBlocked ? nil : line.bring)
-    let brought = amount.map { String($0) } ?? ""
+    let brought =
+      address.map { $0.numberText("brought.\(fruit)") ?? "0" }
+      ?? filled.map { String($0.entered[fruit] ?? 0) } ?? (isBlocked ? "" : String(line.bring))
     let blocked: HTML? =
-      amount != nil
-      ? nil
-      : """
+      brought.isEmpty
+      ? """
        · <b class="short">\(language("blocked by a sensor: enter the amount, or 0", "센서가 차단함: 수량을 적고, 없으면 0"))</b>
-      """
-    let count = address.map { $0.value("counted.\(fruit)") } ?? filled?.counted[fruit]
-    let counted = count.map { String($0) } ?? ""
+      """ : nil
+    let counted =
+      address.map { $0.numberText("counted.\(fruit)") ?? "" }
+      ?? filled?.counted[fruit].map { String($0) } ?? ""
     // A count is compared with the ledger at the time of counting.
-    let ledger = address?.value("ledger.\(fruit)").flatMap { count == nil ? nil : String($0) }
+    let ledger = address?.value("ledger.\(fruit)").flatMap { counted.isEmpty ? nil : String($0) }
     return """
       <fieldset class="line"\((kiosk?.menu?.capacities[fruit]).map { " data-capacity=\"\($0)\"" as HTML })><legend>\(name)</legend>
       <span class="muted">\(language("planned", "계획")) \(line.bring) · \(self.ledger(line).html)\(blocked)</span>
@@ -142,10 +141,10 @@ struct StopForms {
     let rows: [HTML] = stop.lines.map { line in
       let fruit = line.fruit.id
       func field(_ kind: String, _ label: String, _ amount: Int, _ limit: HTML) -> HTML {
-        let amount = isUnanswered ? amount : context.filled.value("\(kind).\(fruit)") ?? amount
+        let own = isUnanswered ? nil : context.filled.numberText("\(kind).\(fruit)")
         return """
           <label><span>\(label)</span>
-          <input type="number" inputmode="numeric"\(limit) name="\(kind).\(fruit)" value="\(amount)"\
+          <input type="number" inputmode="numeric"\(limit) name="\(kind).\(fruit)" value="\(own ?? String(amount))"\
           \(isUnanswered ? " readonly" : .empty)></label>
 
           """
@@ -160,7 +159,8 @@ struct StopForms {
         """
     }
     return """
-      <form method="post" action="\(path)/correct">\(context.fields(id: isUnanswered ? sent?.command : .correction(of: stop.report?.entry)))
+      <form method="post" action="\(path)/correct">\(context.fields(id: isUnanswered ? sent?.command : .correction(of: stop.report?.entry)))\
+      \(HTML.hidden("correct", context.filled["correct"] ?? "dates"))
       <p class="muted">\(language(
         "Enter the right numbers. The difference is recorded now; the stop report and the sums of the route have the right ones.",
         "맞는 수량을 적어 주세요. 차이를 지금 기록하고, 방문 기록과 합계도 고쳐요."))</p>
@@ -199,8 +199,8 @@ struct StopForms {
   /// Whether the query of the address fills in numbers.
   private var isFilled: Bool {
     stop.lines.contains {
-      context.filled.value("brought.\($0.fruit.id)") != nil
-        || context.filled.value("counted.\($0.fruit.id)") != nil
+      context.filled.numberText("brought.\($0.fruit.id)") != nil
+        || context.filled.numberText("counted.\($0.fruit.id)") != nil
     }
   }
 }

@@ -43,11 +43,20 @@ struct Form: Sendable {
     fields.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
   }
 
+  /// Returns the text of a number without spaces, also if it is no number, with which a page shows
+  /// the field again; or `nil` if the field is absent or empty.
+  func numberText(_ name: String) -> String? {
+    let text = fields[name]?.filter { !$0.isWhitespace } ?? ""
+    return text.isEmpty ? nil : text
+  }
+
   /// Returns a whole number, or `nil` if the field is absent or empty. Throws
-  /// `RequestError.badForm` for any other text, and for a magnitude above 1,000,000,000.
+  /// `RequestError.badNumber` for any other text, and for a magnitude above 1,000,000,000.
   func number(_ name: String) throws(RequestError) -> Int? {
-    guard let text = fields[name]?.filter({ !$0.isWhitespace }), !text.isEmpty else { return nil }
-    guard let number = Int(text), number.magnitude <= 1_000_000_000 else { throw .badForm }
+    guard let text = numberText(name) else { return nil }
+    guard let number = Int(text), number.magnitude <= 1_000_000_000 else {
+      throw .badNumber(self, text.visible(upTo: 40))
+    }
     return number
   }
 

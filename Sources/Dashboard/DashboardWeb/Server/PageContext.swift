@@ -94,6 +94,8 @@ enum RequestError: Error {
   case incomplete
   /// The form lacks a required value, or contains an invalid one.
   case badForm
+  /// A text in the form is no whole number, or one with a magnitude above 1,000,000,000.
+  case badNumber(Form, String)
   /// A date in the form is not of the form `2026-12-05` or `2026-12-05T18:00`.
   case badDate
   /// The first day of the period is after its last day.

@@ -55,7 +55,7 @@ enum ReturnTarget {
   private static let zeroUnlessEntered: Set<String> = ["add", "brought"]
 
   private static let kept: Set<String> = [
-    "add", "set", "remove", "reason", "word", "brought", "counted", "ledger", "best",
+    "add", "set", "remove", "reason", "word", "brought", "counted", "ledger", "best", "correct",
     "arrival", "until",
     "margin", "fill", "q", "stops", "van", "zone",
     "kiosk", "all", "same_currency", "same_region", "all_prices", "price", "disabled", "capacity",
