@@ -412,6 +412,7 @@ import Testing
       ).text
       #expect(page.contains("Kiwi: the capacity is 100."))
       #expect(page.contains("Mango: there are only 10."))
+      #expect(page.contains("href=\"/kiosks/k1?add.kiwi=95&amp;add.mango=-11\">Back"))
       #expect(!page.contains("/kiosks/k1/restock"))
       let filled = try await scene.post(
         "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=fill"

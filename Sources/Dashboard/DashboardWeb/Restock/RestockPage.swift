@@ -35,6 +35,13 @@ struct RestockPage {
       <button class="primary" autofocus>\(button ?? language("Restock", "재고 채우기"))</button>
       </form>
       """
+    // The kiosk may have applied a repeated command: its numbers are not entered again.
+    let numbers: [String] =
+      isRepeat
+      ? []
+      : restock.add.map { "add.\($0.fruit)=\($0.amount)" }
+        + restock.set.map { "set.\($0.fruit)=\($0.amount)" }
+    let form = "/kiosks/\(kiosk.id)" + (numbers.isEmpty ? "" : "?") + numbers.joined(separator: "&")
     let nothing: HTML? =
       changes.isEmpty
       ? "<p class=\"empty\">\(language("There is nothing to change.", "바꿀 것이 없어요."))</p>" : nil
@@ -44,7 +51,7 @@ struct RestockPage {
       \(notice)\(kiosk.isOnline ? nil : CommonNotices.offline(language))
       \(problems.map { HTML.notice(.bad, $0) })
       \(nothing)\(changes.isEmpty ? .empty : table(changes))
-      <div class="actions">\(confirm)\(back(language("Back", "뒤로")))</div>
+      <div class="actions">\(confirm)\(back(language("Back", "뒤로"), to: form))</div>
       """)
   }
 
@@ -95,7 +102,7 @@ struct RestockPage {
         \(language.notice(
           .good, "Done.\n\(sentence(restock)) The stock now:", "완료!\n\(sentence(restock)) 지금 재고예요."))
         \(stock(result.stock ?? [:]))
-        <div class="actions">\(back(language("To the kiosk", "키오스크로"), isPrimary: true))
+        <div class="actions">\(back(language("To the kiosk", "키오스크로"), to: "/kiosks/\(kiosk.id)", isPrimary: true))
         \(result.seq.map(undo))</div>
         """)
     case (.rejected, .conflict):
@@ -204,8 +211,8 @@ struct RestockPage {
 
   private func name(_ fruit: Fruit.ID) -> String { kiosk.name(of: fruit, language) }
 
-  private func back(_ text: String, isPrimary: Bool = false) -> HTML {
-    "<a class=\"button\(isPrimary ? " primary" : .empty)\" href=\"/kiosks/\(kiosk.id)\"\(isPrimary ? " autofocus" : .empty)>\(text)</a>"
+  private func back(_ text: String, to target: String, isPrimary: Bool = false) -> HTML {
+    "<a class=\"button\(isPrimary ? " primary" : .empty)\" href=\"\(target)\"\(isPrimary ? " autofocus" : .empty)>\(text)</a>"
   }
 
   private func page(_ title: String, _ content: HTML) -> Page {
