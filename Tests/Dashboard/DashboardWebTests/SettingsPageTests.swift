@@ -124,7 +124,7 @@ import Testing
       let actions = records.records.compactMap { record -> ActivityLog.Action? in
         if case .action(let action) = record.event { action } else { nil }
       }
-      #expect(actions.map(\.detail) == ["Kiwi: low at 5 → 9 (no answer yet)"])
+      #expect(actions.map(\.detail) == ["Kiwi: low at 5 → 9 (no answer when it was saved)"])
       #expect(actions.first?.undo != nil)
     }
   }

@@ -120,7 +120,8 @@ extension DashboardServer {
     for kiosk in kiosks where results[kiosk.id].map({ $0.status == .applied }) ?? true {
       guard kiosk.change(to: values) != kiosk.change else { continue }
       func detail(_ language: Language) -> String {
-        let unanswered = language("(no answer yet)", "(아직 응답 없음)")
+        // The record cannot change when the kiosk answers later.
+        let unanswered = language("(no answer when it was saved)", "(저장할 때 응답 없음)")
         let text = words(kiosk, language).visible(upTo: 500)
         return results[kiosk.id] == nil ? "\(text) \(unanswered)" : text
       }
