@@ -352,7 +352,11 @@ import Testing
       try await scene.kiosk("forecast", forecast.payload)
       let list = try await scene.get("/").text
       #expect(list.contains("<small>left</small>") && !list.contains("<small>out</small>"))
-      #expect(list.contains("Kiwi in 1 h 30 min") && !list.contains("Strawberry in 35 min"))
+      #expect(list.contains("Kiwi <span class=\"key\">out</span> in 1 h 30 min"))
+      #expect(!list.contains("in 35 min"))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      #expect(
+        try await scene.get("/").text.contains("키위 1시간 30분 후 <span class=\"key\">품절</span>"))
     }
   }
 
@@ -784,7 +788,7 @@ import Testing
       try await scene.authenticate("vera")
       for page in [try await scene.get("/").text, try await scene.get("/kiosks/k1").text] {
         #expect(!page.contains("25 min ago"))
-        #expect(page.contains("Kiwi now") || page.contains("runs out now"))
+        #expect(page.contains("out</span> now") || page.contains("runs out now"))
       }
     }
   }

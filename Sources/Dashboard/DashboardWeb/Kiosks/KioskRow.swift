@@ -126,11 +126,14 @@ struct KioskRow {
 
   private var dry: HTML? {
     kiosk.nextStockout.map { next in
-      let localTime = LocalTime(nil, now: now, language)
-      return """
-        <span class="key">\(language("Next stockout", "다음 품절"))</span> \
-        \(kiosk.name(of: next.fruit, language)) \(localTime.expectation(next.at))
-        """
+      let (name, time) = (
+        kiosk.name(of: next.fruit, language),
+        LocalTime(nil, now: now, language).expectation(next.at)
+      )
+      // On a wide page the column has a header.
+      return language == .english
+        ? "\(name) <span class=\"key\">out</span> \(time)"
+        : "\(name) \(time) <span class=\"key\">품절</span>"
     }
   }
 
