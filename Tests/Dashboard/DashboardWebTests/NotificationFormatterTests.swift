@@ -109,6 +109,16 @@ import Testing
       formatter(.korean).notification(of: [transitions], in: fleet, at: now).subject == korean)
   }
 
+  @Test mutating func juicesWithoutFruitAreNotSaidToBeForSale() {
+    open()
+    receive("k1/status", Array("online".utf8))
+    receive("k1/stock", StockReport(seq: 2, at: now, fruits: ["kiwi": 0]).payload)
+    let over = AlertEvaluator.Transition(.problem(.unsold, at: "k1"), isResolved: true, since: now)
+    #expect(
+      formatter().notification(of: [over], in: fleet, at: now).subject
+        == "Town hall: all juices with enough fruit are for sale again")
+  }
+
   /// The kiosk cleared the topic of a device that was removed: nothing is right or works again.
   @Test(arguments: [
     Alert.problem(.machine("bar"), at: "k1"), .problem(.payment("bar"), at: "k1"),

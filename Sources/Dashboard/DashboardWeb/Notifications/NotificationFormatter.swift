@@ -127,7 +127,7 @@ package struct NotificationFormatter: Sendable {
     case .noSales: return language("sells juices again", "다시 판매 중")
     case .unsold:
       return kiosk?.lostJuices.isEmpty == false
-        ? language("the rest is only missing fruit", "이제 과일만 모자람")
+        ? language("all juices with enough fruit are for sale again", "과일이 있는 쥬스는 모두 다시 판매 중")
         : language("all juices are for sale again", "모든 쥬스 다시 판매 중")
     case .disk: return language("the disk has space again", "디스크에 다시 여유 있음")
     case .machine(let machine):
