@@ -84,7 +84,7 @@ import Testing
 
   @Test(arguments: [
     (ChargeDecision.Choice.refund, RejectionReason?.none, "refund requested"),
-    (.released, nil, "recorded as released"), (.captured, nil, "recorded as captured"),
+    (.released, nil, "recorded as not captured"), (.captured, nil, "recorded as captured"),
     (.refund, .noDecisionNeeded, "not possible for the charge now"),
   ])
   func aDecisionGoesOutInTheUsersName(

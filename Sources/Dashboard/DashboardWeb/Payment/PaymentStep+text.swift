@@ -26,7 +26,7 @@ extension ChargeDecision.Choice {
     case .capture: PaymentStep.Kind.capture.text(language)
     case .release: PaymentStep.Kind.release.text(language)
     case .captured: language("recorded as captured", "결제됨으로 기록")
-    case .released: language("recorded as released", "승인 취소됨으로 기록")
+    case .released: language("recorded as not captured", "결제 안 됨으로 기록")
     case .refunded: language("recorded as refunded", "환불됨으로 기록")
     case .cash: language("recorded as given back in cash", "현금으로 돌려줌으로 기록")
     case .writeOff: PaymentStep.Kind.writtenOff.text(language)
