@@ -142,17 +142,23 @@ import Testing
       try await scene.authenticate("minji")
       async let answer = scene.post(
         "/kiosks/k1/restock",
-        "csrf_token=\(scene.csrfToken)&id=r1&add.kiwi=5&set.mango=3&expect.mango=10")
+        "csrf_token=\(scene.csrfToken)&id=r1&add.kiwi=5&best.kiwi=2026-12-05"
+          + "&set.mango=3&expect.mango=10")
       let request = try await scene.nextRequest(.restock)
       #expect(request.id == "r1")
+      let day = try #require(CivilDate("2026-12-05")).daysSinceEpoch
       #expect(
         request.command
-          == .restock(Restock(add: ["kiwi": 5], set: ["mango": 3], expect: ["mango": 10])))
+          == .restock(
+            Restock(
+              add: ["kiwi": 5], set: ["mango": 3], expect: ["mango": 10],
+              bestBeforeDay: ["kiwi": day])))
       var result = CommandResult(status: .applied)
       result.stock = ["kiwi": 15, "mango": 3]
       try await scene.answer(result, to: request)
       let done = try await answer.text
-      #expect(done.contains("Done.") && done.contains("+5 Kiwi, −7 Mango."))
+      #expect(done.contains("Done."))
+      #expect(done.contains("+5 Kiwi (best before 2026-12-05), −7 Mango."))
     }
   }
 

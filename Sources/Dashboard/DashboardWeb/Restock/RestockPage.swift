@@ -115,12 +115,24 @@ struct RestockPage {
     }
   }
 
-  /// Returns a sentence with the changes, such as `+98 Strawberry, −2 Kiwi.`
+  /// Returns a sentence with the changes, such as `+98 Strawberry (best before 2026-12-03), −2 Kiwi.`
   private func sentence(_ restock: Restock) -> String {
     let changes = changes(restock).filter { $0.after != $0.before }
     guard !changes.isEmpty else { return "" }
-    return changes.map { language.amount(signed($0.after - $0.before), of: name($0.fruit)) }
-      .joined(separator: ", ") + "."
+    return changes.map { change in
+      let amount = language.amount(
+        signed(change.after - change.before), of: name(change.fruit))
+      let date = date(of: change.fruit, in: restock)
+      return date.map { "\(amount) (\(language("best before", "유통기한")) \($0))" } ?? amount
+    }.joined(separator: ", ") + "."
+  }
+
+  /// Returns the date that was entered for an added fruit, or `nil` if there is none.
+  private func date(of fruit: Fruit.ID, in restock: Restock) -> String? {
+    if let day = restock.bestBeforeDay[fruit] { return "\(CivilDate(daysSinceEpoch: day))" }
+    return restock.bestBefore[fruit].map {
+      LocalTime(kiosk.timeZone, now: now, language).full(Timestamp(milliseconds: $0))
+    }
   }
 
   /// Returns the form that undoes the entry.
