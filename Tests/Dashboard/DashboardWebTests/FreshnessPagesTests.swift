@@ -61,6 +61,25 @@ import Testing
     }
   }
 
+  /// Batches of one day are one amount, and other days have another date.
+  @Test func batchesOfLaterDaysHaveTheirDates() async throws {
+    try await Scene.run { scene in
+      let hours: [Int64] = [49, 50, 74]
+      try await scene.kiosk("stock", Self.stock(scene, expiresIn: 49 * 60))
+      let times = hours.map { Timestamp(milliseconds: scene.now.milliseconds + $0 * 3_600_000) }
+      let outlook = ForecastReport.Outlook(
+        stock: 42, expires: times.map { ForecastReport.Outlook.Expiry(at: $0, amount: 10) })
+      let forecast = ForecastReport(at: scene.now, fruits: ["mango": outlook])
+      try await scene.kiosk("forecast", forecast.payload)
+      try await scene.authenticate("vera")
+      let localTime = LocalTime(nil, now: scene.now, .english)
+      let (first, last) = (localTime.lastDay(times[0]), localTime.lastDay(times[2]))
+      #expect(first != last)
+      #expect(
+        try await scene.get("/kiosks/k1").text.contains("20 expire on \(first), 10 on \(last)"))
+    }
+  }
+
   @Test(arguments: [(720, true), (721, false)] as [(Int64, Bool)])
   func fruitThatExpiresWithinTwelveHoursIsShown(minutes: Int64, isShown: Bool) async throws {
     try await Scene.run { scene in

@@ -54,6 +54,11 @@ struct LocalTime: Sendable {
     return isFull ? full(expires) : "\(day(date(of: expires))) \(field(expires).suffix(5))"
   }
 
+  /// Returns the last day on which fruit that expires at a time is sold, such as `Dec 1`.
+  func lastDay(_ expires: Timestamp) -> String {
+    day(clock.bestBeforeDay(expires) ?? date(of: expires))
+  }
+
   /// Reads the value of a form field. In the hour that is repeated when clocks are set back, the
   /// result is the first of the two possible times.
   func time(field: String) -> Timestamp? {

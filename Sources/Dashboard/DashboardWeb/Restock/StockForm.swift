@@ -147,24 +147,36 @@ struct StockForm {
 }
 
 extension KioskState {
-  /// Maximum number of batches that `expiry` names.
-  private static let maximumBatches = 3
+  /// Maximum number of times that `expiry` names.
+  private static let maximumTimes = 3
 
-  /// Returns a phrase with the next batches of a fruit and the times at which they expire, or `nil` if
-  /// no batch has a date.
+  /// Returns a phrase with the amounts of a fruit that expire next and the times at which they expire, from
+  /// 24 hours on the days, or `nil` if no batch has a date.
   func expiry(of fruit: Fruit.ID, now: Timestamp, _ language: Language) -> String? {
     guard let next = reports.stock?.expires[fruit] else { return nil }
-    let localTime = LocalTime(nil, now: now, language)
+    let localTime = LocalTime(timeZone, now: now, language)
     let batches = forecast?.fruits[fruit]?.expires ?? []
     // The forecast may be older than the stock.
     guard batches.count > 1, batches.first?.at == next else {
       let distance = localTime.expectation(next)
       return language("next expires \(distance)", "\(distance) 만료")
     }
-    let verb = batches.first?.amount == 1 ? "expires" : "expire"
-    let list = batches.prefix(Self.maximumBatches).enumerated().map { index, batch in
-      let (time, word) = (localTime.expectation(batch.at), index == 0 ? " \(verb)" : "")
-      return language("\(batch.amount)\(word) \(time)", "\(time) \(batch.amount)개")
+    var parts: [(time: String, amount: Int)] = []
+    for batch in batches {
+      let day = localTime.lastDay(batch.at)
+      let time =
+        batch.at.since(now) < .seconds(24 * 3600)
+        ? localTime.expectation(batch.at) : language("on \(day)", day)
+      if let last = parts.last, last.time == time {
+        parts[parts.count - 1].amount = last.amount + batch.amount
+      } else {
+        parts.append((time, batch.amount))
+      }
+    }
+    let verb = parts.first?.amount == 1 ? "expires" : "expire"
+    let list = parts.prefix(Self.maximumTimes).enumerated().map { index, part in
+      let word = index == 0 ? " \(verb)" : ""
+      return language("\(part.amount)\(word) \(part.time)", "\(part.time) \(part.amount)개")
     }.joined(separator: ", ")
     return language(list, "만료: \(list)")
   }
