@@ -34,14 +34,14 @@ import Testing
     let path = "/kiosks/k1"
     let html: HTML = """
       <a href="\(path)" title=" href=\(text)">\(text)</a><form action="/x"></form><img src="/y">
-      <a href="#main"></a><a href="?q=1"></a><input value="/z"><body data-live="/live">
+      <a href="#main"></a><a href="?q=1"></a><input value="/z"><body data-live="/live" data-reload="/x">
       """
     let below = html.links(below: try #require(BasePath("/juice"))).text
     #expect(
       below == """
         <a href="/juice/kiosks/k1" title=" href=&lt;a href=&quot;/x&quot;&gt;">&lt;a href=&quot;/x\
         &quot;&gt;</a><form action="/juice/x"></form><img src="/juice/y">
-        <a href="#main"></a><a href="?q=1"></a><input value="/z"><body data-live="/juice/live">
+        <a href="#main"></a><a href="?q=1"></a><input value="/z"><body data-live="/juice/live" data-reload="/juice/x">
         """)
   }
 

@@ -159,6 +159,8 @@ import Testing
       let done = try await answer.text
       #expect(done.contains("Done."))
       #expect(done.contains("+5 Kiwi (best before 2026-12-05), −7 Mango."))
+      #expect(done.contains(" data-reload=\"/kiosks/k1\">"))
+      #expect(try await !scene.get("/kiosks/k1").text.contains("data-reload"))
     }
   }
 

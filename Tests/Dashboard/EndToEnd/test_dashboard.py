@@ -198,6 +198,14 @@ def test_fill_all_takes_two_taps(browser: Browser, kiosk: Kiosk) -> None:
     browser.press("main .primary")
     browser.wait_for("Done.")
     assert set(kiosk.stock().values()) == {100}
+    # Back and reload show the kiosk's page, and send nothing.
+    browser.press(".brand")
+    browser.wait_for("k1", "#kiosks")
+    browser.driver.back()
+    eventually(lambda: browser.driver.current_url.endswith("/kiosks/k1"))
+    browser.driver.refresh()
+    browser.wait_for("Online", "#state")
+    assert [entry["status"] for entry in kiosk.ledger()].count("restocked") == 1
 
 
 def test_a_counted_number_never_overwrites_a_sale(
@@ -230,6 +238,7 @@ def test_a_kiosk_that_is_away(browser: Browser, kiosk: Kiosk) -> None:
     browser.press("main .primary")
     browser.wait_for("No answer yet.")
     assert browser.text("main .primary") == "Send again"
+    assert browser.ask("return location.pathname") == "/kiosks/k1/restock"
     browser.photograph("no-answer")
     number = browser.one("[name=id]").get_attribute("value")
     kiosk.process.send_signal(18)

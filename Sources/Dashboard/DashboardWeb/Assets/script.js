@@ -64,6 +64,12 @@ if (matchMedia("(max-width: 820px)").matches) {
 // cannot scroll as far as the button below the field.
 if (!location.hash) document.querySelector("[autofocus]")?.scrollIntoView({ block: "nearest" });
 
+// To reload the answer to a form, or to go back to it, loads the page of the form and sends nothing again. Without
+// an answer the browser asks, and sends the same id again.
+if (document.body.dataset.reload && !document.querySelector("[data-unanswered]")) {
+  history.replaceState(null, "", document.body.dataset.reload);
+}
+
 // "/" begins a search, as on many sites.
 addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey) return;

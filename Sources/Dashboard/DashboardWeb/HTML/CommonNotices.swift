@@ -78,7 +78,7 @@ enum CommonNotices {
     .notice(
       .warn,
       html: """
-        <strong>\(language("No answer yet.", "아직 응답이 없어요."))</strong>
+        <strong data-unanswered>\(language("No answer yet.", "아직 응답이 없어요."))</strong>
         \(language(
           "The kiosk may or may not have applied it. Sending it again is safe: the kiosk applies it only once.",
           "처리됐는지 아직 알 수 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))

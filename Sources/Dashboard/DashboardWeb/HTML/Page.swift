@@ -27,6 +27,7 @@ struct Page {
   private func html(_ context: PageContext) -> HTML {
     let language = context.language
     let liveAttribute: HTML = live.map { " data-live=\"\($0)\"" } ?? ""
+    let reload: HTML? = context.reloadPath.map { " data-reload=\"\($0)\"" }
     return """
       <!doctype html>
       <html lang="\(language.rawValue)">
@@ -39,7 +40,7 @@ struct Page {
       <link rel="stylesheet" href="\(Asset.stylesheet.path)">
       <script src="\(Asset.script.path)" defer></script>\(scripts.map { "\n<script type=\"module\" src=\"\($0.path)\"></script>" as HTML })
       </head>
-      <body class="\(isFull ? "full" : .empty)"\(liveAttribute)>
+      <body class="\(isFull ? "full" : .empty)"\(liveAttribute)\(reload)>
       <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
       \(bar(context))
       <main id="main">

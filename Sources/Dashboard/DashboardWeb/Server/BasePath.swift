@@ -88,11 +88,11 @@ where Inner.Context == PageContext {
 }
 
 extension HTML {
-  /// Returns the markup with the base path in front of each path in `href`, `action`, `src` and
-  /// `data-live`. Interpolated texts contain no such attribute: their quotation marks are escaped.
+  /// Returns the markup with the base path in front of each path in `href`, `action`, `src`, `data-live`
+  /// and `data-reload`. Interpolated texts contain no such attribute: their quotation marks are escaped.
   func links(below basePath: BasePath) -> HTML {
     guard !basePath.text.isEmpty else { return self }
-    return ["href", "action", "src", "data-live"].reduce(self) { html, name in
+    return ["href", "action", "src", "data-live", "data-reload"].reduce(self) { html, name in
       html.replacing(" \(name)=\"/", with: " \(name)=\"\(basePath.text)/")
     }
   }

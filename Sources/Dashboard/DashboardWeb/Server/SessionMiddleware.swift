@@ -18,7 +18,11 @@ struct SessionMiddleware: RouterMiddleware {
   ) async throws -> Response {
     var (request, context) = (request, context)
     context.requestTarget = ReturnTarget.page(of: request)
-    if request.method == .post { context.sent = await request.takeForm() }
+    if request.method == .post {
+      context.sent = await request.takeForm()
+      let isOfKiosk = context.requestTarget.hasPrefix("/kiosks/")
+      context.reloadPath = isOfKiosk ? context.requestTarget : nil
+    }
     if request.method == .get { context.filled = Form(request.uri.query ?? "") }
     context.hasChain = hasChain
     context.origin = Self.origin(of: request, isSecure: context.isSecure)
