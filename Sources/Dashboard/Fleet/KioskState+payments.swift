@@ -15,11 +15,6 @@ extension KioskState {
     paymentReports.flatMap { device, report in report.charges.map { (device, $0) } }
       .sorted { $0.charge.charge < $1.charge.charge }
   }
-
-  /// Returns the latest entry about a refund of the charge in `captures`; see `LedgerEntry.refund(in:)`.
-  package func refund(of charge: Int) -> LedgerEntry? {
-    LedgerEntry.refund(in: captures.filter { $0.charge == charge })
-  }
 }
 
 extension LedgerEntry {

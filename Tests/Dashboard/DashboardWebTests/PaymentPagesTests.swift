@@ -313,6 +313,40 @@ import Testing
     }
   }
 
+  /// A dashboard that started after a refund has received its request in the kiosk's history, and not
+  /// the refund.
+  @Test func aRefundOfWhichTheDashboardKnowsTheRequestIsReadFromTheLedger() async throws {
+    let (time, charge) = (Scene.time, Self.charge)
+    @Sendable func entry(
+      _ seq: Int, _ kind: PaymentStep.Kind, by user: String? = nil
+    ) -> LedgerEntry {
+      LedgerEntry(
+        seq: seq, epoch: 1, at: Timestamp(milliseconds: time.milliseconds + (seq == 7 ? 9 : 0)),
+        source: user.map { Source(kind: .job, name: $0) }, id: nil,
+        outcome: .payment(
+          PaymentStep(kind, charge: charge, device: "till", job: 3, order: nil, ticket: nil)),
+        amount: kind == .refund ? nil : Self.amount)
+    }
+    let request = entry(6, .refund, by: "minji")
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, PaymentReport(state: .idle))
+      try await scene.kiosk("history", HistoryReport(entries: [request]).payload)
+      for query in ["charge=", "charge=\(charge)", "refund=\(charge)"] {
+        for isDone in [true, false] {
+          async let answer = scene.get("/kiosks/k1?\(query)")
+          let asked = try ChargesRequest(payload: try await scene.nextCommand().payload)
+          let entries = (isDone ? [entry(7, .refunded)] : []) + [request, entry(5, .captured)]
+          let result = ChargePage(id: asked.id, entries: entries, next: nil)
+          try await scene.kiosk("report/dashboard/result", result.payload, retain: false)
+          let page = try await answer.text
+          #expect(page.contains("already refunded <time") == isDone, "\(query)")
+          #expect(page.contains("refund requested <time") != isDone, "\(query)")
+        }
+      }
+    }
+  }
+
   /// Complaints are mostly about these: the customer has no juice, and no money was taken.
   @Test func aChargeWithoutACaptureIsFound() async throws {
     let ticket = Ticket(day: 20_778, number: 21)

@@ -75,14 +75,15 @@ extension DashboardServer {
   }
 
   /// Returns the question about a refund, with the charge from the kiosk's ledger unless it is one of
-  /// the latest.
+  /// the latest. The end of a refund may be only in the ledger.
   private func question(
     refunding charge: Int, _ page: KioskPage, _ context: PageContext
   ) async -> HTML? {
     guard context.isOperator else { return nil }
     var cards = page.payment
     var isAnswered = false
-    if cards.charge(charge) == nil, page.kiosk.isOnline {
+    let isKnown = cards.charge(charge).map { $0.refund?.status != .refund } ?? false
+    if !isKnown, page.kiosk.isOnline {
       let search = ChargeSearch("\(charge)", page.localTime)
       let outcome = await ChargeFinder(link: link, kiosk: page.kiosk.id, search: search)
         .charges(before: charge + 1)

@@ -103,8 +103,11 @@ extension PaymentCards {
 
   /// Returns when a charge was refunded, also in cash, or a refund requested; `nil` for neither.
   private func refunded(_ charge: Int) -> HTML? {
-    let stored = ledger.first { $0.number == charge }?.refund
-    guard let entry = kiosk.refund(of: charge) ?? stored, let step = entry.outcome.payment
+    // The dashboard may have missed what the ledger has, and the ledger may have been read before.
+    let stored = ledger.first { $0.number == charge }?.entries ?? []
+    let entries = kiosk.captures.filter { $0.charge == charge } + stored
+    guard let entry = LedgerEntry.refund(in: entries.sorted { $1.isBefore($0) }),
+      let step = entry.outcome.payment
     else { return nil }
     let text =
       step.kind == .refunded ? language("already refunded", "이미 환불됨") : step.kind.text(language)
@@ -185,9 +188,9 @@ extension PaymentCards {
     return steps.sorted { $1.isBefore($0) } + kiosk.orders
   }
 
-  /// Returns a charge of the kiosk's latest ones, or of those in `ledger`.
+  /// Returns a charge of those in `ledger`, or of the kiosk's latest ones.
   func charge(_ number: Int) -> ListedCharge? {
-    [published, ledger].joined().first { $0.number == number }
+    [ledger, published].joined().first { $0.number == number }
   }
 
   /// Returns the notice on which the user confirms a refund, or the reason why there is none.
