@@ -56,7 +56,7 @@ package struct KioskState: Sendable, Identifiable {
   private var dailySalesPayload: [UInt8] = []
   /// The latest orders that have ended, the newest first.
   package private(set) var orders = Recent()
-  /// Restocks, removed and expired fruit, openings, closings, decisions, programs, steps of
+  /// Restocks, removed and expired fruit, openings, closings, decisions, refunds, programs, steps of
   /// sensors, and ends of day, the newest first.
   package private(set) var services = Recent()
   /// Captures, refunds, also in cash, requests for refunds, and decisions that a charge stays captured,
@@ -233,8 +233,9 @@ package struct KioskState: Sendable, Identifiable {
       if step.job != nil { _ = chargeSteps.add(entry) }
       let kinds: [PaymentStep.Kind] = [.captured, .refund, .refunded, .paidBack, .kept]
       let isCapture = kinds.contains(step.kind) && captures.add(entry)
-      let isDecision = entry.source != nil && step.machine == nil && services.add(entry)
-      return isCapture || isDecision || step.job != nil
+      let isDecision = entry.source != nil && step.machine == nil
+      let isService = (isDecision || step.kind == .refunded) && services.add(entry)
+      return isCapture || isService || step.job != nil
     case .total(_, let device, _):
       reports.note(entry)
       guard lastTotals[device] != nil || lastTotals.count < KioskReports.maximumMachines else {

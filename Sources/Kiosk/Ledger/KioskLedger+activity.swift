@@ -194,7 +194,7 @@ extension KioskLedger {
     SELECT * FROM log WHERE \(page) AND status IN
       ('restocked', 'expired', 'removed', 'open', 'closed', 'poured', 'again', 'give_back', 'total',
         'program_requested', 'program_done', 'program_failed', 'sensor_alarm', 'sensor_blocked',
-        'sensor_silent', 'sensor_gap', 'sensor_ok', 'sensor_discard', 'sensor_release')
+        'sensor_silent', 'sensor_gap', 'sensor_ok', 'sensor_discard', 'sensor_release', 'refunded')
       OR \(page) AND charge IS NOT NULL AND source IS NOT NULL AND machine IS NULL
         AND status <> 'awaiting_payment'
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)

@@ -353,6 +353,23 @@ import Testing
     #expect(log.records == records)
   }
 
+  @Test mutating func aRefundIsRecordedWithItsRequest() {
+    settle()
+    let kinds: [PaymentStep.Kind] = [.held, .captured, .refund, .refunded]
+    for (index, kind) in kinds.enumerated() {
+      let step = PaymentStep(
+        kind, charge: 7, device: "till", job: 3, order: nil, ticket: nil)
+      let entry = LedgerEntry(
+        seq: index + 4, epoch: 1, at: time(20),
+        source: kind == .refund ? Source(kind: .job, name: "minji") : nil, id: nil,
+        outcome: .payment(step), amount: kind == .refund ? nil : Money(units: 350, .euro))
+      receive("k1/events", entry.payload)
+      run(until: seconds + 1)
+    }
+    #expect(entries() == [6, 7])
+    #expect(log.records.allSatisfy { $0.kind == .payments })
+  }
+
   @Test mutating func otherRecordsDisplaceNoPayment() {
     settle()
     for seq in 1...(maximumOfKiosk + 1) {

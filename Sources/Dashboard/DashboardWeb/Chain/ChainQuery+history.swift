@@ -144,8 +144,8 @@ extension ActivityLog.Kind {
   fileprivate var statuses: [LedgerEntry.Status] {
     switch self {
     case .outages, .stockouts, .actions: []
-    // Orders that were not paid.
-    case .payments: [.failed, .returned]
+    // Orders that were not paid, and refunds.
+    case .payments: [.failed, .returned, .refund, .refunded, .paidBack]
     case .machines: [.failed, .returned, .poured, .again, .giveBack]
     case .safety:
       [

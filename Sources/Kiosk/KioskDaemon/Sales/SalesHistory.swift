@@ -134,7 +134,8 @@ package struct SalesHistory: Sendable {
       closedAt = state == .closed ? entry.at : nil
       switchedAt = switchedAt ?? entry.at
       serve(entry)
-    case .payment(let step) where entry.source != nil && step.machine == nil:
+    case .payment(let step)
+    where step.kind == .refunded || entry.source != nil && step.machine == nil:
       serve(entry)
     case .total: serve(entry)
     case .program(let step):

@@ -1,5 +1,5 @@
-/// The latest restocks, expiries, removals, service changes, decisions, programs, states of sensors
-/// and ends of day of the last `SalesReport.dayCount` days.
+/// The latest restocks, expiries, removals, service changes, decisions, refunds, programs, states of
+/// sensors and ends of day of the last `SalesReport.dayCount` days.
 package struct HistoryReport: Hashable, Sendable {
   /// Maximum number of entries.
   package static let limit = 30

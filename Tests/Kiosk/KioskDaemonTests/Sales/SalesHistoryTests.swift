@@ -201,6 +201,9 @@ struct Shop {
         let step = PaymentStep(
           .refund, charge: seq, device: "till", job: nil, order: nil, ticket: nil)
         try shop.add(.payment(step), at: at, by: Source(kind: .job, name: "minji"))
+        let end = PaymentStep(
+          .refunded, charge: seq, device: "till", job: nil, order: nil, ticket: nil)
+        try shop.add(.payment(end), at: at, by: nil, for: prices[0])
       case 15:
         let removal = Removal(stock: ["kiwi": 2], reason: .damaged)
         try shop.add(.removed(removal), at: at, for: prices[0])
@@ -233,6 +236,7 @@ struct Shop {
     #expect(history.report(at: shop.now) == shop.report)
     #expect(history.lastServices == shop.history.lastServices)
     #expect(history.lastServices.entries.count == HistoryReport.limit)
+    #expect(history.lastServices.entries.contains { $0.status == .refunded })
     let stock: FruitAmounts = ["kiwi": 100, "mango": 1]
     #expect(
       history.forecast(stock: stock, at: shop.now)
