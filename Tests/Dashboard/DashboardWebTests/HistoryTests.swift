@@ -97,6 +97,8 @@ import Testing
       }
       let audit = try await scene.get("/users/audit").text
       #expect(audit.contains("Kiwi +98") && !audit.contains("declined"))
+      let none = try await scene.get("/users/audit?user=nobody").text
+      #expect(none.contains("Nothing in this time.") && !none.contains("id=\"audit\""))
     }
   }
 

@@ -26,6 +26,12 @@ struct AuditPage {
       language("Where", "대상"),
     ]
     let title = language("Who did what", "누가 무엇을 했나")
+    let list: HTML =
+      shown.isEmpty
+      ? "<p class=\"empty\">\(language("Nothing in this time.", "이 기간에는 기록이 없어요."))</p>"
+      : """
+      <div class="card wide" tabindex="0">\(HTML.table(heads, shown.map(row), id: "audit", style: "review chain log"))</div>
+      """
     return Page(
       title: title,
       body: """
@@ -35,7 +41,7 @@ struct AuditPage {
         \(choice.form(language))
         \(isCut
           ? language.notice(.hint, "There is more than this page reads: choose a shorter time.", "이 페이지에서 다 읽을 수 없어요. 기간을 줄여 주세요.") : .empty)
-        <div class="card wide" tabindex="0">\(HTML.table(heads, shown.map(row), id: "audit", style: "review chain log"))</div>
+        \(list)
         \(slice.links(language) { choice.address("/users/audit", page: $0) })
         <p class="actions">\(language.exports("/users/audit", choice.address("")))</p>
         """, timeZone: localTime.clock.name)
