@@ -232,7 +232,7 @@ import Testing
       }
       #expect(await messages.choice(of: "vera") == nil)
       let saved = try await post(good + "&from=22:00&to=07:00&kiosks=some&kiosk.k1=1&kiosk.k9=1")
-      #expect(saved.contains("Saved"))
+      #expect(saved.contains("Saved: you get what is wrong now"))
       var expected = Self.choice([.offline, .dates], kiosks: ["k1"], quiet: ("22:00", "07:00"))
       expected.address = "vera@example.com"
       #expect(await messages.choice(of: "vera") == expected)
@@ -256,6 +256,9 @@ import Testing
       _ = try await post(good + "&from=22:00&to=07:00&kiosks=some&kiosk.k7=1")
       expected.timeZone = "Asia/Seoul"
       #expect(await scene.restarted().dashboard.messages.choice(of: "vera") == expected)
+      // It is 18:00 there.
+      let quiet = try await post(good + "&from=17:30&to=18:30")
+      #expect(quiet.contains("Saved: what is still wrong after the quiet hours is sent then."))
       #expect(try await post("do=stop").contains("no messages any more"))
       #expect(await messages.choice(of: "vera") == nil)
     }

@@ -1,3 +1,4 @@
+import Fleet
 import JuiceDomain
 import KioskProtocol
 
@@ -34,6 +35,16 @@ struct MessageChoice: Hashable, Sendable {
   /// The IANA name of the time zone of `quietHours` while no kiosk has published one, or `nil` if none
   /// had when the user chose.
   var timeZone: String?
+
+  /// Returns whether a time is in the quiet hours.
+  ///
+  /// - Parameter fleet: The chosen kiosks that the user may see.
+  func isQuiet(at time: Timestamp, in fleet: KioskFleet) -> Bool {
+    // guard: nothing is sent in quiet hours
+    guard let quietHours = self.quietHours else { return false }
+    let localTime = LocalTime(fleet.timeZone ?? timeZone, now: time, .english)
+    return quietHours.contains(String(localTime.field(time).suffix(5)))
+  }
 }
 
 // The choices as JSON, for the disk.

@@ -44,10 +44,22 @@ struct MessagesPage {
       "메일 서버가 없어요. 설정 파일에 notify.email이 필요해요.")
   }
 
+  /// Whether nothing is sent now.
+  private var isQuiet: Bool {
+    guard let choice else { return false }
+    let chosen = fleet.limited { choice.kiosks?.contains($0.id) ?? true }
+    return choice.isQuiet(at: localTime.now, in: chosen)
+  }
+
   private func notice(_ outcome: Outcome) -> HTML {
     switch outcome {
     case .saved:
-      language.notice(.good, "Saved: you get what is wrong now, too.", "저장했어요. 지금 생긴 문제도 보내요.")
+      isQuiet
+        ? language.notice(
+          .good, "Saved: what is still wrong after the quiet hours is sent then.",
+          "저장했어요. 조용한 시간이 끝난 뒤에도 계속되는 문제는 그때 보내요.")
+        : language.notice(
+          .good, "Saved: you get what is wrong now, too.", "저장했어요. 지금 생긴 문제도 보내요.")
     case .stopped: language.notice(.good, "You get no messages any more.", "더 이상 알림을 보내지 않아요.")
     case .badAddress:
       language.notice(

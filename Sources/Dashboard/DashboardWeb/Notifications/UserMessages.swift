@@ -183,13 +183,7 @@ package actor UserMessages: Service {
         user: user,
         fleet: own,
         includes: { choice.kinds.contains($0.problem?.group ?? .offline) },
-        isQuiet: {
-          // guard: nothing is sent in quiet hours
-          guard let quietHours = choice.quietHours else { return false }
-          let timeZone = own(link.fleet).timeZone ?? choice.timeZone
-          let localTime = LocalTime(timeZone, now: link.time, .english)
-          return quietHours.contains(String(localTime.field(link.time).suffix(5)))
-        }),
+        isQuiet: { choice.isQuiet(at: link.time, in: own(link.fleet)) }),
       folder: folder, sent: sent, state: state, logger: logger)
   }
 
