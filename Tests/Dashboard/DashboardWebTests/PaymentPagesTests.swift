@@ -231,6 +231,9 @@ import Testing
       #expect(page.contains("Charges that match") == isFound)
       #expect(page.contains("None of the latest 1 charge matches") != isFound || query.isEmpty)
       #expect(
+        page.contains("a day such as Nov 21 or 2026-11-21, a time such as 18:28")
+          == (!isFound && !query.isEmpty))
+      #expect(
         page.contains("said to the customer: not made, the machine has run out of the fruit"))
       #expect(page.contains("older charges are not searched"))
       // The link to all charges is a search without words.
@@ -246,6 +249,9 @@ import Testing
     ("00:05", true), ("23:50", true), ("00:30", false), ("2026-11-22 00:05", true),
     ("2026-11-21 23:50", true), ("2026-11-21 00:05", false), ("2026-11-22 23:58", false),
     ("2026-11-21", true), ("2026-11-22", false), ("0001-01-01 00:05", false),
+    // As the pages write it.
+    ("Nov 21", true), ("nov 21 23:50", true), ("Nov 22", false), ("11월 21일", true),
+    ("11월21일", true), ("11월 22일", false), ("42 Nov 21", false),
   ])
   func aChargeNearMidnightIsFoundByItsTime(query: String, isFound: Bool) throws {
     let step = PaymentStep(

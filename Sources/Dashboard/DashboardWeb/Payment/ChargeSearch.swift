@@ -1,5 +1,6 @@
 import JuiceDomain
 import KioskProtocol
+import TimeZones
 
 /// A search for a charge by what a customer knows: the ticket, the day, the time, the amount, the last
 /// four digits of the card, its name, or the number of the receipt. Each word of the query must match,
@@ -18,10 +19,36 @@ struct ChargeSearch {
   let localTime: LocalTime
 
   init(_ query: String, _ localTime: LocalTime) {
-    let all = query.prefix(100).split(whereSeparator: \.isWhitespace).map(String.init)
+    let days = Self.days(localTime)
+    var all: [String] = []
+    for word in query.prefix(100).split(whereSeparator: \.isWhitespace).map(String.init) {
+      if let day = days[word.lowercased()] {
+        all.append(day)
+      } else if let last = all.last, let day = days[(last + word).lowercased()] {
+        all[all.count - 1] = day
+      } else {
+        all.append(word)
+      }
+    }
     let words = all.filter { !Self.labels.contains($0.lowercased().replacing(":", with: "")) }
     self.words = words.isEmpty ? all : words
     self.localTime = localTime
+  }
+
+  /// Returns the days of the last year, such as `2026-12-01`, by the texts of the pages in both
+  /// languages, in lower case and without spaces: `dec1`, `12월1일`.
+  private static func days(_ localTime: LocalTime) -> [String: String] {
+    let texts = Language.allCases.map {
+      LocalTime(localTime.clock.name, now: localTime.now, $0)
+    }
+    var days: [String: String] = [:]
+    for age in 0..<Int64(365) {
+      let day = CivilDate(daysSinceEpoch: localTime.today.daysSinceEpoch - age)
+      for text in texts {
+        days[text.day(day).lowercased().replacing(" ", with: "")] = day.description
+      }
+    }
+    return days
   }
 
   /// The day that the query names, or `nil` if it names none.

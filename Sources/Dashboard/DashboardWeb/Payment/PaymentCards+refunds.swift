@@ -161,6 +161,18 @@ extension PaymentCards {
       } else {
         language("Charges that match “\(query)”:", "‘\(query)’에 맞는 결제:")
       }
+    let today = localTime.today
+    let forms = language(
+      """
+      Find understands a ticket, a day such as \(localTime.day(today)) or \(today), a time such as 18:28, \
+      an amount, the card's last four digits or name, and the number of the receipt or charge.
+      """,
+      """
+      번호표, 날짜(\(localTime.day(today)), \(today)), 시각(18:28), 금액, 카드 끝 네 자리나 이름, \
+      영수증 번호, 결제 번호로 찾을 수 있어요.
+      """)
+    let help: HTML? =
+      found.isEmpty && !search.words.isEmpty ? "<p class=\"muted\">\(forms)</p>" : nil
     let list: HTML? = found.isEmpty ? nil : "<ol class=\"feed\">\(found.map(row))</ol>"
     let silent = language(
       "The kiosk does not answer: older charges are not searched.",
@@ -173,7 +185,7 @@ extension PaymentCards {
         <p><a class="button" href="/kiosks/\(kiosk.id)?charge=\(query.percentEncoded)&amp;before=\(next)">\(language("Search older charges", "더 오래된 결제 찾기"))</a></p>
         """
       }
-    return .notice(.hint, html: "<p>\(text)</p>\(list)\(older)", tag: "div")
+    return .notice(.hint, html: "<p>\(text)</p>\(help)\(list)\(older)", tag: "div")
   }
 
   /// The latest charges that the kiosk has published, the newest first.
