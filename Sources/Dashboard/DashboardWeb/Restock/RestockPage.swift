@@ -58,7 +58,7 @@ struct RestockPage {
   /// Returns the fields for the dates on the packages of the added fruits, or `nil` if the restock
   /// adds no fruit. The dates of a repeated command are hidden.
   private func dates(of restock: Restock, isRepeat: Bool) -> HTML? {
-    let fields: [HTML] = restock.add.filter { $0.amount > 0 }.map { fruit, _ in
+    let fields: [HTML] = kiosk.inMenuOrder(restock.add).filter { $0.amount > 0 }.map { fruit, _ in
       let time = restock.bestBefore[fruit].map {
         LocalTime(kiosk.timeZone, now: Timestamp(milliseconds: $0), language)
           .field(Timestamp(milliseconds: $0))
@@ -215,7 +215,7 @@ struct RestockPage {
   }
 
   private func stock(_ stock: FruitAmounts) -> HTML {
-    let rows: [HTML] = stock.map { fruit, amount in
+    let rows: [HTML] = kiosk.inMenuOrder(stock).map { fruit, amount in
       "<tr><th scope=\"row\">\(name(fruit))</th><td><strong>\(amount)</strong></td></tr>"
     }
     return "<table class=\"review\"><tbody>\(rows)</tbody></table>"
