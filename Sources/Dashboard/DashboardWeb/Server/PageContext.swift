@@ -27,7 +27,7 @@ struct PageContext: RequestContext {
   var sent = Result<Form, any Error>.success(Form(""))
   /// The path and query of this page; if a form was sent, those of the page that contains the form.
   var requestTarget = "/"
-  /// The path of the kiosk's page that a reload of an answer loads; `nil` if no form of a kiosk was sent.
+  /// The path of the kiosk's page that a reload of an answer loads, or `nil` if no form of a kiosk was sent.
   var reloadPath: String?
   /// The problem of the file of users, or `nil` if there is none or the visitor is no operator.
   var usersProblem: String?
