@@ -45,9 +45,10 @@ package struct KioskClock: Sendable {
       let evidence = evidence()
       let now = Timestamp(
         milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+      // Nothing is computed between the readings: a later uptime lets fruit expire before its date.
+      let uptime: Duration = age + (.now - start)
       return Moment(
-        timestamp: now, day: wallClock.day(at: now), uptime: age + (.now - start),
-        evidence: evidence)
+        timestamp: now, day: wallClock.day(at: now), uptime: uptime, evidence: evidence)
     }
   }
 
