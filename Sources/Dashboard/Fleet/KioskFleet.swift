@@ -51,7 +51,13 @@ package struct KioskFleet: Sendable {
   /// The kiosks with a status, in no particular order. If the status of a kiosk was cleared, its
   /// other retained messages may still arrive.
   package var kiosks: some Collection<KioskState> {
-    states.values.lazy.filter { $0.state.status != nil }.map(\.state)
+    states.values.lazy.filter { $0.state.reports.status != nil }.map(\.state)
+  }
+
+  /// Calls a closure with each of the `kiosks`. Unlike a loop over them it copies no state, which would
+  /// take longer than most of what is done with one.
+  package func forEachKiosk(_ body: (KioskState) -> Void) {
+    for kiosk in states.values where kiosk.state.reports.status != nil { body(kiosk.state) }
   }
 
   package subscript(kiosk: KioskID) -> KioskState? { states[kiosk]?.state }

@@ -5,10 +5,11 @@ extension KioskState {
   /// The fruit that is expected to run out first, with the time, or `nil` if none is. Omits the fruits
   /// that do not suffice for a glass already.
   package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
-    let short = reports.shortFruits
-    return forecast?.fruits
-      .filter { !short.contains($0.key) && $0.value.stock > 0 }
-      .compactMap { fruit, outlook in outlook.endsAt.map { (fruit: fruit, at: $0) } }
+    forecast?.fruits
+      .compactMap { fruit, outlook in
+        outlook.stock > 0 && !reports.isShort(fruit)
+          ? outlook.endsAt.map { (fruit: fruit, at: $0) } : nil
+      }
       .min { ($0.at, $0.fruit) < ($1.at, $1.fruit) }
   }
 }
@@ -52,14 +53,16 @@ package struct FleetSurvey: Sendable {
 
   fileprivate init(_ fleet: KioskFleet, at now: Timestamp) {
     self.fleet = fleet
-    problems = Dictionary(
-      uniqueKeysWithValues: fleet.kiosks.map { ($0.id, $0.reports.problems(at: now)) })
+    var problems: [KioskID: [Problem]] = [:]
+    fleet.forEachKiosk { problems[$0.id] = $0.reports.problems(at: now) }
+    self.problems = problems
   }
 
   package subscript(kiosk: KioskID) -> [Problem] { problems[kiosk] ?? [] }
 
   package var count: Count {
-    fleet.kiosks.reduce(into: Count()) { count, kiosk in
+    var count = Count()
+    fleet.forEachKiosk { kiosk in
       count.kiosks += 1
       if !kiosk.reports.machines.isEmpty { count.withMachines += 1 }
       if !kiosk.isOnline { count.offline += 1 }
@@ -70,9 +73,10 @@ package struct FleetSurvey: Sendable {
       if problems.contains(where: { $0.kind == .closed }) { count.closed += 1 }
       if problems.contains(where: \.isLow) { count.low += 1 }
     }
+    return count
   }
 
-  /// Returns the matching kiosks, those with the largest expected loss of sales first; then those with
+  /// Returns the ids of the matching kiosks, those with the largest expected loss of sales first; then those with
   /// money or fruit that waits for a person, then by severity, by the expected time of the next
   /// stockout, and by name.
   ///
@@ -85,28 +89,32 @@ package struct FleetSurvey: Sendable {
   ///   - language: The language of the names to sort by.
   package func byUrgency(
     matching text: String = "", in language: Language = .english
-  ) -> [KioskState] {
+  ) -> [KioskID] {
     let search = text.isEmpty ? nil : KioskSearch(text)
-    let usual = fleet.kiosks.compactMap(\.usualGlasses)
-    let mean = usual.isEmpty ? 1 : usual.reduce(0, +) / Double(usual.count)
+    var (sum, count) = (0.0, 0.0)
+    fleet.forEachKiosk { if let usual = $0.usualGlasses { (sum, count) = (sum + usual, count + 1) } }
+    let mean = count == 0 ? 1 : sum / count
     typealias Key = (
       loss: Double, decisions: Int, severity: Int, dry: Int64, title: String, id: KioskID
     )
     // Sorts only keys, because moving a state takes longer than a comparison.
     var keys: [Key] = []
-    for kiosk in fleet.kiosks {
+    fleet.forEachKiosk { kiosk in
       let problems = self[kiosk.id]
-      guard search?.matches(kiosk, problems) ?? true else { continue }
+      guard search?.matches(kiosk, problems) ?? true else { return }
+      // Without such a problem nothing is lost.
+      let losesSales = problems.first.map { $0.severity <= .sellsLess } ?? false
+      let lostShare = losesSales ? kiosk.reports.lostShare : 0
       keys.append(
         (
-          loss: -kiosk.reports.lostShare * (kiosk.usualGlasses ?? mean),
+          loss: -lostShare * (kiosk.usualGlasses ?? mean),
           decisions: problems.contains { $0.severity == .decision } ? 0 : 1,
           severity: problems.first?.severity.rawValue ?? .max,
           dry: kiosk.nextStockout?.at.milliseconds ?? .max,
           title: kiosk.title(language), id: kiosk.id
         ))
     }
-    return keys.sorted(by: <).compactMap { fleet[$0.id] }
+    return keys.sorted(by: <).map(\.id)
   }
 }
 

@@ -57,7 +57,7 @@ import Testing
       fleet.kiosks.isEmpty && fleet.survey(at: now).byUrgency().isEmpty
         && fleet.survey(at: now).count.kiosks == 0)
     receive("k1/status", "offline")
-    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["k1"])
+    #expect(fleet.survey(at: now).byUrgency() == ["k1"])
   }
 
   @Test mutating func whenItWentIsKnownOnlyIfSomebodyListened() {
@@ -87,17 +87,17 @@ import Testing
     receive("fine-later/forecast", forecast(20))
     receive("fine-soon/forecast", forecast(2))
     #expect(
-      fleet.survey(at: now).byUrgency().map(\.id) == [
+      fleet.survey(at: now).byUrgency() == [
         "gone", "out", "low", "fine-soon", "fine-later",
       ])
     #expect(
-      fleet.survey(at: now).byUrgency(matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "offline").map(\.id) == ["gone"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "mango").map(\.id) == ["out"])
+      fleet.survey(at: now).byUrgency(matching: "FINE") == ["fine-soon", "fine-later"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "offline") == ["gone"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "mango") == ["out"])
     let count = fleet.survey(at: now).count
     // As many as the filter finds.
     #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 2))
-    #expect(fleet.survey(at: now).byUrgency(matching: "low").map(\.id) == ["out", "low"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "low") == ["out", "low"])
   }
 
   /// Fruit that expires before it is used up ends then.
@@ -154,7 +154,7 @@ import Testing
     open("bar", [:])
     receive("bar/machine/m", report(.idle).replacing("{", with: "{\"out\":[\"mango\"],"))
     #expect(
-      fleet.survey(at: now).byUrgency().map(\.id) == [
+      fleet.survey(at: now).byUrgency() == [
         "shorter", "short", "bar", "closed", "low", "all",
       ])
     let count = fleet.survey(at: now).count
@@ -170,8 +170,8 @@ import Testing
       ])
     #expect(unsold("bar")["kiwi"] == nil)
     #expect(unsold("closed").count == 7 && unsold("closed")["kiwi"] == .closed)
-    #expect(fleet.survey(at: now).byUrgency(matching: "out").map(\.id) == ["shorter", "short"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "strawberry juice").map(\.id) == ["short"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "out") == ["shorter", "short"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "strawberry juice") == ["short"])
     #expect(fleet["short"]?.shortFruits == ["strawberry"])
     #expect(fleet["short"]?.worst == .sellsLess)
     receive("short/stock", stock(["strawberry": 16]))
@@ -200,9 +200,9 @@ import Testing
     #expect(fleet["quiet"]?.worst == .sellsNothing)
     // The tile counts those that sell nothing, too.
     #expect(fleet.survey(at: now).count.out == 3)
-    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["new", "busy", "quiet", "late"])
+    #expect(fleet.survey(at: now).byUrgency() == ["new", "busy", "quiet", "late"])
     receive("new/status", "offline")
-    #expect(fleet.survey(at: now).byUrgency().first?.id == "new")
+    #expect(fleet.survey(at: now).byUrgency().first == "new")
   }
 
   @Test(
@@ -225,8 +225,8 @@ import Testing
     receive("low/alert/mango", "low")
     receive("broken/machine/Bar", report(.fault))
     receive("late/health", health(ahead: 600))
-    #expect(fleet.survey(at: now).byUrgency(matching: english).map(\.id) == kiosks)
-    #expect(fleet.survey(at: now).byUrgency(matching: korean, in: .korean).map(\.id) == kiosks)
+    #expect(fleet.survey(at: now).byUrgency(matching: english) == kiosks)
+    #expect(fleet.survey(at: now).byUrgency(matching: korean, in: .korean) == kiosks)
   }
 
   @Test mutating func whyAJuiceCannotBeSoldWithMachines() {
@@ -322,12 +322,12 @@ import Testing
     for kiosk in ["k1", "k2", "k3", "k4"] { receive("\(kiosk)/status", "online") }
     call("k1", "Town hall", "시청", at: "1 Main Street")
     call("k3", "Harbour", "항구", at: "Pier 7")
-    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["k3", "k1", "k2", "k4"])
-    #expect(fleet.survey(at: now).byUrgency(in: .korean).map(\.id) == ["k2", "k4", "k1", "k3"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "hArb").map(\.id) == ["k3"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "시청").map(\.id) == ["k1"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "main street").map(\.id) == ["k1"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "K2").map(\.id) == ["k2"])
+    #expect(fleet.survey(at: now).byUrgency() == ["k3", "k1", "k2", "k4"])
+    #expect(fleet.survey(at: now).byUrgency(in: .korean) == ["k2", "k4", "k1", "k3"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "hArb") == ["k3"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "시청") == ["k1"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "main street") == ["k1"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "K2") == ["k2"])
     #expect(fleet["k1"]?.title(.korean) == "시청")
     #expect(fleet["k2"]?.title(.korean) == "k2")
     #expect(fleet["k3"]?.place == "Pier 7")
@@ -430,9 +430,9 @@ import Testing
     receive("asking/machine/bar", report(.idle, [(7, .needsDecision), (8, .queued)]))
     receive("fine/machine/bar", report(.busy, [(1, .started)]))
     #expect(
-      fleet.survey(at: now).byUrgency().map(\.id) == ["away", "asking", "broken", "out", "fine"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "machine").map(\.id) == ["asking", "broken"])
-    #expect(fleet.survey(at: now).byUrgency(matching: "BAR").map(\.id) == ["asking", "broken"])
+      fleet.survey(at: now).byUrgency() == ["away", "asking", "broken", "out", "fine"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "machine") == ["asking", "broken"])
+    #expect(fleet.survey(at: now).byUrgency(matching: "BAR") == ["asking", "broken"])
     #expect(
       (fleet.survey(at: now).count.needingAttention, fleet.survey(at: now).count.withMachines) == (
         2, 3
@@ -449,7 +449,7 @@ import Testing
     for kiosk in ["fine", "low", "waiting"] { open(kiosk) }
     receive("low/alert/kiwi", "low")
     receive("waiting/machine/bar", report(.waiting))
-    #expect(fleet.survey(at: now).byUrgency().map(\.id) == ["waiting", "low", "fine"])
+    #expect(fleet.survey(at: now).byUrgency() == ["waiting", "low", "fine"])
     #expect(
       fleet["waiting"]?.worst == .decision && fleet.survey(at: now).count.needingAttention == 1)
   }

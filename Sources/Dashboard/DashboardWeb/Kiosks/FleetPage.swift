@@ -55,12 +55,13 @@ struct FleetPage {
   /// have not reported theirs.
   private var madeToday: (glasses: Int, unknown: Int) {
     var days: [String?: CivilDate] = [:]
-    return fleet.kiosks.reduce((0, 0)) { sum, kiosk in
+    var (glasses, unknown) = (0, 0)
+    fleet.forEachKiosk { kiosk in
       let day = days[kiosk.timeZone] ?? LocalTime(kiosk.timeZone, now: now, language).today
       days[kiosk.timeZone] = day
-      guard let sold = kiosk.sold(on: day) else { return (sum.0, sum.1 + 1) }
-      return (sum.0 + sold, sum.1)
+      if let sold = kiosk.sold(on: day) { glasses += sold } else { unknown += 1 }
     }
+    return (glasses, unknown)
   }
 
   private func count(_ count: FleetSurvey.Count) -> LivePart {
@@ -107,7 +108,7 @@ struct FleetPage {
   private func list(_ survey: FleetSurvey) -> LivePart {
     let kiosks = survey.byUrgency(matching: filter, in: language)
     let slice = ListSlice(page: number, of: kiosks.count)
-    let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length)
+    let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length).compactMap { fleet[$0] }
     if shown.isEmpty {
       if filter.isEmpty, !isLimited {
         let steps = FirstSteps(

@@ -29,11 +29,12 @@ struct RouteArea {
   func kiosks(
     matching text: String, or chosen: Set<String>, at now: Timestamp
   ) -> (all: [KioskState], matching: Set<KioskID>) {
-    let survey = fleet.limited { kiosk in
+    let fleet = fleet.limited { kiosk in
       chosen.contains(kiosk.id.text)
         || (kiosk.timeZone ?? timeZone) == timeZone && (region == nil || kiosk.region == region)
-    }.survey(at: now)
-    return (survey.byUrgency(), Set(survey.byUrgency(matching: text).map(\.id)))
+    }
+    let survey = fleet.survey(at: now)
+    return (survey.byUrgency().compactMap { fleet[$0] }, Set(survey.byUrgency(matching: text)))
   }
 
   /// Returns the fields in which the user chooses the area; hidden ones without a choice.

@@ -215,7 +215,7 @@ extension KioskFleet {
   /// The most frequent time zone of the kiosks.
   var timeZone: String? {
     var counts: [String: Int] = [:]
-    for zone in kiosks.compactMap(\.timeZone) { counts[zone, default: 0] += 1 }
+    forEachKiosk { if let zone = $0.timeZone { counts[zone, default: 0] += 1 } }
     return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
   }
 }

@@ -46,7 +46,7 @@ extension KioskReports {
     guard let stock = stock?.fruits else { return nil }
     let missing = juice.recipe.amounts.filter { stock[$0.fruit] ?? 0 < $0.amount }.map(\.fruit)
     if !missing.isEmpty { return .fruit(missing) }
-    let blocked = juice.recipe.amounts.map(\.fruit).filter(blockedFruits.contains)
+    let blocked = juice.recipe.amounts.filter { blockedFruits.contains($0.fruit) }.map(\.fruit)
     if !blocked.isEmpty { return .blocked(blocked) }
     if !isMakeable(juice.id) {
       let out = Set(
@@ -90,9 +90,13 @@ extension KioskReports {
   /// The share of the juices that the kiosk cannot sell, from 0 to 1: 0 while the kiosk is closed,
   /// 1 while it is offline.
   package var lostShare: Double {
-    if status != .online { return 1 }
+    status == .online ? share(ofLost: lostJuices.count) : 1
+  }
+
+  /// Returns the share of the juices that a number of `lostJuices` is; 0 while the kiosk is closed.
+  func share(ofLost count: Int) -> Double {
     guard service != .closed, let juices = menu?.menu.juices.count, juices > 0 else { return 0 }
-    return Double(lostJuices.count) / Double(juices)
+    return Double(count) / Double(juices)
   }
 
   /// Whether the kiosk is open and can sell no juice.
@@ -101,7 +105,7 @@ extension KioskReports {
   /// The fruits with the alert `out`, or with too little stock for one glass of a juice. The second
   /// condition needs a stock and a menu; the fruits have the order of `fruits(_:)`.
   package var shortFruits: [Fruit.ID] {
-    menu?.menu.fruits.map(\.id).filter(isShort) ?? fruits(.out)
+    menu?.menu.fruits.compactMap { isShort($0.id) ? $0.id : nil } ?? fruits(.out)
   }
 
   /// Returns whether a fruit of the menu is one of `shortFruits`.
@@ -113,9 +117,8 @@ extension KioskReports {
 
   /// Returns the fruits with this alert, in the order of the menu, or by id without a menu.
   package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
-    let alerted = alerts.filter { $0.value == alert }.keys
-    guard let menu else { return alerted.sorted() }
-    return menu.menu.fruits.map(\.id).filter(alerted.contains)
+    guard let menu else { return alerts.filter { $0.value == alert }.keys.sorted() }
+    return menu.menu.fruits.compactMap { alerts[$0.id] == alert ? $0.id : nil }
   }
 
   /// Returns the name of a fruit: of the menu, of `otherNames`, or the id.

@@ -138,7 +138,7 @@ extension KioskReports {
     // What is not for sale costs nothing until the kiosk opens.
     let loss = isClosed ? Problem.Severity.soon : .sellsLess
     if isClosed { add(.closed, .note, isAlert: false) }
-    if sellsNothing {
+    if share(ofLost: lost.count) == 1 {
       add(.noSales, .sellsNothing, mayRecover: mayRecover(lost.map(\.obstacle)))
     } else if !lost.isEmpty {
       // The problem `out` of a fruit names the juices that need the fruit.
