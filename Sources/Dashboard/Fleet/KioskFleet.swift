@@ -56,6 +56,7 @@ package struct KioskFleet: Sendable {
 
   /// Calls a closure with each of the `kiosks`. Unlike a loop over them it copies no state, which would
   /// take longer than most of what is done with one.
+  @inline(__always)
   package func forEachKiosk(_ body: (KioskState) -> Void) {
     for kiosk in states.values where kiosk.state.reports.status != nil { body(kiosk.state) }
   }

@@ -34,6 +34,7 @@ extension ForecastReport.Outlook {
 package struct FleetSurvey: Sendable {
   private let fleet: KioskFleet
   private let problems: [KioskID: [Problem]]
+  package let count: Count
 
   /// Numbers of all kiosks, of those with machines, and of those with each kind of problem: as many as
   /// `byUrgency` finds by the word for it.
@@ -53,32 +54,27 @@ package struct FleetSurvey: Sendable {
 
   fileprivate init(_ fleet: KioskFleet, at now: Timestamp) {
     self.fleet = fleet
-    var problems: [KioskID: [Problem]] = [:]
-    fleet.forEachKiosk { problems[$0.id] = $0.reports.problems(at: now) }
-    self.problems = problems
+    var (problems, count) = ([KioskID: [Problem]](), Count())
+    fleet.forEachKiosk { kiosk in
+      let found = kiosk.reports.problems(at: now)
+      problems[kiosk.id] = found
+      count.kiosks += 1
+      if !kiosk.reports.machines.isEmpty { count.withMachines += 1 }
+      if !kiosk.isOnline { count.offline += 1 }
+      if found.contains(where: { $0.severity < .note }) { count.urgent += 1 }
+      if found.contains(where: \.needsAttention) { count.needingAttention += 1 }
+      if found.contains(where: \.isLoss) { count.out += 1 }
+      if found.contains(where: { $0.kind == .closed }) { count.closed += 1 }
+      if found.contains(where: \.isLow) { count.low += 1 }
+    }
+    (self.problems, self.count) = (problems, count)
   }
 
   package subscript(kiosk: KioskID) -> [Problem] { problems[kiosk] ?? [] }
 
-  package var count: Count {
-    var count = Count()
-    fleet.forEachKiosk { kiosk in
-      count.kiosks += 1
-      if !kiosk.reports.machines.isEmpty { count.withMachines += 1 }
-      if !kiosk.isOnline { count.offline += 1 }
-      let problems = self[kiosk.id]
-      if problems.contains(where: { $0.severity < .note }) { count.urgent += 1 }
-      if problems.contains(where: \.needsAttention) { count.needingAttention += 1 }
-      if problems.contains(where: \.isLoss) { count.out += 1 }
-      if problems.contains(where: { $0.kind == .closed }) { count.closed += 1 }
-      if problems.contains(where: \.isLow) { count.low += 1 }
-    }
-    return count
-  }
-
-  /// Returns the ids of the matching kiosks, those with the largest expected loss of sales first; then those with
-  /// money or fruit that waits for a person, then by severity, by the expected time of the next
-  /// stockout, and by name.
+  /// Returns the ids of the matching kiosks, those with the largest expected loss of sales first; then
+  /// those with money or fruit that waits for a person, then by severity, by the expected time of the
+  /// next stockout, and by name.
   ///
   /// The expected loss is the share of the juices that cannot be sold times the usual glasses a day;
   /// a kiosk without usual sales counts as the mean of the others.
@@ -92,7 +88,9 @@ package struct FleetSurvey: Sendable {
   ) -> [KioskID] {
     let search = text.isEmpty ? nil : KioskSearch(text)
     var (sum, count) = (0.0, 0.0)
-    fleet.forEachKiosk { if let usual = $0.usualGlasses { (sum, count) = (sum + usual, count + 1) } }
+    fleet.forEachKiosk { kiosk in
+      if let usual = kiosk.usualGlasses { (sum, count) = (sum + usual, count + 1) }
+    }
     let mean = count == 0 ? 1 : sum / count
     typealias Key = (
       loss: Double, decisions: Int, severity: Int, dry: Int64, title: String, id: KioskID

@@ -48,9 +48,10 @@ extension DashboardServer {
   private static func event(_ parts: [LivePart], _ basePath: BasePath) -> String {
     guard !parts.isEmpty else { return ":\n\n" }
     let lines = parts.flatMap {
-      $0.html.links(below: basePath).text.split(whereSeparator: \.isNewline)
+      $0.html.links(below: basePath).text.utf8
+        .split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     }
-    return lines.map { "data: \($0)\n" }.joined() + "\n"
+    return lines.map { "data: \(Substring($0))\n" }.joined() + "\n"
   }
 }
 
