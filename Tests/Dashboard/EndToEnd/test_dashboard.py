@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import threading
 import time
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 
-from arrivals import eventually
+from arrivals import TIMEOUT, eventually
 from client import Client
 from conftest import MakeBrowser, MakeClient, MakeDashboard, MakeKiosk
 from dashboard import PASSWORDS, Browser, Dashboard
@@ -737,6 +737,25 @@ def test_it_is_right_as_soon_as_it_has_started(
     browser.ask("document.dispatchEvent(new Event('visibilitychange'))")
     eventually(lambda: not browser.all("#ended:not([hidden])"))
     browser.wait_for("out", "#k1-strawberry")
+    browser.leave()
+
+
+def test_an_open_page_says_that_its_twelve_hours_are_over(
+    kiosk: Kiosk, dashboard: Dashboard, browser: Browser
+) -> None:
+    browser.log_in()
+    dashboard.stop()
+    # A third of the time limit is left of the session, which is more than a start and a page take.
+    began = datetime.now(timezone.utc) - timedelta(hours=12) + timedelta(seconds=TIMEOUT / 3)
+    file = dashboard.folder / "state/sessions.json"
+    state = json.loads(file.read_text())
+    state["sessions"][0]["at"] = began.strftime("%Y-%m-%dT%H:%M:%SZ")
+    file.write_text(json.dumps(state))
+    dashboard.start()
+    browser.open("/").wait_for("Strawberry")
+    browser.one("#ended[hidden]")
+    assert browser.one("#ended:not([hidden]) a").get_attribute("href").endswith("/")
+    assert browser.all(".disconnected:not(#ended):not([hidden])") == []
     browser.leave()
 
 

@@ -101,6 +101,25 @@ def test_a_row_says_who_needs_somebody_and_why(
     assert fills == [kiosks[5].stock[fruit] for fruit in FRUITS]
 
 
+@pytest.mark.parametrize("width, most", [(360, 120), (1366, 62)])
+def test_many_problems_make_no_high_row(
+    make_browser: MakeBrowser, kiosks: list[MadeUp], width: int, most: int
+) -> None:
+    for machine in ("left", "middle", "right"):
+        kiosks[1].say(
+            f"machine/{machine}", {"state": "fault", "reason": "no cups", "queue": 0, "juices": []}
+        )
+    kiosks[1].say("service", "closed")
+    kiosks[1].feel(disk_free=9_000_000)
+    for language, more in [("en-US", "+3 more"), ("ko-KR", "외 3건")]:
+        browser = make_browser(width=width, height=780, language=language).log_in("vera")
+        see_all(browser, kiosks)
+        browser.wait_for(more, "#row-k02 .chips")
+        browser.photograph(f"many-problems-{width}-{language[:2]}")
+        assert len(browser.all("#row-k02 .chip")) == 3
+        assert browser.ask("return document.querySelector('#row-k02').offsetHeight") <= most
+
+
 def test_the_list_is_light_and_stays_under_the_hand(
     make_browser: MakeBrowser, kiosks: list[MadeUp]
 ) -> None:

@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import unicodedata
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -61,7 +63,7 @@ def test_what_a_sensor_blocks_is_decided_and_recorded(
         "name": "fridge", "topic": "zigbee/fridge", "value": "/temperature", "unit": "°C", "max": 7,
         "alarm_after_seconds": 10, "block_after_seconds": 12, "fruits": ["kiwi"],
     }
-    kiosk = make_kiosk(sensors=[sensor]).start()
+    kiosk = make_kiosk(kiosk={"time_zone": "Asia/Seoul"}, sensors=[sensor]).start()
     panel = Client(broker.port, "kiosk/#")
     panel.publish("zigbee/fridge", '{"temperature":9.5}')
     panel.messages.first(lambda m: m.topic == f"{BASE}/sensor/fridge" and m.json["state"] == "blocked")
@@ -83,13 +85,18 @@ def test_what_a_sensor_blocks_is_decided_and_recorded(
     # The six days before the kiosk are not days without a reading.
     assert any(line.startswith("The ledger begins on ") for line in lines)
     assert not any(line.endswith(" 1440") for line in lines)
-    assert any(line.endswith("command line  discarded  sensor fridge, 9.5 °C, kiwi, "
-                             "9.5 °C, the door was open, kiwi -10") for line in lines)
+    # Both times of a line are those of the kiosk, and a cell of the other table says which it has.
+    entry = next(entry for entry in kiosk.ledger() if entry.get("changes") == {"kiwi": -10})
+    at = datetime.fromisoformat(entry["at"]).astimezone(ZoneInfo("Asia/Seoul"))
+    assert (f"{at:%Y-%m-%d %H:%M}  command line  discarded  sensor fridge, 9.5 °C, kiwi, "
+            "9.5 °C, the door was open, kiwi -10") in lines
     assert lines[-1] == "Discarded: kiwi 10"
     csv = kiosk.command("report", "--haccp", "--csv").stdout.splitlines()
     assert csv[0].startswith("local_day,time_utc,kind,name,unit,min,max")
-    assert [line.split(",")[10] for line in csv if "sensor_" in line] == [
+    steps = [line.split(",") for line in csv if "sensor_" in line]
+    assert [step[10] for step in steps] == [
         "sensor_alarm", "sensor_blocked", "sensor_discard", "sensor_ok"]
+    assert steps[2][:2] == [f"{at:%Y-%m-%d}", entry["at"]]
     assert kiosk.command("report", "--haccp", "--from", "2026-13-01").returncode == 64
     assert kiosk.command("ledger", "verify").returncode == 0
     panel.close()

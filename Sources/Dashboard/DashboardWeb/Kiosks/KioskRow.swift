@@ -8,7 +8,7 @@ struct KioskRow {
   static let maximumColumns = 10
   /// Maximum number of fruits shown of a kiosk. Fruits that are out, short or low come first.
   static let maximumFruits = 24
-  /// Maximum number of chips in the row; the kiosk's page has all.
+  /// Maximum number of chips in the row, with the one that says how many more the kiosk's page has.
   static let maximumChips = 3
 
   let kiosk: KioskState
@@ -69,12 +69,12 @@ struct KioskRow {
   private var signs: HTML {
     let shown = problems.filter { $0.kind.group != .stock }
     let chips = kiosk.chips(for: shown, language, now: now)
-    let hidden = chips.count - Self.maximumChips
+    let hidden = chips.count > Self.maximumChips ? chips.count - Self.maximumChips + 1 : 0
     let more: HTML? =
       hidden > 0
       ? "<span class=\"chip bad\">\(language("+\(hidden) more", "외 \(hidden)건"))</span>" : nil
     let calm: HTML = shown.isEmpty ? " calm" : ""
-    return "<span class=\"chips\(calm)\">\(Array(chips.prefix(Self.maximumChips)))\(more)</span>"
+    return "<span class=\"chips\(calm)\">\(Array(chips.dropLast(hidden)))\(more)</span>"
   }
 
   /// The slots of the fruits: those with a column below its header, then others with their names.
