@@ -35,6 +35,8 @@ package struct FleetSurvey: Sendable {
   private let fleet: KioskFleet
   private let problems: [KioskID: [Problem]]
   package let count: Count
+  /// The mean of the usual glasses of the kiosks that have some, or 1 if none has.
+  private let meanUsualGlasses: Double
 
   /// Numbers of all kiosks, of those with machines, and of those with each kind of problem: as many as
   /// `byUrgency` finds by the word for it.
@@ -55,12 +57,14 @@ package struct FleetSurvey: Sendable {
   fileprivate init(_ fleet: KioskFleet, at now: Timestamp) {
     self.fleet = fleet
     var (problems, count) = ([KioskID: [Problem]](), Count())
+    var usual: [Double] = []
     fleet.forEachKiosk { kiosk in
       let found = kiosk.reports.problems(at: now)
       problems[kiosk.id] = found
       count.kiosks += 1
       if !kiosk.reports.machines.isEmpty { count.withMachines += 1 }
       if !kiosk.isOnline { count.offline += 1 }
+      if let glasses = kiosk.usualGlasses { usual.append(glasses) }
       if found.contains(where: { $0.severity < .note }) { count.urgent += 1 }
       if found.contains(where: \.needsAttention) { count.needingAttention += 1 }
       if found.contains(where: \.isLoss) { count.out += 1 }
@@ -68,6 +72,7 @@ package struct FleetSurvey: Sendable {
       if found.contains(where: \.isLow) { count.low += 1 }
     }
     (self.problems, self.count) = (problems, count)
+    meanUsualGlasses = usual.isEmpty ? 1 : usual.reduce(0, +) / Double(usual.count)
   }
 
   package subscript(kiosk: KioskID) -> [Problem] { problems[kiosk] ?? [] }
@@ -87,11 +92,6 @@ package struct FleetSurvey: Sendable {
     matching text: String = "", in language: Language = .english
   ) -> [KioskID] {
     let search = text.isEmpty ? nil : KioskSearch(text)
-    var (sum, count) = (0.0, 0.0)
-    fleet.forEachKiosk { kiosk in
-      if let usual = kiosk.usualGlasses { (sum, count) = (sum + usual, count + 1) }
-    }
-    let mean = count == 0 ? 1 : sum / count
     typealias Key = (
       loss: Double, decisions: Int, severity: Int, dry: Int64, title: String, id: KioskID
     )
@@ -105,7 +105,7 @@ package struct FleetSurvey: Sendable {
       let lostShare = losesSales ? kiosk.reports.lostShare : 0
       keys.append(
         (
-          loss: -lostShare * (kiosk.usualGlasses ?? mean),
+          loss: -lostShare * (kiosk.usualGlasses ?? meanUsualGlasses),
           decisions: problems.contains { $0.severity == .decision } ? 0 : 1,
           severity: problems.first?.severity.rawValue ?? .max,
           dry: kiosk.nextStockout?.at.milliseconds ?? .max,

@@ -63,8 +63,8 @@ extension KioskReports {
   /// Returns whether the kiosk can make the juice: no sensor blocks its fruits, and either it needs
   /// no machine, or one of its machines takes orders and has the fruits.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
+    if machines.isEmpty, blockedFruits.isEmpty { return true }
     let makers = machines.values.filter { $0.makes(juice) }
-    if makers.isEmpty, blockedFruits.isEmpty { return true }
     let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]
     if recipe.contains(where: { blockedFruits.contains($0.fruit) }) { return false }
     return makers.isEmpty
