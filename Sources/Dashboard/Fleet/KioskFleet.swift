@@ -54,8 +54,8 @@ package struct KioskFleet: Sendable {
     states.values.lazy.filter { $0.state.reports.status != nil }.map(\.state)
   }
 
-  /// Calls a closure with each of the `kiosks`. Unlike a loop over them it copies no state, which would
-  /// take longer than most of what is done with one.
+  /// Calls a closure with each of the `kiosks`. A loop over them would copy each state once more, which
+  /// takes longer than most of what is done with it.
   @inline(__always)
   package func forEachKiosk(_ body: (KioskState) -> Void) {
     for kiosk in states.values where kiosk.state.reports.status != nil { body(kiosk.state) }
