@@ -46,6 +46,11 @@ package struct KioskFleet: Sendable {
     let state: KioskState
 
     init(_ state: KioskState) { self.state = state }
+
+    /// Calls a closure with the state. If the call were inlined, the compiler would copy the state,
+    /// because it would not see that this object outlives the call.
+    @inline(never)
+    func visit(_ body: (KioskState) -> Void) { body(state) }
   }
 
   /// The kiosks with a status, in no particular order. If the status of a kiosk was cleared, its
@@ -54,11 +59,10 @@ package struct KioskFleet: Sendable {
     states.values.lazy.filter { $0.state.reports.status != nil }.map(\.state)
   }
 
-  /// Calls a closure with each of the `kiosks`. A loop over them would copy each state once more, which
-  /// takes longer than most of what is done with it.
-  @inline(__always)
+  /// Calls a closure with each of the `kiosks`. Unlike a loop over them it copies no state, which takes
+  /// longer than most of what is done with one.
   package func forEachKiosk(_ body: (KioskState) -> Void) {
-    for kiosk in states.values where kiosk.state.reports.status != nil { body(kiosk.state) }
+    for kiosk in states.values where kiosk.state.reports.status != nil { kiosk.visit(body) }
   }
 
   package subscript(kiosk: KioskID) -> KioskState? { states[kiosk]?.state }
