@@ -212,7 +212,6 @@ def figures(measured: list[dict], memory: list[dict]) -> list[Figure]:
                    [second * 1000 for second in values(million, "start")], 100, unit=" ms"),
             Figure("memory after 1,000,000 orders made", made[:1], 32, unit=" MiB"),
             Figure(f"memory after {largest:,} orders made", made[-1:], 32, unit=" MiB"),
-            # Its event as it is published has about 200, and the stock in its answer 100.
-            Figure("disk per order, entries and indexes", [kept(tables)], 430, unit=" bytes"),
+            Figure("disk per order, entries and indexes", [kept(tables)], 250, unit=" bytes"),
         ]
     return [figure for figure in found if figure.values]

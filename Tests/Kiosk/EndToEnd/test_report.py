@@ -85,7 +85,7 @@ def test_what_a_sensor_blocks_is_decided_and_recorded(
     # The six days before the kiosk are not days without a reading.
     assert any(line.startswith("The ledger begins on ") for line in lines)
     assert not any(line.endswith(" 1440") for line in lines)
-    # Both times of a line are those of the kiosk, and a cell of the other table says which it has.
+    # A line has the local time of the kiosk; the table has the local day and the time in UTC.
     entry = next(entry for entry in kiosk.ledger() if entry.get("changes") == {"kiwi": -10})
     at = datetime.fromisoformat(entry["at"]).astimezone(ZoneInfo("Asia/Seoul"))
     assert (f"{at:%Y-%m-%d %H:%M}  command line  discarded  sensor fridge, 9.5 °C, kiwi, "
