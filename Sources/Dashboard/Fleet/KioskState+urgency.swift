@@ -5,9 +5,10 @@ extension KioskState {
   /// The fruit that is expected to run out first, with the time, or `nil` if none is. Omits the fruits
   /// that do not suffice for a glass already.
   package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
-    forecast?.fruits
+    let short = reports.shortFruits
+    return forecast?.fruits.lazy
       .compactMap { fruit, outlook in
-        outlook.stock > 0 && !reports.isShort(fruit)
+        outlook.stock > 0 && !short.contains(fruit)
           ? outlook.endsAt.map { (fruit: fruit, at: $0) } : nil
       }
       .min { ($0.at, $0.fruit) < ($1.at, $1.fruit) }

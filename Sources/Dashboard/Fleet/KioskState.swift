@@ -289,7 +289,9 @@ package struct Recent: Sendable, RandomAccessCollection {
   /// - Returns: `false` if it is present already or older than all entries of a full list.
   package mutating func add(_ entry: LedgerEntry) -> Bool {
     let place = entries.firstIndex { $0.isBefore(entry) } ?? entries.count
-    guard place < busyLimit, !entries.contains(entry) else { return false }
+    // Compares `seq` first and in place, because copying an entry takes long.
+    let isKnown = entries.indices.contains { entries[$0].seq == entry.seq && entries[$0] == entry }
+    guard place < busyLimit, !isKnown else { return false }
     entries.insert(entry, at: place)
     while entries.count > Self.limit, let last = entries.last,
       entries.count > busyLimit || entries[0].at.since(last.at) > KioskState.ticketTime

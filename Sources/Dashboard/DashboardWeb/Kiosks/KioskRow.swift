@@ -34,13 +34,6 @@ struct KioskRow {
     return usual?.value.first ?? []
   }
 
-  private var fruits: [Fruit] { kiosk.menu?.menu.fruits ?? [] }
-
-  /// Whether the kiosk has all fruits of the columns, and perhaps others.
-  private var hasColumns: Bool {
-    !columns.isEmpty && Set(columns).isSubset(of: fruits.map(\.id))
-  }
-
   var html: HTML {
     """
     <li id="row-\(kiosk.id)" class="kiosk \(style(problems.first))">
@@ -79,11 +72,13 @@ struct KioskRow {
 
   /// The slots of the fruits: those with a column below its header, then others with their names.
   private var levels: HTML {
-    guard kiosk.stock != nil else { return "<span class=\"levels\"></span>" }
-    guard hasColumns else {
+    guard kiosk.reports.stock != nil else { return "<span class=\"levels\"></span>" }
+    let fruits = kiosk.reports.menu?.menu.fruits ?? []
+    let main = columns.compactMap { id in fruits.first { $0.id == id } }
+    // A kiosk that lacks a fruit of the columns uses none of them.
+    guard !main.isEmpty, main.count == columns.count else {
       return "<span class=\"levels own\">\(named(fruits, atMost: Self.maximumFruits))</span>"
     }
-    let main = columns.compactMap { id in fruits.first { $0.id == id } }
     let others = fruits.filter { !columns.contains($0.id) }
     let first: HTML = "<span class=\"levels\">\(main.map { slot($0, isNamed: false) })</span>"
     if others.isEmpty { return first }

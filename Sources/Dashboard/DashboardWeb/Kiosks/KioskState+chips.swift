@@ -43,7 +43,7 @@ extension KioskState {
   /// Returns the style and the word for a fruit of the menu that is out, too short for a juice, or
   /// low. Returns `nil` for any other fruit.
   func shortage(of fruit: Fruit.ID, _ language: Language) -> (style: HTML, word: String)? {
-    if reports.isShort(fruit) {
+    if reports.shortFruits.contains(fruit) {
       return reports.stock?.fruits[fruit] ?? 0 == 0
         ? ("bad", language("out", "품절")) : ("bad", language("too little", "모자람"))
     }

@@ -10,9 +10,9 @@ struct StockLevel {
   let low: Int
 
   init(of fruit: Fruit.ID, in kiosk: KioskState) {
-    stock = kiosk.stock?.fruits[fruit] ?? 0
-    capacity = kiosk.menu?.capacities[fruit]
-    low = kiosk.menu?.lowMarks[fruit] ?? 0
+    stock = kiosk.reports.stock?.fruits[fruit] ?? 0
+    capacity = kiosk.reports.menu?.capacities[fruit]
+    low = kiosk.reports.menu?.lowMarks[fruit] ?? 0
   }
 
   /// Returns the bar, drawn in thousandths of its width, so that it needs no inline styles. Screen

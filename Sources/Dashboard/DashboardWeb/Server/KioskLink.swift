@@ -135,9 +135,10 @@ package final class KioskLink: Service {
 
   private func receive(_ messages: [Message]) {
     let now = now()
-    let changed = state.withLock { state in
-      var changed: Set<KioskID> = []
-      for message in messages {
+    var changed: Set<KioskID> = []
+    for message in messages {
+      // Locks for each message, so that a page waits for one, not for all of them.
+      state.withLock { state in
         if message.topic.hasSuffix("/result") {
           state.answer(message)
         } else if let id = state.fleet.receive(
@@ -146,7 +147,6 @@ package final class KioskLink: Service {
           changed.insert(id)
         }
       }
-      return changed
     }
     if !changed.isEmpty { updates.changed(changed) }
   }

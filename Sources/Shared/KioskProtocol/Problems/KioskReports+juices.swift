@@ -84,7 +84,13 @@ extension KioskReports {
   /// The juices that need a person before they can be sold, each with its obstacle, in the order of
   /// the menu; none while the kiosk is offline.
   package var lostJuices: [(juice: Juice, obstacle: SaleObstacle)] {
-    status == .online ? unavailableJuices.filter { $0.obstacle != .closed } : []
+    status == .online && !isComplete ? unavailableJuices.filter { $0.obstacle != .closed } : []
+  }
+
+  /// Whether the kiosk lacks nothing, so that closing is the only obstacle to a juice.
+  private var isComplete: Bool {
+    shortFruits.isEmpty && blockedFruits.isEmpty && !isPaymentDown
+      && machines.values.allSatisfy { $0.takesOrders && $0.out.isEmpty }
   }
 
   /// The share of the juices that the kiosk cannot sell, from 0 to 1: 0 while the kiosk is closed,
@@ -102,21 +108,9 @@ extension KioskReports {
   /// Whether the kiosk is open and can sell no juice.
   package var sellsNothing: Bool { status == .online && lostShare == 1 }
 
-  /// The fruits with the alert `out`, or with too little stock for one glass of a juice. The second
-  /// condition needs a stock and a menu; the fruits have the order of `fruits(_:)`.
-  package var shortFruits: [Fruit.ID] {
-    menu?.menu.fruits.compactMap { isShort($0.id) ? $0.id : nil } ?? fruits(.out)
-  }
-
-  /// Returns whether a fruit of the menu is one of `shortFruits`.
-  package func isShort(_ fruit: Fruit.ID) -> Bool {
-    if alerts[fruit] == .out { return true }
-    guard let stock = stock?.fruits, let use = menu?.menu.recipeAmounts[fruit] else { return false }
-    return stock[fruit] ?? 0 < use.upperBound
-  }
-
   /// Returns the fruits with this alert, in the order of the menu, or by id without a menu.
   package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
+    guard alerts.values.contains(alert) else { return [] }
     guard let menu else { return alerts.filter { $0.value == alert }.keys.sorted() }
     return menu.menu.fruits.compactMap { alerts[$0.id] == alert ? $0.id : nil }
   }

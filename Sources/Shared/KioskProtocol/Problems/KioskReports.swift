@@ -5,11 +5,15 @@ package import JuiceDomain
 package struct KioskReports: Sendable {
   package var status: KioskStatus?
   package var service: ServiceState?
-  package var menu: MenuReport?
+  package var menu: MenuReport? { didSet { updateShortFruits() } }
   /// Names for what the menu lacks, or `nil` to show ids.
   package var otherNames: OtherNames?
-  package var stock: StockReport?
-  package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
+  package var stock: StockReport? { didSet { updateShortFruits() } }
+  package private(set) var alerts: [Fruit.ID: StockAlert] = [:] { didSet { updateShortFruits() } }
+  /// The fruits with the alert `out`, or with too little stock for one glass of a juice. The second
+  /// condition needs a stock and a menu; the fruits have the order of `fruits(_:)`. Not computed: it is
+  /// used several times for each fruit.
+  package private(set) var shortFruits: [Fruit.ID] = []
   package private(set) var machines: [MachineID: MachineReport] = [:]
   package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
   package private(set) var sensors: [SensorID: SensorReport] = [:]
@@ -76,6 +80,14 @@ package struct KioskReports: Sendable {
     default: return false
     }
     return true
+  }
+
+  private mutating func updateShortFruits() {
+    shortFruits = fruits(.out)
+    guard let stock = stock?.fruits, let menu = menu?.menu else { return }
+    shortFruits = menu.fruits.map(\.id).filter { fruit in
+      shortFruits.contains(fruit) || stock[fruit] ?? 0 < menu.recipeAmounts[fruit]?.upperBound ?? 0
+    }
   }
 
   private mutating func update<Device, Report>(
