@@ -155,6 +155,34 @@ import Testing
     #expect(problems.map { korean.sentence(about: $0.kind) } == example.korean)
     #expect(problems.first.map { english.remedy(of: $0.kind) } ?? "" == example.remedy)
     #expect(problems.allSatisfy { !korean.remedy(of: $0.kind).isEmpty })
+    // An offline kiosk's juices are not counted, and a closed one sells them when it opens.
+    let unsold = Menu.standard.juices.filter { juice in
+      reports.obstacle(to: juice).map { $0 != .closed } ?? false
+    }
+    #expect(reports.lostJuices.map(\.juice) == (reports.status == .online ? unsold : []))
+  }
+
+  /// Fruits become short by the stock, the menu or an alert, whichever arrives last.
+  @Test func theOrderOfTheMessagesDoesNotMatter() {
+    let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:])
+    let messages = [
+      (["menu"], menu.payload), (["stock"], Array(Self.stock(kiwi: 1).1.utf8)),
+      (["alert", "mango"], Array("out".utf8)), (["status"], Array("online".utf8)),
+    ]
+    for first in messages.indices {
+      for last in messages.indices where last != first {
+        var reports = KioskReports()
+        let others = messages.indices.filter { $0 != first && $0 != last }
+        for index in [first] + others + [last] {
+          _ = reports.receive(messages[index].0[...], messages[index].1)
+        }
+        #expect(reports.shortFruits == ["kiwi", "mango"], "\(first) first, \(last) last")
+        #expect(
+          reports.problems(at: Self.now).map(\.kind) == [.unsold, .out("kiwi"), .out("mango")])
+        _ = reports.receive(["alert", "mango"], Array("ok".utf8))
+        #expect(reports.shortFruits == ["kiwi"])
+      }
+    }
   }
 
   @Test func aDecisionWaitsForEachJobAndCharge() {
