@@ -6,6 +6,7 @@ Sends COUNT messages (0: until it is killed) at RATE per second (0: as fast as t
 Exits after the broker has acknowledged all of them.
 """
 
+import contextlib
 import random
 import socket
 import struct
@@ -33,10 +34,12 @@ class Publisher:
 
     def _read(self) -> None:
         count = 0
-        while part := self.socket.recv(1 << 20):
-            count += len(part)
-            # A PUBACK has 4 bytes.
-            self.confirmed = count // 4
+        # A broker that is killed resets the connection.
+        with contextlib.suppress(ConnectionResetError):
+            while part := self.socket.recv(1 << 20):
+                count += len(part)
+                # A PUBACK has 4 bytes.
+                self.confirmed = count // 4
 
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
         number = struct.pack("!H", self.sent % 65_535 + 1)
