@@ -203,8 +203,12 @@ import Testing
       #expect(await scene.dashboard.routes.all.isEmpty)
       let path = try #require(try await create("dan").headers[.location])
       // A removed driver remains on the page and in the form.
+      #expect(try await !scene.get(path).text.contains("There is no user dan"))
+      #expect(try await !scene.get("/routes").text.contains("cannot report stops"))
       try scene.dashboard.users.update { $0[dan.name] = nil }
-      #expect(try await scene.get(path).text.contains("Driver: dan"))
+      let removed = try await scene.get(path).text
+      #expect(removed.contains("Driver: dan") && removed.contains("There is no user dan"))
+      #expect(try await scene.get("/routes").text.contains("cannot report stops"))
       let page = try await scene.get("\(path)/edit").text
       #expect(page.contains("<option value=\"dan\" selected>"))
       func edit(_ fields: String) async throws -> Answer {
@@ -238,6 +242,7 @@ import Testing
       let refused = try await create("dora").text
       #expect(refused.contains("\(problem) dora: k1. Choose another driver"))
       #expect(refused.contains("name=\"kiosk.k1\" value=\"1\" checked"))
+      #expect(refused.contains("<option value=\"dora\" selected>dora · South</option>"))
       #expect(await scene.dashboard.routes.all.isEmpty)
       let path = try #require(try await create("dan").headers[.location])
       func edit(_ fields: String) async throws -> Answer {
@@ -245,11 +250,85 @@ import Testing
       }
       #expect(try await edit("driver=dora").text.contains("\(problem) dora: k1."))
       #expect(try await edit("driver=dan&add=k2&mixed=1").text.contains("\(problem) dan: k2."))
-      // Who keeps the route may have lost the region.
+      #expect(try await !scene.get(path).text.contains(problem))
+      // A driver who keeps the route may have lost the region; the page of the route names that.
       try await scene.kiosk(
         "info", KioskInfo(version: "1", startedAt: scene.now, region: "East").payload)
+      #expect(try await scene.get(path).text.contains("\(problem) dan: k1."))
+      #expect(try await scene.get("/routes").text.contains("\(problem) dan: k1."))
       #expect(try await edit("driver=dan&name=South").status == .seeOther)
       #expect(try await edit("driver=&add=k2&mixed=1").status == .seeOther)
+      #expect(try await !scene.get(path).text.contains(problem))
+    }
+  }
+
+  /// An operator of a region learns nothing of the users of others.
+  @Test func theDriversOfOtherRegionsAreNotOffered() async throws {
+    try await Scene.run { scene in
+      let drivers: [(User.Name, [String])] = [
+        ("dan", ["North", "West"]), ("dora", ["South"]), ("dave", []),
+      ]
+      for (name, regions) in drivers {
+        let user = User(
+          name: name, role: .driver, password: try User.test(name, .driver).password,
+          regions: regions)
+        try scene.dashboard.users.update { $0[name] = user }
+      }
+      let info = KioskInfo(version: "1", startedAt: scene.now, region: "North")
+      try await scene.kiosk("info", info.payload)
+      func offered() async throws -> [String] {
+        let form = try await scene.get("/routes/new").text
+        return form.matches(of: /<option value="(d[a-z]+)">([^<]+)</).map { String($0.output.2) }
+      }
+      try await scene.authenticate("minji")
+      #expect(try await offered() == ["dan · North · West", "dave", "dora · South"])
+      try scene.dashboard.users.update { users in
+        guard let minji = users["minji"] else { return }
+        users["minji"] = User(
+          name: "minji", role: .operator, password: minji.password, regions: ["North"])
+      }
+      try await scene.authenticate("minji")
+      #expect(try await offered() == ["dan · North", "dave"])
+    }
+  }
+
+  /// A colleague has saved other values while the page was open.
+  @Test func anOldPageChangesOnlyWhatItsUserHasChanged() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.addKiosk(scene)
+      let answer = try await scene.post(
+        "/routes",
+        "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1&kiosk.k2=1&mixed=1&name=North&driver=minji"
+      )
+      let path = try #require(answer.headers[.location])
+      func edit(_ fields: String) async throws -> Answer {
+        try await scene.post("\(path)/edit", "csrf_token=\(scene.csrfToken)&\(fields)")
+      }
+      func route() async throws -> Route { try #require(await scene.dashboard.routes.all.first) }
+      let page = try await scene.get("\(path)/edit").text
+      for field in ["name\" value=\"North", "driver\" value=\"minji", "order.k1\" value=\"1"] {
+        #expect(page.contains("name=\"was.\(field)\""), "\(field)")
+      }
+      let shown = "was.name=North&was.driver=minji&was.order.k1=1&was.order.k2=2"
+      #expect(
+        try await edit("\(shown)&name=East&driver=&order.k1=1&order.k2=2").status == .seeOther)
+      #expect(
+        try await edit("\(shown)&name=North&driver=minji&order.k1=2&order.k2=1").status == .seeOther
+      )
+      #expect(try await (route().name, route().driver) == ("East", nil))
+      #expect(try await route().stops.map(\.kiosk) == ["k2", "k1"])
+      #expect(
+        try await edit("\(shown)&name=North&driver=minji&order.k1=1&order.k2=2").status == .seeOther
+      )
+      #expect(try await route().stops.map(\.kiosk) == ["k2", "k1"])
+      // After a login, the page has what was typed before.
+      let typed = try await scene.get(
+        "\(path)/edit?was.name=East&name=West&was.order.k1=2&order.k1=7"
+      )
+      .text
+      #expect(typed.contains("Nothing has been sent") && typed.contains("value=\"West\""))
+      #expect(typed.contains("name=\"order.k1\" value=\"7\""))
     }
   }
 
@@ -326,17 +405,20 @@ import Testing
       let alone = try await scene.get("\(path)/edit").text
       #expect(!alone.contains("Add a kiosk"))
       let menu = MenuReport(menu: .standard, capacities: [:], lowMarks: [:]).payload
+      let stock = StockReport(seq: 1, at: scene.now, fruits: [:]).payload
       for number in 100...300 {
         let kiosk = try #require(KioskID("a\(number)"))
         for (topic, payload) in [("status", Array("online".utf8)), ("menu", menu)] {
           try await scene.kiosk(topic, payload, of: kiosk)
         }
+        // Nothing can be planned for a kiosk without a known stock.
+        if number != 299 { try await scene.kiosk("stock", stock, of: kiosk) }
       }
       #expect(try await scene.get("/routes/new?margin=20").text.contains(">+2</p>"))
       let form = try await scene.get("/routes/new?kiosk.k1=1").text
       #expect(form.contains("name=\"kiosk.k1\" value=\"1\" checked") && form.contains(">+2</p>"))
       let edit = try await scene.get("\(path)/edit").text
-      #expect(edit.contains("<option value=\"a300\">"))
+      #expect(edit.contains("<option value=\"a300\">") && !edit.contains("value=\"a299\""))
     }
   }
 
@@ -1052,7 +1134,10 @@ import Testing
       #expect(edited.headers[.location] == path)
       let changed = try await scene.get(path).text
       #expect(changed.contains("<h1>South</h1>") && !changed.contains("Driver:"))
-      for body in ["add=k1", "add=nowhere", "add=%3Cb%3E"] {
+      // Another has added the kiosk meanwhile.
+      let again = try await scene.post("\(path)/edit", "csrf_token=\(scene.csrfToken)&add=k1")
+      #expect(again.headers[.location] == path)
+      for body in ["add=nowhere", "add=%3Cb%3E"] {
         let refused = try await scene.post("\(path)/edit", "csrf_token=\(scene.csrfToken)&\(body)")
         #expect(refused.status == .badRequest)
       }

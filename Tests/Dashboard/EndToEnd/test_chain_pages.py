@@ -542,7 +542,20 @@ def test_a_database_that_hangs_or_is_gone_holds_up_no_other_page(
     assert north.get("/kiosks/k1").status == 503
     assert (page := north.get("/")).status == 200 and 'id="row-k1"' not in page.text
     assert viewer.get("/").status == 200
+    # The page of users has no choice of the archive's regions, and a user without one sees all kiosks.
+    admin = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    page = admin.get("/users")
+    assert "The archive does not answer" in page.text
+    assert 'value="North"' not in page.text.split('id="add"')[1]
+    new = {"do": "add", "user": "hana", "role": "driver"}
+    refused = admin.post("/users", csrf_token=page.csrf_token, **new)
+    assert "nothing was changed" in refused.text and 'value="hana"' in refused.text
     archive.start()
+    assert "/password/" not in admin.post(
+        "/users", csrf_token=page.csrf_token, **new, **{"region.0": "Nroth"}).text
+    assert "/password/" in admin.post(
+        "/users", csrf_token=page.csrf_token, **new, **{"region.0": "North"}).text
+    admin.close()
     assert viewer.get("/chain").status == 200
 
 

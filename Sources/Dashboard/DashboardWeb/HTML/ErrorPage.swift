@@ -126,8 +126,8 @@ enum ErrorPage {
     case .unknownKiosk:
       (
         .serviceUnavailable,
-        "The region of a kiosk on this route is not known yet. Try again in a minute. If the kiosk was removed, an administrator can take it off the route.",
-        "이 방문 경로에 지역을 아직 알 수 없는 키오스크가 있어요. 잠시 뒤에 다시 시도해 주세요. 키오스크를 없앴다면 관리자가 경로에서 뺄 수 있어요."
+        "The region of a kiosk on this route is not known yet. Try again in a minute. If the kiosk was removed, an administrator can plan the route again without it.",
+        "이 방문 경로에 지역을 아직 알 수 없는 키오스크가 있어요. 잠시 뒤에 다시 시도해 주세요. 키오스크를 없앴다면 관리자가 그 키오스크 없이 경로를 다시 계획할 수 있어요."
       )
     case .tooManyPages:
       (

@@ -37,7 +37,8 @@ extension DashboardServer {
       plan = plan.lasting(as: source.plan)
     }
     var form = RouteForm(
-      drivers: drivers, area: area, visits: await visits(), plan: plan, filter: query["q"] ?? "",
+      drivers: drivers(for: context.user), area: area, visits: await visits(), plan: plan,
+      filter: query["q"] ?? "",
       now: now, context: context, problem: problem, filled: query, source: source)
     let selected = Set(query.names("kiosk."))
     let proposed = query["proposed"].map { Set($0.split(separator: " ").map(String.init)) }
@@ -59,9 +60,6 @@ extension DashboardServer {
     guard let user = context.user else { throw RequestError.loggedOut }
     if form["do"] == "propose" {
       return await routeForm(form, context, proposesAgain: true).page().response(context)
-    }
-    if let problem = unknownDriver(in: form, context.language) {
-      return await routeForm(form, context, problem: problem).page().response(context)
     }
     var id = form.routeID(by: user.name)
     while let earlier = await routes[id] {
@@ -90,10 +88,17 @@ extension DashboardServer {
       return await routeForm(form, context, problem: problem).page().response(context)
     }
     let kiosks = names.compactMap { KioskID($0).flatMap { fleet[$0] } }
-    if let problem = await hidden(kiosks, from: form.text("driver"), context) {
+    let regions = await regions(of: kiosks, context)
+    let driver = form.text("driver")
+    let reporter = reporters.first { $0.name.text == driver }
+    if let problem = driver.flatMap({
+      problem(of: reporter, $0, regions: regions, context.language)
+    }) {
       return await routeForm(form, context, problem: problem).page().response(context)
     }
-    if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
+    if form["mixed"] == nil,
+      let mixed = MixedKiosks(kiosks, regions: regions, context.language)
+    {
       var page = await routeForm(form, context)
       page.mixed = mixed
       return page.page().response(context)
@@ -115,7 +120,7 @@ extension DashboardServer {
     }
     let route = Route(
       id: id, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: timeZone,
-      stops: stops, name: form.text("name"), driver: form.text("driver"))
+      stops: stops, name: form.text("name"), driver: driver)
     guard try await routes.add(route) else {
       let problem = context.language(
         "There are already \(RouteStore.maximumRoutes) routes that are not over. Delete one that has not started.",
@@ -126,120 +131,148 @@ extension DashboardServer {
     return .redirect(to: "/routes/\(route.id)", type: .normal)
   }
 
-  /// Returns the currencies or regions of the kiosks if there are several. Compares only the
-  /// currencies if there is no archive, or if it does not answer.
-  private func mixture(of kiosks: [KioskState], _ context: PageContext) async -> MixedKiosks? {
+  /// Returns the regions of kiosks, with an empty text for a kiosk that has none. Omits kiosks whose
+  /// region only the archive has if it does not answer.
+  private func regions(
+    of kiosks: [KioskState], _ context: PageContext
+  ) async -> [KioskID: String] {
     var regions: [KioskID: String] = [:]
-    if let archive, let user = context.user {
-      let ids = kiosks.map(\.id)
+    for kiosk in kiosks { regions[kiosk.id] = kiosk.region }
+    let unpublished = kiosks.filter { $0.region == nil }.map(\.id)
+    var listed: [KioskID: String] = [:]
+    if let archive, let user = context.user, !unpublished.isEmpty {
       do throws(ChainError) {
-        regions = try await archive.query(user) { query throws(DatabaseError) in
-          try query.regions(of: ids)
+        listed = try await archive.query(user) { query throws(DatabaseError) in
+          try query.regions(of: unpublished)
         }
       } catch {
         context.logger.warning("the regions of a route are not compared: \(error)")
+        return regions
       }
     }
-    for kiosk in kiosks { regions[kiosk.id] = kiosk.region ?? regions[kiosk.id] }
-    return MixedKiosks(kiosks, regions: regions, context.language)
+    for kiosk in unpublished { regions[kiosk] = listed[kiosk] ?? "" }
+    return regions
   }
 
-  /// The names of the users who may report stops, the drivers first.
-  private var drivers: [String] {
+  /// The users who may report stops, the drivers first.
+  private var reporters: [User] {
     let users = users.current.users.values.filter(\.canReport).sorted { $0.name < $1.name }
-    return (users.filter { $0.role == .driver } + users.filter { $0.role != .driver })
-      .map(\.name.text)
+    return users.filter { $0.role == .driver } + users.filter { $0.role != .driver }
   }
 
-  /// Returns the problem of a form whose driver is no such user, or `nil` if there is none.
-  ///
-  /// - Parameter route: The route that the form changes. It may keep its driver, who may have been
-  ///   removed.
-  private func unknownDriver(
-    in form: Form, of route: Route? = nil, _ language: Language
-  ) -> String? {
-    guard let driver = form.text("driver"), driver != route?.driver, !drivers.contains(driver)
-    else { return nil }
-    return language(
-      "There is no user \(driver) who can report stops: choose the driver from the list.",
-      "\(driver): 방문을 기록할 수 있는 사용자가 아니에요. 운전자를 목록에서 골라 주세요.")
-  }
-
-  /// Returns the problem of a driver who may not see some of these kiosks, and therefore not their
-  /// route, or `nil` if there is none. Compares only published regions if the archive does not
-  /// answer.
-  private func hidden(
-    _ kiosks: [KioskState], from driver: String?, _ context: PageContext
-  ) async -> String? {
-    guard let driver, let user = User.Name(driver).flatMap({ users.current.users[$0] }),
-      !user.regions.isEmpty
-    else { return nil }
-    var kiosks = kiosks
-    var access = context
-    access.user = user
-    access.listedKiosks = []
-    if let archive, kiosks.contains(where: { $0.region == nil }) {
-      do throws(ChainError) {
-        access.listedKiosks = try await archive.query(user) { query throws(DatabaseError) in
-          try query.kiosks()
-        }
-      } catch {
-        context.logger.warning("the regions of a driver are not compared: \(error)")
-        kiosks.removeAll { $0.region == nil }
+  /// Returns the users who may report stops in a region of a user.
+  private func drivers(for user: User?) -> [RouteForm.Driver] {
+    reporters.compactMap { reporter in
+      let regions = reporter.regions.filter {
+        user?.regions.isEmpty == true || user?.regions.contains($0) == true
       }
+      guard reporter.regions.isEmpty || !regions.isEmpty else { return nil }
+      return RouteForm.Driver(name: reporter.name.text, regions: regions)
     }
-    let hidden = kiosks.filter { !access.maySee($0) }.map { $0.title(context.language) }.sorted()
+  }
+
+  /// Returns the problems of the routes with open stops whose drivers cannot report them. A user who was
+  /// removed, or has lost a role or a region, stays the driver of earlier routes.
+  func driverProblems(of routes: [Route], _ context: PageContext) async -> [Route.ID: String] {
+    let open = routes.filter {
+      $0.driver != nil && !$0.isOver(at: link.time) && $0.next() != nil
+    }
+    let kiosks = Set(open.flatMap { $0.stops.map(\.kiosk) })
+    let (fleet, users) = (link.fleet, reporters)
+    let regions = await regions(of: kiosks.compactMap { fleet[$0] }, context)
+    var problems: [Route.ID: String] = [:]
+    for route in open {
+      guard let driver = route.driver else { continue }
+      let own = regions.filter { route[$0.key] != nil }
+      problems[route.id] = problem(
+        of: users.first(where: route.isDriven), driver, regions: own, context.language)
+    }
+    return problems
+  }
+
+  /// Returns the reason for which a driver cannot report the stops of a route, or `nil` if there is none.
+  ///
+  /// - Parameter user: The user, or `nil` if no user with the name of the driver may report stops.
+  /// - Parameter regions: The regions of the route's kiosks.
+  private func problem(
+    of user: User?, _ driver: String, regions: [KioskID: String], _ language: Language
+  ) -> String? {
+    guard let user else {
+      return language(
+        "There is no user \(driver) who can report stops. Choose another driver.",
+        "\(driver): 방문을 기록할 수 있는 사용자가 아니에요. 다른 운전자를 골라 주세요.")
+    }
+    let hidden = user.regions.isEmpty ? [:] : regions.filter { !user.regions.contains($0.value) }
     guard !hidden.isEmpty else { return nil }
-    let more = hidden.count > 5 ? " +\(hidden.count - 5)" : ""
-    let titles = hidden.prefix(5).joined(separator: ", ") + more
-    return context.language(
-      "These kiosks are not in a region of \(driver): \(titles). Choose another driver or other kiosks.",
-      "\(driver) 님의 지역이 아닌 키오스크예요: \(titles). 운전자나 키오스크를 바꿔 주세요.")
+    let titles = hidden.keys.compactMap { link.fleet[$0]?.title(language) }.sorted()
+    let more = titles.count > 5 ? " +\(titles.count - 5)" : ""
+    let listed = titles.prefix(5).joined(separator: ", ") + more
+    return language(
+      "These kiosks are not in a region of \(driver): \(listed). Choose another driver.",
+      "\(driver) 님의 지역이 아닌 키오스크예요: \(listed). 다른 운전자를 골라 주세요.")
   }
 
   func editPage(_ route: Route, _ context: PageContext) -> RouteEditPage {
-    let others = fleet(context).kiosks.filter { route[$0.id] == nil && $0.menu != nil }
+    let others = fleet(context).kiosks.filter {
+      route[$0.id] == nil && $0.menu != nil && $0.stock != nil
+    }
     func key(_ kiosk: KioskState) -> (String, KioskID) { (kiosk.title(context.language), kiosk.id) }
-    return RouteEditPage(
-      drivers: drivers, route: route, others: others.sorted { key($0) < key($1) }, context: context)
+    var page = RouteEditPage(
+      drivers: drivers(for: context.user), route: route,
+      others: others.sorted { key($0) < key($1) }, context: context, filled: context.filled)
+    if !context.filled.names("").isEmpty {
+      page.problem = CommonNotices.notSentYet(context.language)
+    }
+    return page
   }
 
   func edit(_ form: Form, _ context: PageContext) async throws -> Response {
     let (fleet, now) = (fleet(context), link.time)
     let route = try await route(context)
-    let driver = form.text("driver")
-    // A driver who keeps the route may have lost a region since: only an added kiosk is compared.
-    let stops = driver == route.driver ? [] : route.stops.map(\.kiosk)
-    let compared = stops + [form["add"].flatMap { KioskID($0) }].compactMap(\.self)
-    var problem = unknownDriver(in: form, of: route, context.language)
-    if problem == nil {
-      problem = await hidden(compared.compactMap { fleet[$0] }, from: driver, context)
+    let (isNamed, isDriven) = (form.isChanged("name"), form.isChanged("driver"))
+    let driver = isDriven ? form.text("driver") : route.driver
+    var kiosks = route.stops.compactMap { link.fleet[$0.kiosk] }
+    var new: KioskState?
+    if let text = form["add"], !text.isEmpty {
+      guard let id = KioskID(text), let kiosk = fleet[id] else { throw RequestError.badForm }
+      if route[id] == nil { new = kiosk }
     }
-    if let problem {
+    kiosks += [new].compactMap(\.self)
+    let regions = await regions(of: kiosks, context)
+    // A driver who keeps the route may have been removed or have lost a region: a new kiosk is compared.
+    let isKept = driver == route.driver
+    let compared = isKept ? regions.filter { $0.key == new?.id } : regions
+    let user = reporters.first { isKept ? route.isDriven(by: $0) : $0.name.text == driver }
+    if !isKept || user != nil,
+      let problem = driver.flatMap({ problem(of: user, $0, regions: compared, context.language) })
+    {
       var page = editPage(route, context)
       (page.problem, page.filled) = (HTML.notice(.bad, problem), form)
       return page.page().response(context)
     }
     var added: Route.Stop?
-    if let text = form["add"], !text.isEmpty {
+    if let new {
       let visits = await visits(except: route.id)
-      guard let id = KioskID(text), let kiosk = fleet[id], route[id] == nil,
-        route.stops.count < Route.maximumKiosks,
-        let lines = route.plan.lines(for: kiosk, after: visits[id] ?? [], at: now)
+      guard route.stops.count < Route.maximumKiosks,
+        let lines = route.plan.lines(for: new, after: visits[new.id] ?? [], at: now)
       else { throw RequestError.badForm }
-      let kiosks = route.stops.compactMap { fleet[$0.kiosk] } + [kiosk]
-      if form["mixed"] == nil, let mixed = await mixture(of: kiosks, context) {
+      if form["mixed"] == nil,
+        let mixed = MixedKiosks(kiosks, regions: regions, context.language)
+      {
         var page = editPage(route, context)
         (page.problem, page.filled) = (mixed.notice(context.language), form)
         return page.page().response(context)
       }
       added = Route.Stop(
-        kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
+        kiosk: new.id, name: new.name, place: new.place, wasOnline: new.isOnline, lines: lines,
         command: .random)
     }
     let isFound = try await routes.change(route.id) { [added] route in
-      (route.name, route.driver) = (form.text("name"), form.text("driver"))
+      // What the user has not changed may have been changed by another since.
+      if isNamed { route.name = form.text("name") }
+      if isDriven { route.driver = driver }
       if let added, route[added.kiosk] == nil { route.stops.append(added) }
+      guard route.stops.contains(where: { form.isChanged("order.\($0.kiosk)") }) else { return }
       let positions = route.stops.enumerated().map { index, stop in
         (form.value("order.\(stop.kiosk)") ?? .max, index)
       }

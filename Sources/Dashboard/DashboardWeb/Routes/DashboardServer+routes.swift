@@ -11,9 +11,10 @@ extension DashboardServer {
   /// - Parameter router: The group of the path `routes`.
   func addRoutes(to router: RouterGroup<PageContext>) {
     router.get { _, context in
+      let routes = await self.routes.all.filter { maySee($0, context) == true }
       let page = RoutesPage(
-        routes: await routes.all.filter { maySee($0, context) == true },
-        problems: await routes.problems,
+        routes: routes, problems: await self.routes.problems,
+        driverProblems: context.isOperator ? await driverProblems(of: routes, context) : [:],
         now: link.time, context: context)
       return page.page().response(context)
     }
@@ -26,7 +27,13 @@ extension DashboardServer {
       return try await createRoute(form, context)
     }
     let route = router.group(":route")
-    route.get { _, context in try await routePage(context).page().response(context) }
+    route.get { _, context in
+      var page = try await routePage(context)
+      if context.isOperator {
+        page.driverProblem = await driverProblems(of: [page.route], context)[page.route.id]
+      }
+      return page.page().response(context)
+    }
     route.get("live") { request, context in
       let id = try await self.route(context).id
       return try live(request, context, interest: .route(id)) {
@@ -275,7 +282,7 @@ extension Restock {
 
 extension Route {
   /// Returns whether the driver of the route is a user. A person may have written the name.
-  fileprivate func isDriven(by user: User) -> Bool {
+  func isDriven(by user: User) -> Bool {
     let name = driver?.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return name?.lowercased() == user.name.text.lowercased()
   }

@@ -5,41 +5,41 @@ import KioskProtocol
 /// The page that changes a route, even after its start: its name, its driver, the order of its
 /// stops, and a further kiosk.
 struct RouteEditPage {
-  /// The names of the users who may drive the route.
-  let drivers: [String]
+  /// The users who may drive the route.
+  let drivers: [RouteForm.Driver]
   let route: Route
   /// The kiosks with a menu that are not on the route.
   let others: [KioskState]
   let context: PageContext
+  /// The form that was sent, or the values of the page's query.
+  var filled: Form
   var problem: HTML?
-  var filled: Form?
 
   private var language: Language { context.language }
-  /// The drivers that the form offers: also that of the route, who may have been removed.
-  private var choice: [String] {
-    drivers + [route.driver].compactMap(\.self).filter { !drivers.contains($0) }
-  }
 
   func page() -> Page {
     let title = language("Change the route", "방문 경로 바꾸기")
+    let name = filled.field("name", route.name ?? "")
+    let driver = filled.field("driver", route.driver ?? "")
     let rows: [HTML] = route.stops.enumerated().map { index, stop in
-      """
-      <li><label class="choice"><input class="order" type="number" inputmode="numeric" min="1" max="999" \
-      name="order.\(stop.kiosk)" value="\(filled?["order.\(stop.kiosk)"] ?? "\(index + 1)")">
-      <span><b>\(stop.title(language))</b> <span class="muted">\(stop.place ?? "")</span></span></label>
-      <span class="chips">\(stop.chip(language))</span></li>
+      let order = filled.field("order.\(stop.kiosk)", "\(index + 1)")
+      return """
+        <li><label class="choice">\(order.was)<input class="order" type="number" inputmode="numeric" min="1" max="999" \
+        name="order.\(stop.kiosk)" value="\(order.value ?? "")">
+        <span><b>\(stop.title(language))</b> <span class="muted">\(stop.place ?? "")</span></span></label>
+        <span class="chips">\(stop.chip(language))</span></li>
 
-      """
+        """
     }
     let choices: [HTML] = others.map { kiosk in
       """
-      <option value="\(kiosk.id)"\(filled?["add"] == kiosk.id.text ? " selected" : .empty)>\(kiosk.title(language))\
+      <option value="\(kiosk.id)"\(filled["add"] == kiosk.id.text ? " selected" : .empty)>\(kiosk.title(language))\
       \(kiosk.place.map { " · \($0)" as HTML })</option>
 
       """
     }
     let addition: HTML? =
-      others.isEmpty
+      others.isEmpty || route.stops.count >= Route.maximumKiosks
       ? nil
       : """
       <label>\(language("Add a kiosk", "키오스크 추가"))
@@ -52,7 +52,8 @@ struct RouteEditPage {
         <h1>\(title)</h1>
         <form method="post" action="/routes/\(route.id)/edit" class="card">\(context.fields())
         \(problem)
-        <div class="fields">\(RouteForm.texts(filled?["name"] ?? route.name, filled?["driver"] ?? route.driver, of: choice, language))
+        \(name.was)\(driver.was)
+        <div class="fields">\(RouteForm.texts(name.value, driver.value, of: drivers, language))
         \(addition)</div>
         <h2>\(language("Order of the stops", "방문 순서"))</h2>
         <ul class="choices">\(rows)</ul>

@@ -8,8 +8,14 @@ struct RouteForm {
   /// Maximum number of listed kiosks, unless more are selected. The filter finds the other kiosks.
   static let maximumShown = 200
 
-  /// The names of the users who may drive the route.
-  let drivers: [String]
+  /// A user who may report stops, with the regions that the user who plans the route may know.
+  struct Driver {
+    let name: String
+    let regions: [String]
+  }
+
+  /// The users who may drive the route.
+  let drivers: [Driver]
   let area: RouteArea
   /// The visits that other routes plan.
   let visits: [KioskID: [RouteVisit]]
@@ -84,12 +90,17 @@ struct RouteForm {
 
   /// Returns the fields for the name and the driver of a route.
   ///
-  /// - Parameter drivers: The names that the field of the driver offers.
+  /// - Parameter drivers: The users that the field of the driver offers.
   static func texts(
-    _ name: String?, _ driver: String?, of drivers: [String], _ language: Language
+    _ name: String?, _ driver: String?, of drivers: [Driver], _ language: Language
   ) -> HTML {
-    let options: [HTML] = drivers.map { name in
-      "<option value=\"\(name)\"\(name == driver ? " selected" : .empty)>\(name)</option>"
+    // The driver of a route may have been removed.
+    let isListed = driver == nil || driver == "" || drivers.contains { $0.name == driver }
+    let former = isListed ? [] : [Driver(name: driver ?? "", regions: [])]
+    let options: [HTML] = (drivers + former).map { user in
+      let title = ([user.name] + user.regions).joined(separator: " · ")
+      let selected: HTML = user.name == driver ? " selected" : ""
+      return "<option value=\"\(user.name)\"\(selected)>\(title)</option>"
     }
     return """
       <label>\(language("Name, to plan it again (optional)", "이름 (다시 계획할 때, 선택)"))

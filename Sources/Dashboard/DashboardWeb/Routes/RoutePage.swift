@@ -7,6 +7,8 @@ struct RoutePage {
   let route: Route
   let now: Timestamp
   let context: PageContext
+  /// The reason for which the driver cannot report the stops.
+  var driverProblem: String?
 
   private var language: Language { context.language }
   private var localTime: LocalTime { LocalTime(route.timeZone, now: now, language) }
@@ -34,6 +36,7 @@ struct RoutePage {
         <p class="path"><a href="/routes">← \(language("Routes", "방문 경로"))</a></p>
         \((notice ?? existed).map(HTML.result))
         <h1>\(title)</h1>
+        \(driverProblem.map { HTML.notice(.warn, $0) })
         <p class="muted">\(named ?? "")\(driver ?? "")\(language("Must last until", "다음 방문:")) \(localTime.text(route.plan.end)) · \
         \(language("margin", "여유")) \(route.plan.margin)% · \
         \(route.plan.fill == .capacity ? language("filled up", "가득 채움") : language("as needed", "필요한 만큼")) · \

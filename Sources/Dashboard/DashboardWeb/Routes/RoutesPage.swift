@@ -9,6 +9,8 @@ struct RoutesPage {
   let routes: [Route]
   /// The errors of the folder of routes and of unreadable route files.
   let problems: [StateError]
+  /// The reasons for which drivers cannot report stops.
+  let driverProblems: [Route.ID: String]
   let now: Timestamp
   let context: PageContext
 
@@ -60,11 +62,14 @@ struct RoutesPage {
       let localTime = LocalTime(route.timeZone, now: now, language)
       let done = route.stops.count { $0.report?.isDone == true || $0.isSkipped }
       let style: HTML = done == route.stops.count ? "good" : ""
+      let problem: HTML? = driverProblems[route.id].map {
+        " <span class=\"chip warn\" title=\"\($0)\">\(language("cannot report stops", "방문 기록 불가"))</span>"
+      }
       return """
         <tr><th scope="row"><a href="/routes/\(route.id)">\(route.name.map { "\($0), " } ?? "")\(localTime.text(route.plan.arrival))</a></th>
         <td><span class="chip \(style)">\(done) / \(route.stops.count)</span></td>
         <td>\(route.load.reduce(0) { $0 + $1.sum })</td>
-        <td>\(route.driver ?? "–")</td><td>\(route.createdBy)</td></tr>
+        <td>\(route.driver ?? "–")\(problem)</td><td>\(route.createdBy)</td></tr>
 
         """
     }

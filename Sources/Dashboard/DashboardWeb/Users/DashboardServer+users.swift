@@ -27,7 +27,13 @@ extension DashboardServer {
       do {
         let outcome = try await change(
           name, form, by: admin, context.origin + context.basePath.text)
-        return await usersPage(context).page(outcome).response(context)
+        let isRefused =
+          switch outcome {
+          case .badRegion, .unknownRegions: true
+          default: false
+          }
+        let filled = isRefused && form["do"] == "add" ? form : nil
+        return await usersPage(context).page(outcome, filled: filled).response(context)
       } catch let problem as UserAdministration.Problem {
         return await usersPage(context).page(.refused(problem), filled: form).response(context)
       }
@@ -78,7 +84,7 @@ extension DashboardServer {
         throw RequestError.badForm
       }
       let regions = form.regions
-      if let unknown = await unknownRegion(of: regions) { return .badRegion(unknown) }
+      if let refusal = await refusal(of: regions) { return refusal }
       let token = try await administration.add(
         name, role, regions: regions, by: admin, at: link.time)
       await note(admin, .addedUser, name, ([role.rawValue] + regions).joined(separator: ", "))
@@ -93,9 +99,8 @@ extension DashboardServer {
     case "regions":
       let regions = form.regions
       let before = users.current.users[name]?.regions ?? []
-      if let unknown = await unknownRegion(of: regions.filter({ !before.contains($0) })) {
-        return .badRegion(unknown)
-      }
+      let added = regions.filter { !before.contains($0) }
+      if !added.isEmpty, let refusal = await refusal(of: added) { return refusal }
       try await administration.set(regions: regions, of: name, by: admin)
       await note(
         admin, .changedRegions, name, regions.isEmpty ? nil : regions.joined(separator: ", "))
@@ -112,23 +117,28 @@ extension DashboardServer {
     }
   }
 
-  /// The regions that kiosks publish, and those of the archive's list if it answers.
-  private var knownRegions: [String] {
-    get async { Set(link.fleet.regions + (await archive?.regions() ?? [])).sorted() }
+  /// The regions that kiosks publish and those of the archive's list, or `nil` if it does not answer.
+  private var knownRegions: [String]? {
+    get async {
+      guard let archive else { return link.fleet.regions }
+      return await archive.regions().map { Set(link.fleet.regions + $0).sorted() }
+    }
   }
 
-  /// Returns the first of the regions in which there is no kiosk, or `nil` if all are known.
-  private func unknownRegion(of regions: [String]) async -> String? {
-    let known = await knownRegions
+  /// Returns why a user cannot have these regions, or `nil` if the user can.
+  private func refusal(of regions: [String]) async -> UsersPage.Outcome? {
+    // The page had no choice of regions then, and a user without regions sees all kiosks.
+    guard let known = await knownRegions else { return .unknownRegions }
     // guard: a region without a kiosk is refused
-    return regions.first { !known.contains($0) }
+    return regions.first { !known.contains($0) }.map { .badRegion($0) }
   }
 
   private func usersPage(_ context: PageContext) async -> UsersPage {
-    UsersPage(
+    let regions = await knownRegions
+    return UsersPage(
       users: users.current.users.values.sorted { $0.name < $1.name },
       sessions: listed(of: nil, context), localTime: localTime(context), context: context,
-      regions: await knownRegions)
+      regions: regions ?? link.fleet.regions, lacksRegions: regions == nil)
   }
 
   private func listed(of user: User.Name?, _ context: PageContext) -> [Sessions.Listed] {

@@ -16,6 +16,8 @@ struct UsersPage {
     case badName
     /// The region, in which there is no kiosk.
     case badRegion(String)
+    /// The archive did not answer, so the regions are not known.
+    case unknownRegions
     case refused(UserAdministration.Problem)
   }
 
@@ -25,6 +27,8 @@ struct UsersPage {
   let context: PageContext
   /// The known regions, sorted.
   let regions: [String]
+  /// Whether the regions of the archive are missing, because it does not answer.
+  let lacksRegions: Bool
 
   private var language: Language { context.language }
 
@@ -32,7 +36,7 @@ struct UsersPage {
     Page(
       title: language("Users", "사용자"),
       body: """
-        \(outcome.map(notice))
+        \(outcome.map(notice) ?? (lacksRegions ? missingRegions : nil))
         <div class="title"><h1>\(language("Users", "사용자"))</h1></div>
         <p class="actions"><a class="button" href="/users/audit">\(language("Who did what", "누가 무엇을 했나"))</a>
         <a class="button" href="/users/messages">\(language("Sent messages", "보낸 알림"))</a></p>
@@ -67,6 +71,11 @@ struct UsersPage {
       language.notice(
         .bad, "There is no kiosk in the region \(region): nothing was changed.",
         "\(region) 지역에는 키오스크가 없어 아무것도 바꾸지 않았어요.")
+    case .unknownRegions:
+      language.notice(
+        .bad,
+        "The archive does not answer, so its regions are not known: nothing was changed. Try again in a minute.",
+        "아카이브가 응답하지 않아 지역을 알 수 없어요. 아무것도 바꾸지 않았어요. 잠시 뒤에 다시 시도해 주세요.")
     case .refused(.exists):
       language.notice(
         .bad, "There is such a user already: nothing was changed.", "이미 있는 사용자라 아무것도 바꾸지 않았어요.")
@@ -81,6 +90,12 @@ struct UsersPage {
         .bad, "You are no administrator any more: nothing was changed.",
         "더 이상 관리자가 아니라 아무것도 바꾸지 않았어요.")
     }
+  }
+
+  private var missingRegions: HTML {
+    language.notice(
+      .warn, "The archive does not answer, so its regions are missing here.",
+      "아카이브가 응답하지 않아 아카이브에만 있는 지역은 지금 표시되지 않아요.")
   }
 
   private func row(_ user: User) -> HTML {
